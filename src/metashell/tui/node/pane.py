@@ -87,11 +87,13 @@ class ModeTab(AppPart, Static):
         super().__init__(markup=False)
         self.mode, self._key, self._title = mode, key, title
 
-    def name_it(self, title: str, *, is_narrow: bool, has_key: bool) -> None:
-        """Say what it shows, and its key where that works."""
+    def name_it(self, title: str, n_rows: int | None, *, is_narrow: bool, has_key: bool) -> None:
+        """Say what it shows, how much of it where that stands nowhere else, and its working key."""
         title = title or self._title
         key = f"{self._key} " if has_key else ""
-        say(self, f" {key}{_SHORT.get(title, title) if is_narrow else title} ", sets_width=True)
+        count = "" if n_rows is None else f"{n_rows:,} "
+        shown = _SHORT.get(title, title) if is_narrow else title
+        say(self, f" {key}{shown} {count}", sets_width=True)
 
     def on_click(self, event: events.Click) -> None:
         """Look at the node so."""
@@ -263,7 +265,6 @@ class NodePane(AppPart, Vertical):
             self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
         say(self.query_one("#node-head", Static), look.head)
-        self._show_tabs()
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
         table.mode = look.mode
@@ -285,19 +286,24 @@ class NodePane(AppPart, Vertical):
         say(note, look.note)
         note.display = bool(look.note)
         self._show_change()
-        self._show_count()
+        self._show_tabs()
         self.refresh_bindings()
 
     def _show_tabs(self) -> None:
         look = self._look
         if look is None:
             return
+        table, is_narrow = self._table.table, self.size.width < _ROOM
+        n_rows = None if look.table is None or table is None else len(table)
         for tab in self.query(ModeTab):
             tab.display = tab.mode in look.modes
             tab.set_class(tab.mode is look.mode, "-current")
             title = look.title if tab.mode is LookMode.TABLE else ""
-            is_narrow = self.size.width < _ROOM
-            tab.name_it(title, is_narrow=is_narrow, has_key=self._has_keys)
+            count = n_rows if is_narrow and tab.mode is look.mode else None
+            tab.name_it(title, count, is_narrow=is_narrow, has_key=self._has_keys)
+        is_beside = n_rows is not None and not is_narrow
+        text = f"{n_rows:,} row{'s' * (n_rows != 1)}" if is_beside else ""
+        say(self.query_one("#node-count", Static), text)
 
     def _show_change(self) -> None:
         """Show all of a history's row, of which the table shows what there is room for."""
@@ -308,14 +314,6 @@ class NodePane(AppPart, Vertical):
             name = f"{row[NAME]}: " if look is not None and NAME in look.first else ""
             text = f"{name}{row['what']}"
         self.query_one(WholeText).show(text)
-
-    def _show_count(self) -> None:
-        text, table = "", self._table.table
-        if self._look is not None and self._look.table is not None and table is not None:
-            text = f"{len(table):,}"
-            if self.size.width >= _ROOM:
-                text += f" row{'s' * (len(table) != 1)}"
-        say(self.query_one("#node-count", Static), text)
 
     def on_mount(self) -> None:
         """Follow the focus."""
@@ -331,7 +329,6 @@ class NodePane(AppPart, Vertical):
         """Name the tabs, and what is counted, as there is room."""
         self._show_tabs()
         self._show_change()
-        self._show_count()
 
     @property
     def _lines(self) -> LineView:
@@ -424,7 +421,7 @@ class NodePane(AppPart, Vertical):
         """Count the rows."""
         event.stop()
         self._show_change()
-        self._show_count()
+        self._show_tabs()
 
     # What the view hands on.
 

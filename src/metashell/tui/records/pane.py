@@ -62,7 +62,7 @@ class RecordPane(LineView):
         """Show a record."""
         is_other = self.detail is None or self.detail.offset != detail.offset
         self.detail = detail
-        self.border_title = f"record {detail.offset}"
+        self.border_title = f"record {detail.offset}: fields, batch, bytes"
         self._draw(afresh=is_other)
 
     def tell(self, text: str) -> None:
