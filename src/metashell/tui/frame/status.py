@@ -149,6 +149,7 @@ class StatusLine(AppPart, Widget):
         return LineState(
             status=status,
             is_newest=scene.is_newest,
+            newest_key=self.explorer.session.key("time.end", "E"),
             n_clusters=len(fleet.members) if fleet is not None and cluster is None else None,
             cluster="" if cluster is None else scene.prefix.rpartition("/")[2],
             is_paused=following.is_paused,

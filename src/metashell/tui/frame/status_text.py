@@ -27,7 +27,6 @@ ELLIPSIS: Final = "…"
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _OF_A_MOMENT: Final = "at offset "
 """How a source's note begins that says what stands here anyway."""
-_WAY_BACK: Final = "E: newest"
 _LEAST_TITLE: Final = 12
 _WIDEST_NAME: Final = 24
 
@@ -48,6 +47,8 @@ class LineState:
     """Where the scene stands; None while that is computed."""
     is_newest: bool = True
     """Whether it is the end of the log."""
+    newest_key: str = "E"
+    """What leads there."""
     n_clusters: int | None = None
     """Of a fleet: how many clusters it has, where none of them is at hand."""
     cluster: str = ""
@@ -89,7 +90,7 @@ def pieces(standing: LineState) -> list[StatusPiece]:
     if status.metadata_version:
         said.append((status.metadata_version, "fact"))
     if not standing.is_newest:
-        said.append((_WAY_BACK, "note"))
+        said.append((f"{standing.newest_key}: newest", "note"))
     return [StatusPiece(escape(text), kind) for text, kind in said]  # type: ignore[arg-type]
 
 

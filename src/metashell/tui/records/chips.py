@@ -110,9 +110,12 @@ class ChipBar(AppPart, Widget, can_focus=True):
             pieces.append((f"✗ {escape(self.problem)}", "bold $text-error"))
         elif not self.chips:
             # Without a filter the log does not show all of its records either.
-            told = f"; {self.n_hidden:,} NoOpRecords hidden, h shows them"
-            hidden = told if self.n_hidden else ""
-            pieces.append((f"none: a adds one, / searches{hidden}", "$text-muted"))
+            key = self.explorer.session.key
+            told = f"none: {key('records.add', 'a')} adds one, {key('filter', '/')} searches"
+            if self.n_hidden:
+                show = key("records.noops", "h")
+                told += f"; {self.n_hidden:,} NoOpRecords hidden, {show} shows them"
+            pieces.append((told, "$text-muted"))
         return Content.assemble(*pieces)
 
     def _n_skipped(self) -> int:

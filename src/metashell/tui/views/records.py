@@ -370,9 +370,10 @@ class RecordsView(FilteredRecords):
         n_new = 0 if self._seen is None else model.first_behind(self._seen)
         if n_new:
             parts.append(f"▼ {n_new:,} new")
-        next_step = ("c drops the filters",) if self.chips else ()
+        drop = self.explorer.session.key("records.clear", "c")
+        next_step = (f"{drop} drops the filters",) if self.chips else ()
         what = "no record matches" if self.chips else "no record"
-        records.empty = _not_found(what, model.limit, *next_step)
+        records.empty = self._not_found(what, *next_step)
         header = records.header()
         # What is least worth knowing gives way to the names of the columns.
         room = self.query_one("#records-head").size.width - len(header.rstrip()) - 2
@@ -383,6 +384,20 @@ class RecordsView(FilteredRecords):
         count.display = bool(parts)
         say(count, " · ".join(parts), sets_width=True)
         say(self.query_one("#records-columns", Static), header)
+
+    def _not_found(self, what: str, *next_steps: str) -> str:
+        """Say what was not found, up to which offset, and the next steps.
+
+        Args:
+            what: What was not found.
+            next_steps: What else helps.
+        """
+        limit = self.model.limit
+        if limit is not None:
+            newest = self.explorer.session.key("time.end", "E")
+            what = f"{what} up to offset {limit}"
+            next_steps = (f"{newest} shows the rest", *next_steps)
+        return f"{what}: {', '.join(next_steps)}" if next_steps else what
 
     @property
     def n_new(self) -> int:
@@ -410,7 +425,7 @@ class RecordsView(FilteredRecords):
 
         def done(offset: int | None) -> None:
             if offset is None:
-                later = _not_found(f"no later {what}", limit)
+                later = self._not_found(f"no later {what}")
                 self.explorer.tell(later if by > 0 else f"no earlier {what}")
             else:
                 self.records.go_to(offset)
@@ -457,16 +472,3 @@ class RecordsView(FilteredRecords):
         """The record as JSON."""
         detail = self.detail
         return None if detail is None else (f"record {detail.offset}", detail.json)
-
-
-def _not_found(what: str, limit: int | None, *next_steps: str) -> str:
-    """Say what was not found, up to which offset, and the next steps.
-
-    Args:
-        what: What was not found.
-        limit: The last offset that is shown; None for the end of the log.
-        next_steps: What else helps.
-    """
-    if limit is not None:
-        what, next_steps = f"{what} up to offset {limit}", ("E shows the rest", *next_steps)
-    return f"{what}: {', '.join(next_steps)}" if next_steps else what
