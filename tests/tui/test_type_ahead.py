@@ -268,6 +268,7 @@ _PLACES: Final = {
         "2", "a", *"top", "tab", *"topic-02", "down", "down", "enter", "enter", "home", "enter",
     ),
     "a completed test": ("f", *"-chang", "tab", *"3500", "down", "enter"),
+    "a result": ("f", *"topic-02", "down", "down", "down", "enter", "h"),
     "neighbours": ("g", *"/image/topics/byName/topic-000", "enter", "R", "c", "enter"),
 }  # fmt: skip
 """What keys lead to, and keys that go on there."""

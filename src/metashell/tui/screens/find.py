@@ -219,8 +219,8 @@ class FindScreen(Box[None]):
         self._is_everywhere = False
         self._timer: Timer | None = None
         self._job: Job | None = None
-        self._goes = False
-        """Whether to go to the first result when it comes."""
+        self._then: Callable[[], object] | None = None
+        """What a key does once there is a result."""
         self.problem: str | None = None
         """What is wrong with what is typed."""
 
@@ -283,21 +283,27 @@ class FindScreen(Box[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to the first result, as soon as there is one."""
         event.stop()
-        if self._timer is not None:
-            self._search(goes=True)
-        elif self.results.chosen is not None:
-            self._go(self.results.chosen)
-        elif self._job is not None:
-            self._goes = self._job.leads = True
+        self._once_found(self._go_to_chosen)
 
-    def _search(self, *, goes: bool = False) -> None:
+    def _once_found(self, then: Callable[[], object]) -> None:
+        """Do something with the results, as soon as there is one; say where there is none."""
+        if self._timer is not None:
+            self._search(then)
+        elif self.results.paths:
+            then()
+        elif self._job is not None:
+            self._then, self._job.leads = then, True
+        elif self.problem is None:
+            self.explorer.tell("there are no results to go to")
+
+    def _search(self, then: Callable[[], object] | None = None) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
         self._cancel()
         results = self.results
         results.clear()
-        self.problem, self._goes = None, goes
+        self.problem = self._then = None
         text, scene = self.line.value, self.explorer.scene
         if scene is None:
             return
@@ -315,8 +321,9 @@ class FindScreen(Box[None]):
             if job is self._job:
                 results.add(paths)
                 self._tell(f"{len(results.paths):,} found, searching…")
-                if self._goes and results.chosen is not None:
-                    self._go(results.chosen)
+                if results.paths and self._then is not None:
+                    then, self._then, job.leads = self._then, None, False
+                    then()
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
             answer, n = _find(scene, text, where, job, show)
@@ -326,13 +333,15 @@ class FindScreen(Box[None]):
             return _find(scene, text, "/", job, show)[0], "/"
 
         self._tell("searching…")
+        self._then = then
         self._job = self.explorer.jobs.start(
             f"find {text.strip()}", work, lambda found: self._ended(*found), owner=self,
-            key="find", failed=lambda error: self._fail(error.lines("")), leads=goes,
+            key="find", failed=lambda error: self._fail(error.lines("")),
+            leads=then is not None,
         )  # fmt: skip
 
     def _ended(self, answer: CommandAnswer | None, start: str) -> None:
-        self._job = None
+        self._job = self._then = None
         n, where = len(self.results.paths), self._where
         if answer is None:
             self._tell(f"the first {MOST_LINES:,} found: narrow the search down to see others")
@@ -345,7 +354,7 @@ class FindScreen(Box[None]):
             self._tell("; ".join((found, *answer.warnings[:1])))
 
     def _fail(self, lines: Sequence[str]) -> None:
-        self._job = None
+        self._job = self._then = None
         self.problem = "\n".join(escape(text) for text in lines)
         self._tell(self.problem, is_wrong=True)
 
@@ -382,10 +391,8 @@ class FindScreen(Box[None]):
             self.dismiss()
 
     def to_results(self) -> None:
-        """Go on in the results, where there are some."""
-        self.results.focus()
-        if not self.results.paths:
-            self.explorer.tell("there are no results to go to")
+        """Go on in the results, as soon as there is one."""
+        self._once_found(self.results.focus)
 
     def on_path_list_left(self, event: PathList.Left) -> None:
         """Go back to the line."""
@@ -403,6 +410,10 @@ class FindScreen(Box[None]):
         """Go to a node."""
         event.stop()
         self._go(event.path)
+
+    def _go_to_chosen(self) -> None:
+        if self.results.chosen is not None:
+            self._go(self.results.chosen)
 
     def _go(self, path: str) -> None:
         scene = self.explorer.scene
