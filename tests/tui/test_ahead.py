@@ -13,7 +13,8 @@ from metashell.tui.ahead import ViewsAhead
 from metashell.tui.tree.listing import look
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS, View
-from support.pilot import Driver, drive
+from metashell.tui.views.health_text import ask_health
+from support.pilot import Driver, drain, drive
 from support.waiting import LIMIT_S
 
 _AHEAD = [spec for spec in VIEWS if not (spec.for_fleet or spec.for_groups)]
@@ -107,21 +108,31 @@ def test_leaving_while_a_view_is_on_its_way() -> None:
 
 
 def test_a_view_does_not_wait_for_the_tree() -> None:
-    """A key to another view is obeyed while the tree follows a path; keys of the tree wait."""
+    """A key to another view is obeyed while the tree follows a path; keys of the tree wait.
+
+    They do so whatever the other view waits for.
+    """
     goes_on = threading.Event()
 
     def slowly(*arguments: Any) -> Any:
         goes_on.wait(LIMIT_S)
         return look(*arguments)
 
+    def ask_slowly(*arguments: Any, **options: Any) -> Any:
+        goes_on.wait(LIMIT_S)
+        return ask_health(*arguments, **options)
+
     async def test(driver: Driver) -> None:
         app, tree = driver.app, driver.one(NodeTree)
         app.go("/image/topics")
-        assert app.jobs.leading is not None
+        assert app.jobs.leading
         for key in ("3", "1", "down"):
             app.post_message(Key(key, key if len(key) == 1 else None))
-        await driver.until(lambda: app.query("#health"), "Health is not shown")
+        await driver.until(
+            lambda: any(job.key == "health" for job in app.jobs.running), "no Health"
+        )
         await driver.until(lambda: driver.view.id == "explorer", "the tree is not shown again")
+        await drain(driver.pilot)
         assert not app.type_ahead.is_at_rest
         assert tree.cursor_line == 0
         goes_on.set()
@@ -132,6 +143,7 @@ def test_a_view_does_not_wait_for_the_tree() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("metashell.tui.tree.tree.look", slowly)
+        patch.setattr("metashell.tui.views.health.ask_health", ask_slowly)
         goes_on.set()
         drive(_with(goes_on, test))
 

@@ -301,7 +301,7 @@ def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.Mo
 
     async def test(driver: Driver) -> None:
         driver.app.post_message(Key("3", "3"))
-        await driver.until(lambda: driver.app.jobs.leading is not None, "Health looks")
+        await driver.until(lambda: driver.app.jobs.leading, "Health looks")
         driver.app.post_message(Key(_NAMES.get(key, key), key))
         await driver.until(
             lambda: (

@@ -215,11 +215,10 @@ class Jobs:
         return job
 
     @property
-    def leading(self) -> Job | None:
-        """The newest one that keys wait for."""
-        running = reversed(self.running)
-        awaited = (job for job in running if job.leads or job.is_awaited)
-        return next((job for job in awaited if job.owner.is_attached), None)
+    def leading(self) -> tuple[Job, ...]:
+        """Those that keys wait for, newest first."""
+        awaited = (job for job in reversed(self.running) if job.leads or job.is_awaited)
+        return tuple(job for job in awaited if job.owner.is_attached)
 
     def lead(self, part: DOMNode, *keys: str) -> None:
         """Have keys wait for what goes on in a part: they are for what it will show.

@@ -133,11 +133,12 @@ class TypeAhead:
         """What keys wait for besides each other: not for what is long within a view not seen."""
         if not self._app.is_open:
             return None
-        job = self._app.jobs.leading
-        if job is None or not _is_long(job):
-            return job
+        return next((job for job in self._app.jobs.leading if self._is_seen(job)), None)
+
+    def _is_seen(self, job: Job) -> bool:
+        """Whether a job leads elsewhere, or is long and within the view that is seen."""
         owner: Any = job.owner
-        return job if self._app.view in owner.ancestors_with_self else None
+        return not _is_long(job) or self._app.view in owner.ancestors_with_self
 
     def _is_led(self, event: Key | Paste) -> bool:
         """Whether the way to what a key is for goes on."""
