@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.tui.jobs import READING_OLDER, Job
+from metashell.tui.moving import MOMENT
 from metashell.tui.node.history import NAME
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
@@ -397,7 +398,9 @@ class NodePane(AppPart, Vertical):
             self.explorer.go(path, offset=batch[1])
             self.explorer.tell_batch(offset, batch)
 
-        self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+        self.explorer.jobs.start(
+            "finding the moment", work, done, owner=self, key=MOMENT, leads=True
+        )
 
     def _go_to_time(self, path: str, row: Mapping[str, Any]) -> None:
         """Go to a node of a coordinator's log as it was once a record of that log was written."""

@@ -297,7 +297,7 @@ class RowTable(ColumnTable):
         assert self._given is not None
         self._sort, self._goes_up = sort, True
         self.explorer.remembered.choose_sort(self._given[0].column_names, sort)
-        self._arrange()
+        self._arrange(leads=True)
 
     def _sorted_column(self, name: str) -> str:
         """The column by which a column that is shown is sorted."""
@@ -362,7 +362,8 @@ class RowTable(ColumnTable):
         self._styles = None
         return super().render_lines(crop)
 
-    def _arrange(self) -> None:
+    def _arrange(self, *, leads: bool = False) -> None:
+        """Sort and filter; `leads`: whether the next keys are for what comes of it."""
         if self._given is None:
             return
         table, sort, text = self._given[0], self._sort, self._filter
@@ -375,7 +376,7 @@ class RowTable(ColumnTable):
             return order_of(searched, sort, text, job.cancelled)
 
         title = "filtering" if text else "sorting"
-        self.explorer.jobs.start(title, work, self._draw, owner=self, key="arrange")
+        self.explorer.jobs.start(title, work, self._draw, owner=self, key="arrange", leads=leads)
 
     def _draw(self, order: pa.Array | None) -> None:
         """Show the rows given, in that order."""

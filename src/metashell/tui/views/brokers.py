@@ -383,7 +383,7 @@ class BrokersView(View):
         if self.listed is not None:
             self.action_back()
         elif self.asked:
-            self._list(self.asked)
+            self._list(self.asked, leads=True)
 
     def action_back(self) -> None:
         """Show the brokers again."""
@@ -398,7 +398,8 @@ class BrokersView(View):
             self.action_back()
         return is_listed
 
-    def _list(self, brokers: tuple[int, ...]) -> None:
+    def _list(self, brokers: tuple[int, ...], *, leads: bool = False) -> None:
+        """List what fails without brokers; `leads`: whether the next keys are for that."""
         scene = self._scene
         if scene is None:
             return
@@ -407,7 +408,7 @@ class BrokersView(View):
             return _Listed(brokers, without(scene, brokers, job.cancelled))
 
         title = f"listing what fails without {named(brokers)}"
-        self.explorer.jobs.start(title, work, self._listed, owner=self, key="list")
+        self.explorer.jobs.start(title, work, self._listed, owner=self, key="list", leads=leads)
 
     def _listed(self, listed: _Listed) -> None:
         self.listed = listed

@@ -399,7 +399,9 @@ class HealthView(View):
                 began = "as it began" if end == offset else f"it began at {offset}, inside a batch"
                 self.explorer.tell(f"{began}: = lists what changed, [ goes back")
 
-        self.explorer.jobs.start("finding the moment", work, done, owner=self, key=MOMENT)
+        self.explorer.jobs.start(
+            "finding the moment", work, done, owner=self, key=MOMENT, leads=True
+        )
 
     def action_run_command(self) -> None:
         """Run the command that helps with the row under the cursor, in the row's cluster."""
