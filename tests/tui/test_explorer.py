@@ -336,6 +336,28 @@ def test_filters_the_directory_at_hand() -> None:
 
 
 @pytest.mark.slow
+def test_filter_stays_in_the_directory_that_it_was_begun_in() -> None:
+    """While it is typed the cursor goes to what it leaves, which may be open."""
+
+    async def test(driver: Driver) -> None:
+        await go(driver, "/image/topics/byName/topic-000")
+        await driver.press("right")
+        await go(driver, "/image/topics/byName/topic-027")
+        await driver.press("slash")
+        for character in "topic-000":
+            await driver.type(character)
+        outline = tree(driver).outline
+        assert outline is not None
+        assert outline.filters() == {("image", "topics", "byName"): "topic-000"}
+        assert driver.app.path == "/image/topics/byName/topic-000"
+        await driver.press("enter", "slash")
+        await driver.type("1")
+        assert outline.filters()["image", "topics", "byName", "topic-000"] == "1"
+
+    drive_tree(test)
+
+
+@pytest.mark.slow
 def test_jumps_to_a_name() -> None:
     """Typed letters go to the name that begins so; escape goes back."""
     many = Slow([f"t{i:03}" for i in range(500)])

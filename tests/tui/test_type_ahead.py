@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from textual.events import Key, Paste
+from textual.keys import _character_to_key
 from textual.widgets import Input
 
 import metashell
@@ -23,6 +24,7 @@ from metashell.tui.frame.help import Help
 from metashell.tui.jobs import Job, Jobs
 from metashell.tui.keyboard import MOST_PASTED
 from metashell.tui.node.pane import NodePane
+from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.go_to import PathTarget
 from metashell.tui.session import ExplorerSession
@@ -32,21 +34,17 @@ from support.fleets import backups
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 from support.waiting import LIMIT_S
 
-_NAMES = {
-    ":": "colon",
-    "/": "slash",
-    "?": "question_mark",
-    "@": "at",
-    "\r": "enter",
-    "-": "minus",
-}
+
+def name_of(key: str) -> str:
+    """What Textual calls a key."""
+    return "enter" if key == "\r" else _character_to_key(key) if len(key) == 1 else key
 
 
 async def at_once(driver: Driver, *keys: str) -> None:
     """Type keys as a terminal hands them over: all of them before any is handled."""
     for key in keys:
         character = " " if key == "space" else key if len(key) == 1 else None
-        driver.app.post_message(Key(_NAMES.get(key, key), character))
+        driver.app.post_message(Key(name_of(key), character))
     await driver.settled()
 
 
@@ -220,23 +218,37 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Jobs, "start", slowly)
 
 
-def compare(session: ExplorerSession, *keys: str) -> None:
-    """Type keys one by one, and all at once: the program must end up in the same place."""
+def compare(session: ExplorerSession, *keys: str, first: Sequence[str] = ()) -> None:
+    """Type keys one by one, and all at once: the program must end up in the same place.
+
+    Args:
+        session: What the explorer is on.
+        keys: The keys.
+        first: Keys before them, which are always typed one by one.
+    """
     ends = []
 
     def ended(driver: Driver) -> tuple[object, ...]:
         pane = next(iter(driver.app.query(NodePane)), None)
         mode = None if pane is None else pane.mode
         records = [view.records.here for view in driver.app.query(RecordsView)]
-        screen = type(driver.app.screen)
-        return driver.app.path, driver.view.id, driver.app.here.offset, mode, records, screen
+        app, focused = driver.app, driver.app.focused
+        typed = focused.value if isinstance(focused, Input) else None
+        chosen = focused.row if isinstance(focused, RowTable) else None
+        kept = (app.clipboard, list(app.places.bookmarks))
+        return (
+            *(app.path, driver.view.id, app.here.offset, mode, records),
+            *(type(app.screen), type(focused), typed, chosen, kept),
+        )
 
     async def one_by_one(driver: Driver) -> None:
-        for key in keys:
+        for key in (*first, *keys):
             await at_once(driver, key)
         ends.append(ended(driver))
 
     async def all_at_once(driver: Driver) -> None:
+        for key in first:
+            await at_once(driver, key)
         await at_once(driver, *keys)
         ends.append(ended(driver))
 
@@ -286,6 +298,46 @@ def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
     compare(session_on(), *keys)
 
 
+_TOPICS: Final = ("g", *"/image/topics", "enter")
+_BEHIND: Final = {
+    "Kafka's text of the next node": (("g", *"/quorum/epochs", "enter"), ("down", "a")),
+    "children of the next node": (("g", *"/image/provenance", "enter"), ("down", "d")),
+    "a copy of the next node": (_TOPICS, ("down", "Y")),
+    "a table of the next node": (_TOPICS, ("down", "x")),
+    "a copy of a record": (("2",), ("home", "down", "Y")),
+    "a table of records": (("2",), ("x", "h")),
+    "up from the last match": (("2",), ("/", *"REMOVE", "enter", "up", "up", "enter")),
+    "all records again": (("2", "/", *"REMOVE", "enter"), ("/", "escape", "home", "enter")),
+    "all topics again": (
+        ("g", *"/image/topics/byName", "enter", "tab", "/", *"topic-027", "enter"),
+        ("/", "escape", "down", "enter"),
+    ),
+    "a sorted answer": (
+        (":", *"topics", "enter", "s", "s", "escape"), (":", *"topics", "enter", "enter"),
+    ),
+    "the last result": ((), ("f", *"topic-000", "down", "down", "down", "enter")),
+    "what stands in grey": ((), ("g", *"/image/top", "right", "enter")),
+    "no proposals": ((), (":", *"to", "escape")),
+    "a bookmark": (("b", *_TOPICS, "b", "g", *"/image", "enter", "b"), ("B", "j", "enter")),
+    "from the list of everything": (("ctrl+p",), (*"view_records", "enter", "enter")),
+    "two changes before": ((), ("{", "{")),
+    "a bookmark of the state before": ((), ("[", "b")),
+    "a bookmark of the end": (("@", *"3700", "enter"), ("E", "b")),
+    "a bookmark of a record's state": (("2",), ("up", "up", "up", "up", "m", "b")),
+    "a bookmark of an epoch": (("4", "tab"), ("down", "enter", "1", "b")),
+}  # fmt: skip
+"""Keys, and those that are typed at once when what these lead to is there."""
+
+
+@pytest.mark.slow
+@pytest.mark.cases(4)
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize(("first", "keys"), _BEHIND.values(), ids=list(_BEHIND))
+def test_at_once_behind_others(first: tuple[str, ...], keys: tuple[str, ...]) -> None:
+    """The same, once what is at work at the beginning has ended."""
+    compare(session_on(), *keys, first=first)
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("slow")
 def test_into_a_cluster(tmp_path: Path) -> None:
@@ -294,6 +346,7 @@ def test_into_a_cluster(tmp_path: Path) -> None:
 
     session = session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
     compare(session, "enter", "right", "right", "down")
+    compare(session, "1", "right", "down", "right")  # the tree was not listed yet
 
 
 @pytest.mark.parametrize("key", ["1", ":", "?", "q"])
@@ -305,7 +358,7 @@ def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.Mo
     async def test(driver: Driver) -> None:
         driver.app.post_message(Key("3", "3"))
         await driver.until(lambda: driver.app.jobs.leading, "Health looks")
-        driver.app.post_message(Key(_NAMES.get(key, key), key))
+        driver.app.post_message(Key(name_of(key), key))
         await driver.until(
             lambda: (
                 driver.view.id != "health"
@@ -333,7 +386,7 @@ def test_escape_ends_what_keys_wait_for() -> None:
 
     async def test(driver: Driver) -> None:
         for key in ("g", *"/image", "enter", "x", "y"):
-            driver.app.post_message(Key(_NAMES.get(key, key), key if len(key) == 1 else None))
+            driver.app.post_message(Key(name_of(key), key if len(key) == 1 else None))
         await driver.until(lambda: driver.told, "not told")
         assert driver.told == ["going to /image: your keys wait for it, escape ends it"]
         driver.app.post_message(Key("escape", None))

@@ -135,8 +135,13 @@ class Moving(AppPart):
 
     # Time.
 
-    def travel(self, point: int | str | None) -> None:
-        """Show the cluster at an offset or a time; None for the end of the log."""
+    def travel(self, point: int | str | None, *, leads: bool = False) -> None:
+        """Show the cluster at an offset or a time.
+
+        Args:
+            point: The offset or the time; None for the end of the log.
+            leads: Whether keys wait for it.
+        """
         app = self.explorer
         scene = app.scene
         if scene is None:
@@ -150,6 +155,7 @@ class Moving(AppPart):
         self._renew(
             f"going to {where}",
             lambda: scene_there(scene, path, moves=True, point=point),
+            leads=leads,
             point=point,
         )
 

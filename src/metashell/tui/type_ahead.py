@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from textual.command import CommandPalette
 from textual.events import Key, Paste
 
 from metashell.fs.escape import escape
@@ -32,10 +33,19 @@ _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
 _ELSEWHERE: Final = ("view", "command_line", "find", "go_to", "help", "quit")
 """What keys do that is the same whatever a view finds."""
-_IN_VIEW: Final = "look"
-"""Key of the jobs that follow a path in the tree of their view."""
-_COMPARES: Final = "changes"
-"""What a key does that is for where a move in time ends."""
+_IN_PART: Final = ("look", "arrange")
+"""Keys of the jobs that follow a path in their tree, or sort and filter their table."""
+_OF_STATE: Final = (
+    "changes", "bookmark", "relations", "command_line", "go_to", "place_back", "place_forward",
+    "export", "copy_value", "open_in",
+)  # fmt: skip
+"""What keys do that is for where a move in time ends."""
+_OF_NODE: Final = ("look", "other_table", "export", "copy_value", "open_in")
+"""What keys do with the node or the record that the cursor went to."""
+_GATHERS_S: Final = 0.02
+"""How often it is looked whether the list of everything has what is typed."""
+_CHOOSING: Final = ("enter", "down", "up", "pagedown", "pageup")
+"""Keys that choose from a list below a line."""
 _PATIENCE_S: Final = 0.5
 """So long they wait for a job as well: what was typed in one go stays in order."""
 _LEAST_ROUNDS: Final = 3
@@ -48,8 +58,8 @@ _MOST: Final = 10_000
 
 
 def _is_long(job: Job) -> bool:
-    """Whether a job that keys wait for can take long, and ends within its view."""
-    return job.is_awaited or job.key == _IN_VIEW
+    """Whether a job that keys wait for can take long, and ends within its part."""
+    return job.is_awaited or job.key in _IN_PART
 
 
 class TypeAhead:
@@ -136,20 +146,35 @@ class TypeAhead:
         return next((job for job in self._app.jobs.leading if self._is_seen(job)), None)
 
     def _is_seen(self, job: Job) -> bool:
-        """Whether a job leads elsewhere, or is long and within the view that is seen."""
+        """Whether a job leads elsewhere, or is long and within what is seen."""
+        app = self._app
         owner: Any = job.owner
-        return not _is_long(job) or self._app.view in owner.ancestors_with_self
+        seen = app.screen if app.screen.is_modal else app.view
+        return not _is_long(job) or seen in owner.ancestors_with_self
 
     def _is_led(self, event: Key | Paste) -> bool:
         """Whether the way to what a key is for goes on."""
         view, job = self._app.view, self._leading
         if self._moving is not None or (view is not None and not view.is_ready):
             return True
+        if self._is_gathering(event):
+            self._app.set_timer(_GATHERS_S, self.go_on)
+            return True
         action = self._action(event)
-        if action == _COMPARES and self._app.is_moving:
+        if action in _OF_STATE and self._app.is_moving:
+            return True
+        if action in _OF_NODE and view is not None and view.catches_up():
             return True
         # The keys that leave a view do so whatever it finds.
         return job is not None and not (_is_long(job) and action in _ELSEWHERE)
+
+    def _is_gathering(self, event: Key | Paste) -> bool:
+        """Whether a key chooses from the list of everything, which is for an older text yet."""
+        app = self._app
+        if not isinstance(app.screen, CommandPalette) or not isinstance(event, Key):
+            return False
+        looks = any(worker.node is app.screen and not worker.is_finished for worker in app.workers)
+        return looks and event.key in _CHOOSING
 
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""

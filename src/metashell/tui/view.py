@@ -140,6 +140,10 @@ class View(AppPart, Vertical):
         """Do something with the path of the node that the cursor is on."""
         then(self.explorer.path_of_row() or self.explorer.path)
 
+    def catches_up(self) -> bool:
+        """Have what is under the cursor looked at now; whether that goes on."""
+        return False
+
     @property
     def searched_path(self) -> str:
         """Where a search begins, an absolute path of the whole tree."""

@@ -319,7 +319,7 @@ class CompletingInput(AppPart, Input):
         self._suggest()
         put_off, self._put_off = self._put_off, None
         if put_off is not None:
-            put_off()
+            self.call_later(put_off)  # behind the suggestion
 
     def dismiss_proposals(self) -> None:
         """Put the proposals away, and those on their way for the same line."""
@@ -384,13 +384,23 @@ class CompletingInput(AppPart, Input):
         self.cursor_position = len(line)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to hide proposals where there are some."""
-        is_there = action != "hide" or self.proposals.are_shown
+        """Offer to hide proposals where there are some, or may be."""
+        is_there = action != "hide" or self.proposals.are_shown or self._is_asking
         return is_there and super().check_action(action, parameters)
 
-    def action_hide(self) -> None:
-        """Put the proposals away."""
+    async def action_hide(self) -> None:
+        """Put the proposals away, also those that are on their way; leave if there are none."""
+        if self._put_off is None and self.waits(self.action_hide):
+            return
+        if not self.proposals.are_shown and not self._is_asking:
+            await self.run_action("screen.leave")
         self.dismiss_proposals()
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Go right; at the end of the line take what stands there in grey."""
+        is_end = self.cursor_position == len(self.value) and not select
+        if not is_end or not self.waits(self.action_cursor_right):
+            super().action_cursor_right(select)
 
     def action_choose(self, by: int) -> None:
         """Go to another proposal, or to another line entered before."""

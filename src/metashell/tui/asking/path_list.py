@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
@@ -65,6 +65,8 @@ class PathList(AppPart, ScrollView, can_focus=True):
         super().__init__(id=id)
         self.paths: list[str] = []
         """All lines, as they were given."""
+        self.once_more: Callable[[Callable[[], object]], bool] | None = None
+        """Does something once more lines are there; whether any may come."""
         self._widest = 0
 
     def allow_focus(self) -> bool:
@@ -110,11 +112,18 @@ class PathList(AppPart, ScrollView, can_focus=True):
         """Go down so many lines; above the first one is what they came from."""
         if self.cursor + by < 0:
             self.post_message(self.Left())
-        self.cursor += by
+        self._go_down(by)
 
     def action_page(self, by: int) -> None:
         """Go down so many screens."""
-        self.cursor += by * max(self.scrollable_content_region.height - 1, 1)
+        self._go_down(by * max(self.scrollable_content_region.height - 1, 1))
+
+    def _go_down(self, by: int) -> None:
+        """Go down so many lines; one that may be there soon is waited for."""
+        is_beyond = self.cursor + by >= len(self.paths)
+        if is_beyond and self.once_more and self.once_more(lambda: self._go_down(by)):
+            return
+        self.cursor += by
 
     def action_first(self) -> None:
         """Go to the first line."""

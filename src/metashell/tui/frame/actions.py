@@ -98,7 +98,7 @@ class Actions(AppPart):
         """Show the end of the log, and follow it."""
         if self.explorer.view is not None:
             self.explorer.view.follow()
-        self.explorer.travel(None)
+        self.explorer.travel(None, leads=True)
 
     def action_step(self, by: int) -> None:
         """Move along the log."""

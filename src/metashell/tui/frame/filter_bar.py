@@ -88,6 +88,7 @@ class FilterBar(Input):
     def action_drop(self) -> None:
         """Show everything again."""
         self._view.filter_by("")
+        self._view.keep_filter()
         self._end()
 
     def on_blur(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.worker import WorkerCancelled
 
 from metashell.commands import all_names, get
 from metashell.dataclass import dataclass
@@ -96,7 +97,11 @@ class Palette(Provider):
         worker = self.app.run_worker(
             partial(paths_from, scene, query), thread=True, exit_on_error=False
         )
-        for path in await worker.wait():
+        try:
+            paths = await worker.wait()
+        except WorkerCancelled:
+            return  # the palette is closed
+        for path in paths:
             text = escape(path)
             yield PaletteEntry(text, partial(self.explorer.go, path)).hit(_OF_PATHS)
 

@@ -195,10 +195,12 @@ class NodePane(AppPart, Vertical):
             return True
         return (look.path, look.serial) != (self._path, scene.serial)
 
-    def lead(self) -> None:
-        """Have keys wait for the node that was asked for."""
+    def lead(self) -> bool:
+        """Have keys wait for the node that was asked for; whether it is on its way."""
+        is_read = self._reading is not None and self._reading in self.explorer.jobs.running
         if self.is_behind:
             self.explorer.jobs.lead(self, "node")
+        return self.is_behind and is_read
 
     @property
     def mode(self) -> LookMode | None:
@@ -364,7 +366,8 @@ class NodePane(AppPart, Vertical):
         if action == "look":
             return look is not None and (self.is_behind or parameters[0] in look.modes)
         if action == "other_table":
-            return look is not None and LookMode.CHILDREN in look.modes and len(look.modes) > 1
+            has_two = look is not None and LookMode.CHILDREN in look.modes and len(look.modes) > 1
+            return look is not None and (self.is_behind or has_two)
         return True
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:

@@ -307,6 +307,13 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if round(old_value) != round(new_value):
             self.post_message(self.Scrolled())
 
+    @property
+    def is_near_gap(self) -> bool:
+        """Whether some of what is around the cursor is not looked through yet."""
+        height = max(self.size.height, 1)
+        rows = range(max(self.cursor - height, 0), min(self.cursor + height, len(self.model)))
+        return any(isinstance(self.model.at(row), Gap) for row in rows)
+
     def _show_cursor(self) -> None:
         top, height = int(self.scroll_offset.y), max(self.size.height, 1)
         if self.cursor < top:

@@ -168,7 +168,7 @@ class RowTable(ColumnTable):
                 self.explorer.jobs.cancel(self, "arrange")
             self._draw(None)
         else:
-            self._arrange()
+            self._arrange(leads=is_first or afresh)
 
     @property
     def row(self) -> dict[str, Any] | None:

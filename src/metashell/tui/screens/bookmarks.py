@@ -30,8 +30,8 @@ class BookmarksScreen(Box[None]):
     BINDINGS: ClassVar = [
         Binding("escape,B,q", "leave", "Leave", id="bookmarks.leave"),
         Binding("delete,d", "forget", "Forget", id="bookmarks.forget"),
-        Binding("j", "app.simulate_key('down')", "Down", show=False, id="bookmarks.down"),
-        Binding("k", "app.simulate_key('up')", "Up", show=False, id="bookmarks.up"),
+        Binding("j", "focused.cursor_down", "Down", show=False, id="bookmarks.down"),
+        Binding("k", "focused.cursor_up", "Up", show=False, id="bookmarks.up"),
     ]
     DEFAULT_CSS = """
     BookmarksScreen {

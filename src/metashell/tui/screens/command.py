@@ -292,6 +292,7 @@ class CommandScreen(Box[None]):
             self._job = None
         elif not self.line.has_focus and self.pane.filter_text:
             self.pane.filter_by("")
+            self.pane.keep_filter()
         else:
             self.dismiss()
 

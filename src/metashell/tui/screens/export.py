@@ -170,8 +170,9 @@ class ExportScreen(Box[str | None]):
             return f"{escape(name)}: {len(table):,} rows written to {escape(os.path.abspath(to))}"
 
         self.explorer.jobs.start(
-            f"writing {to}", work, self._done, owner=self, key="export", failed=self._failed
-        )
+            f"writing {to}", work, self._done, owner=self, key="export", failed=self._failed,
+            leads=True,
+        )  # fmt: skip
 
     def _done(self, what: str) -> None:
         self.explorer.tell(what)

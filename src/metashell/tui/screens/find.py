@@ -246,6 +246,7 @@ class FindScreen(Box[None]):
         """Begin to type."""
         self._tell_start(self._where)
         self._tell("type to search")
+        self.results.once_more = self._once_more
         self.line.focus()
         if self._text:
             self._search()
@@ -291,10 +292,15 @@ class FindScreen(Box[None]):
             self._search(then)
         elif self.results.paths:
             then()
-        elif self._job is not None:
-            self._then, self._job.leads = then, True
-        elif self.problem is None:
+        elif not self._once_more(then) and self.problem is None:
             self.explorer.tell("there are no results to go to")
+
+    def _once_more(self, then: Callable[[], object]) -> bool:
+        """Do something once there is another result; whether one may come."""
+        if self._job is None:
+            return False
+        self._then, self._job.leads = then, True
+        return True
 
     def _search(self, then: Callable[[], object] | None = None) -> None:
         if self._timer is not None:

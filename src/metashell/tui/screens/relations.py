@@ -81,8 +81,8 @@ class RelationsScreen(Box[None]):
     )
     BINDINGS: ClassVar = [
         Binding("escape,R,q", "leave", "Leave", id="relations.leave"),
-        Binding("j", "app.simulate_key('down')", "Down", show=False, id="relations.down"),
-        Binding("k", "app.simulate_key('up')", "Up", show=False, id="relations.up"),
+        Binding("j", "focused.cursor_down", "Down", show=False, id="relations.down"),
+        Binding("k", "focused.cursor_up", "Up", show=False, id="relations.up"),
     ]
     DEFAULT_CSS = """
     RelationsScreen {

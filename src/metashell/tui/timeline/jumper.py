@@ -85,7 +85,7 @@ class Jumper:
             self._jump_among(stops, what, by, path)
 
         title = f"looking for a {_KINDS[what].format(path=path)}"
-        timeline.explorer.jobs.start(title, work, done, owner=timeline, key="jump")
+        timeline.explorer.jobs.start(title, work, done, owner=timeline, key="jump", leads=True)
 
     def _jump_among(self, stops: Stops, what: str, by: int, path: str) -> None:
         timeline = self._timeline

@@ -93,7 +93,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._scene: Scene | None = None
         self._known: dict[str, TimelineFacts] = {}
         self._jumper = Jumper(self)
-        self._waiting: Callable[[], object] | None = None
+        self._waiting: list[Callable[[], object]] = []
         self._job: Job | None = None
         self._job_of: tuple[str, Source] | None = None
         self._tentative: int | None = None
@@ -126,7 +126,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     def is_aiming(self) -> bool:
         """Whether a move begins once the log is known, or once the cursor rests."""
         is_looking = self._job is not None and not self._job.cancelled()
-        return (self._waiting is not None and is_looking) or self._debounce is not None
+        return (bool(self._waiting) and is_looking) or self._debounce is not None
 
     @property
     def is_travelling(self) -> bool:
@@ -198,9 +198,9 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._draw(known)
         self._look()
         self.states_known()
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting()
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action()
 
     def states_known(self) -> None:
         """Show what is known of the partitions, and look for what is not."""
@@ -237,9 +237,11 @@ class Timeline(AppPart, Widget, can_focus=True):
             self.explorer.tell(scene.why_no_image, "warning")
             return None
         if self.track is None:
-            self._waiting = action
             if self._job is None or self._job.cancelled():
                 self._job = None
+                self._waiting.clear()
+            self._waiting.append(action)
+            if self._job is None:
                 self._look()
             return None
         if self.track.has_one_state:

@@ -23,6 +23,8 @@ class TreeFilter:
 
     def __init__(self, tree: NodeTree) -> None:
         self._tree = tree
+        self._typed_for: NodeKey | None = None
+        """The directory for which a text is being typed: matches in others take the cursor."""
 
     @property
     def filter_text(self) -> str:
@@ -32,8 +34,14 @@ class TreeFilter:
         return "" if listing is None else listing.text
 
     def filter_by(self, text: str) -> None:
-        """Show only those names of the directory at hand that contain a text."""
-        self._filter(self._tree.place, text)
+        """Show only those names of the directory at hand that contain a text, as it is typed."""
+        if self._typed_for is None:
+            self._typed_for = self._tree.place
+        self._filter(self._typed_for, text)
+
+    def keep_filter(self) -> None:
+        """Take the text as it is typed now: the next one is for the directory at hand then."""
+        self._typed_for = None
 
     def drop_filter(self) -> str:
         """Drop the filter of the directory at hand, else of one above it, else of any.

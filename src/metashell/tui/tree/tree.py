@@ -158,7 +158,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def show(self, scene: Scene, path: str) -> None:
         """Show a scene, with the cursor at a path; what is open stays open."""
-        leads = path != self._goal or (self._looking is not None and self._is_led_by(self._looking))
+        is_led = self._looking is not None and self._is_led_by(self._looking)
+        leads = self.outline is None or path != self._goal or is_led
         self._goal, self._next = path, scene
         outline = self.outline
         wanted = {ROOT} if outline is None else set(outline.wanted)

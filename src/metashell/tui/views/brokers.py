@@ -439,6 +439,7 @@ class BrokersView(View):
         """Show brokers, those of a rack only, where it has a name."""
         self.by_rack = False
         self._brokers.filter_by(rack or "")
+        self.keep_filter()
         brokers = load.brokers_of(rack)
         if brokers:
             self._brokers.place_at(brokers[0])

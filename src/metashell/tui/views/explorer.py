@@ -222,18 +222,23 @@ class ExplorerView(View):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
-        self._show_node()
         self.pane.action_look(mode)
 
     def action_other_table(self) -> None:
         """Show the children of the directory, or what describes it."""
-        self._show_node()
         self.pane.action_other_table()
+
+    def catches_up(self) -> bool:
+        """Show the node of the cursor without waiting until the user rests."""
+        if self._timer is not None:
+            self._rested()
+        return self.pane.lead()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what there is for the node."""
         if action in ("look", "other_table"):
-            return self.is_composed and self.pane.check_action(action, parameters)
+            is_late = self._timer is not None
+            return self.is_composed and (is_late or self.pane.check_action(action, parameters))
         return super().check_action(action, parameters)
 
     # As a view.
@@ -263,6 +268,11 @@ class ExplorerView(View):
     def filter_text(self) -> str | None:
         """The filter that holds there."""
         return self.pane.filter_text if self._filters_pane else self.tree_side.filter.filter_text
+
+    def keep_filter(self) -> None:
+        """Take the filter as it is typed now."""
+        super().keep_filter()
+        self.tree_side.filter.keep_filter()
 
     def drop_filter(self) -> str:
         """Drop the filter of the side that is looked at, else that of the other one."""

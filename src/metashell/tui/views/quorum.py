@@ -282,7 +282,12 @@ class QuorumView(View):
             return applied_at(scene, self.explorer.path, offset, of_history=True)
 
         self.explorer.jobs.start(
-            "finding the moment", work, self.explorer.travel, owner=self, key=MOMENT
+            "finding the moment",
+            work,
+            lambda end: self.explorer.travel(end, leads=True),
+            owner=self,
+            key=MOMENT,
+            leads=True,
         )
 
     def _go_to(self, row: dict[str, Any]) -> None:

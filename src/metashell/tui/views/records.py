@@ -238,7 +238,8 @@ class RecordsView(FilteredRecords):
         """Go on with what waits for the record of the cursor, if it is known by now."""
         then, is_known = self._then, isinstance(self.records.here, int)
         if self._scan is not None:
-            self._scan.leads = then is not None and not is_known
+            is_led = self._scan.leads and self.records.is_near_gap
+            self._scan.leads = is_led or (then is not None and not is_known)
         if then is not None and is_known:
             self._with_detail(then)
 
@@ -441,7 +442,7 @@ class RecordsView(FilteredRecords):
 
         # A batch counts as a whole: before its end the record is not there.
         def travel(detail: RecordDetail) -> None:
-            self.explorer.travel(detail.span[1])
+            self.explorer.travel(detail.span[1], leads=True)
             self.explorer.tell_batch(detail.offset, detail.span)
 
         self._with_detail(travel)
@@ -456,7 +457,8 @@ class RecordsView(FilteredRecords):
         n_rows = sum(len(offsets) for _, offsets in rows)
         self._start("export", f"reading {n_rows:,} records to export",
                     lambda job: rows_table(job, reader, rows),
-                    lambda table: self.explorer.ask_where_to_export([("log", table)]))  # fmt: skip
+                    lambda table: self.explorer.ask_where_to_export([("log", table)]),
+                    leads=True)  # fmt: skip
 
     def copy_under_cursor(self) -> bool:
         """Copy the record, as soon as it was looked at; say where there is none."""
@@ -467,6 +469,11 @@ class RecordsView(FilteredRecords):
         else:
             self.explorer.tell("no record is under the cursor")
         return True
+
+    def catches_up(self) -> bool:
+        """Have keys wait for the record of the cursor; whether it is looked at."""
+        self.explorer.jobs.lead(self, "detail")
+        return self.detail is None and self._goes_on("detail")
 
     def copyable(self) -> tuple[str, str] | None:
         """The record as JSON."""
