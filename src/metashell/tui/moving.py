@@ -258,6 +258,11 @@ class Moving(AppPart):
         is_aiming = app.timeline is not None and app.timeline.is_aiming
         return is_aiming or any(job.key in _MOVES for job in app.jobs.running)
 
+    def awaits_move(self) -> bool:
+        """Have keys wait for another state that is about to be shown; whether one is."""
+        self.explorer.jobs.lead(self.explorer, *_MOVES)
+        return self.is_moving
+
     def action_changes(self) -> None:
         """List what changed since the previous stop, and in the batch that ends here."""
         app = self.explorer

@@ -80,6 +80,8 @@ class TypeAhead:
         """Gives up on the one that is followed; None while none is."""
         self._patience: Timer | None = None
         """Tells what keys wait for; None while they wait for nothing, or it was told."""
+        self._gathers_since: float | None = None
+        """When a key began to wait for the list of everything."""
         self._moving: Timer | None = None
         """Gives up on a move of the focus that comes once something is drawn; None without one."""
 
@@ -158,10 +160,12 @@ class TypeAhead:
         if self._moving is not None or (view is not None and not view.is_ready):
             return True
         if self._is_gathering(event):
+            self._gathers_since = self._gathers_since or time.monotonic()
             self._app.set_timer(_GATHERS_S, self.go_on)
             return True
+        self._gathers_since = None
         action = self._action(event)
-        if action in _OF_STATE and self._app.is_moving:
+        if action in _OF_STATE and self._app.awaits_move():
             return True
         if action in _OF_NODE and view is not None and view.catches_up():
             return True
@@ -179,9 +183,10 @@ class TypeAhead:
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""
         job = self._leading
-        if job is None or not isinstance(event, Key) or event.key not in _GIVING_UP:
+        since = self._gathers_since if job is None else job.began
+        if since is None or not isinstance(event, Key) or event.key not in _GIVING_UP:
             return False
-        return time.monotonic() - job.began >= _PATIENCE_S
+        return time.monotonic() - since >= _PATIENCE_S
 
     def _tell_soon(self) -> None:
         if self._patience is None and self._leading is not None:

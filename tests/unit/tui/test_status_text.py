@@ -32,6 +32,8 @@ def said(standing: LineState) -> list[str]:
         ),
         (LineState(status=SourceStatus(offset=3, notes=("at offset 3",)), is_newest=False),
          ["earlier state", "offset 3", "E: newest"]),
+        (LineState(status=SourceStatus(metadata_version="4.3"), is_newest=False, newest_key="Z"),
+         ["earlier state", "Z: newest", "4.3"]),
         (LineState(), ["end of the log", "…"]),
         (LineState(n_clusters=3), ["fleet of 3 directories"]),
         (LineState(n_clusters=1), ["fleet of 1 directory"]),

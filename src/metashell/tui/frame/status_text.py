@@ -87,10 +87,10 @@ def pieces(standing: LineState) -> list[StatusPiece]:
     if standing.show_secrets:
         said.append((SECRETS_SHOWN, "note"))
     said += [(text, "fact") for text in (*time_texts(status), *epoch_texts(status))]
-    if status.metadata_version:
-        said.append((status.metadata_version, "fact"))
     if not standing.is_newest:
         said.append((f"{standing.newest_key}: newest", "note"))
+    if status.metadata_version:
+        said.append((status.metadata_version, "fact"))
     return [StatusPiece(escape(text), kind) for text, kind in said]  # type: ignore[arg-type]
 
 
