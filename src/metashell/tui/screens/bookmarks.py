@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from metashell.tui.frame.box import Box
+from metashell.tui.frame.box import ListBox
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
@@ -20,7 +20,7 @@ _HINT: Final = "enter goes there · delete forgets a bookmark · escape leaves"
 _NONE: Final = "no bookmark yet: `b` keeps the selected node with its offset"
 
 
-class BookmarksScreen(Box[None]):
+class BookmarksScreen(ListBox[None]):
     """The bookmarks and the recent places, of which one can be gone to."""
 
     HELP = (
@@ -30,8 +30,8 @@ class BookmarksScreen(Box[None]):
     BINDINGS: ClassVar = [
         Binding("escape,B,q", "leave", "Leave", id="bookmarks.leave"),
         Binding("delete,d", "forget", "Forget", id="bookmarks.forget"),
-        Binding("j", "focused.cursor_down", "Down", show=False, id="bookmarks.down"),
-        Binding("k", "focused.cursor_up", "Up", show=False, id="bookmarks.up"),
+        Binding("j", "move(1)", "Down", show=False, id="bookmarks.down"),
+        Binding("k", "move(-1)", "Up", show=False, id="bookmarks.up"),
     ]
     DEFAULT_CSS = """
     BookmarksScreen {

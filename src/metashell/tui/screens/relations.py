@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from metashell.tui.frame.box import Box
+from metashell.tui.frame.box import ListBox
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.node.relations import Relation, Relations, relations_of
@@ -66,7 +66,7 @@ class _Neighbours(OptionList):
     ]
 
 
-class RelationsScreen(Box[None]):
+class RelationsScreen(ListBox[None]):
     """The neighbours of a node, of which one can be gone to or looked at in turn.
 
     Args:
@@ -81,8 +81,8 @@ class RelationsScreen(Box[None]):
     )
     BINDINGS: ClassVar = [
         Binding("escape,R,q", "leave", "Leave", id="relations.leave"),
-        Binding("j", "focused.cursor_down", "Down", show=False, id="relations.down"),
-        Binding("k", "focused.cursor_up", "Up", show=False, id="relations.up"),
+        Binding("j", "move(1)", "Down", show=False, id="relations.down"),
+        Binding("k", "move(-1)", "Up", show=False, id="relations.up"),
     ]
     DEFAULT_CSS = """
     RelationsScreen {
