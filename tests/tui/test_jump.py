@@ -69,8 +69,13 @@ def test_says_that_no_name_fits() -> None:
         await driver.press("enter")
         assert not driver.app.query(JumpBar)
         assert driver.one(NodeTree).has_focus
-        assert driver.app.path == "/image/topics/byName/manual"
-        assert ["no name here contains manq: f finds names elsewhere"] == driver.told
+        assert driver.app.path == "/image/topics/byName/orders"
+        told = "no name in this directory or above contains manq: f finds names elsewhere"
+        assert [told] == driver.told
+        await jump(driver, "configs")
+        assert driver.app.path == "/image/configs"
+        await driver.press("escape")
+        assert driver.app.path == "/image/topics/byName/orders"
         await jump(driver, "qqq")
         await driver.press("escape")
         assert not driver.app.query(JumpBar)

@@ -10,7 +10,7 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.views.brokers import LoadTable
-from metashell.tui.views.health_lists import KindList
+from metashell.tui.views.health_lists import ProblemTable
 from metashell.tui.views.quorum import EpochsTable
 from support.pilot import SMALL, Driver, drive
 
@@ -69,7 +69,7 @@ def test_the_bar_says_the_way_back() -> None:
         ("explorer", NodeTree, "/image/topics"),
         ("explorer", RowTable, "/image/topics"),
         ("records", RecordPane, "Records"),
-        ("health", KindList, "Health"),
+        ("health", ProblemTable, "Health"),
         ("quorum", EpochsTable, "Leader epochs"),
         ("brokers", LoadTable, "2 brokers"),
     ],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from textual.widget import Widget
+
 from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
@@ -135,10 +137,13 @@ class Actions(AppPart):
 
     def action_maximise(self) -> None:
         """Give the focused part the whole screen, or take that back."""
-        screen, part = self.explorer.screen, self.explorer.focused
-        if screen.maximized is not None or part is None:
+        screen, focused = self.explorer.screen, self.explorer.focused
+        if screen.maximized is not None or focused is None:
             screen.minimize()
-        elif not screen.maximize(part):
+            return
+        parts = (part for part in focused.ancestors_with_self if isinstance(part, Widget))
+        part = next((part for part in parts if part.allow_maximize), None)
+        if part is None or not screen.maximize(part, container=False):
             self.explorer.tell("this part shows no more on the whole screen")
 
     async def action_help(self) -> None:

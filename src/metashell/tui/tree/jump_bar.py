@@ -61,9 +61,12 @@ class JumpBar(AppPart, Horizontal):
         self.query_one(_JumpLine).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Go to the first name that fits; where none does, stay and say so."""
+        """Go to the first name that fits; where none does, go back and say so."""
         event.stop()
-        is_there = not event.value or self._tree.jump(self._place, event.value)
+        is_there = bool(event.value) and self._tree.jump(self._place, event.value)
+        if not is_there:
+            self._go_back()
+        is_there = is_there or not event.value
         self.set_class(not is_there, "-none")
         self.query_one(Label).update(_LABEL if is_there else _NONE)
 
@@ -73,7 +76,8 @@ class JumpBar(AppPart, Horizontal):
         self._end()
         if self.has_class("-none"):
             find = self.explorer.session.key("find", "f")
-            self.explorer.tell(f"no name here contains {event.value}: {find} finds names elsewhere")
+            where = "in this directory or above contains"
+            self.explorer.tell(f"no name {where} {event.value}: {find} finds names elsewhere")
 
     def action_move(self, by: int) -> None:
         """Go on from there."""
@@ -81,8 +85,11 @@ class JumpBar(AppPart, Horizontal):
 
     def action_drop(self) -> None:
         """Go back to where it began."""
-        self._tree.action_move(self._line - self._tree.cursor_line)
+        self._go_back()
         self._end()
+
+    def _go_back(self) -> None:
+        self._tree.action_move(self._line - self._tree.cursor_line)
 
     def on_descendant_blur(self) -> None:
         """End where the user goes elsewhere."""

@@ -353,19 +353,23 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             await self.explorer.mount(JumpBar(self), before="StatusLine")
 
     def jump(self, key: NodeKey, text: str) -> bool:
-        """Go to the first name in an open directory that begins with a text, else contains it.
+        """Go to the first name that begins with a text, else contains it.
+
+        It is looked for in an open directory, then in those that this one is in.
 
         Returns:
             Whether there is one.
         """
-        name = None if self.outline is None else self.outline.first_like(key, text)
-        line = None
-        if self.outline is not None and name is not None:
-            line = self.outline.line_of((*key, name))
-        if line is None:
+        outline = self.outline
+        if outline is None:
             return False
-        self._go(line)
-        return True
+        for n in range(len(key), -1, -1):
+            name = outline.first_like(key[:n], text)
+            line = None if name is None else outline.line_of((*key[:n], name))
+            if line is not None:
+                self._go(line)
+                return True
+        return False
 
     def _line_or_look(self) -> TreeLine | None:
         """The line of the cursor; where listing was cancelled, begin it again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -65,6 +65,8 @@ _NO_COMMAND: Final = "no row with a command is chosen"
 class HealthBody(Container):
     """The kinds of problems and their rows."""
 
+    ALLOW_MAXIMIZE = True  # the kinds alone say little
+
     def on_resize(self) -> None:
         """Share the lines that there are now."""
         self.share()
@@ -75,7 +77,7 @@ class HealthBody(Container):
         around = table.outer_size.height - table.scrollable_content_region.height
         needed = table.header_height + max(table.row_count, _LEAST_ROWS) + around
         view, kinds = self.query_ancestor(HealthView), self.query_one(KindList)
-        is_fixed = view.has_class("-wide") or view.has_class("-low") or kinds.is_maximized
+        is_fixed = view.has_class("-wide") or view.has_class("-low")
         most = max(room - needed, room * _KINDS_PERCENT // 100, 1)
         kinds.styles.max_height = None if is_fixed else most
         kinds.call_after_refresh(kinds.scroll_to_highlight)
@@ -191,6 +193,15 @@ class HealthView(View):
         super().fit()
         for body in self.query(HealthBody):
             body.share()
+
+    def with_node(self, then: Callable[[str], object]) -> None:
+        """Do something with the path that the row is about, also from the kinds."""
+        row = self._table.row
+        path = None if row is None else self.path_of(row)
+        if path is None:
+            super().with_node(then)
+        else:
+            then(path)
 
     # Asking.
 

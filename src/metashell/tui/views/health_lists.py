@@ -30,6 +30,7 @@ class KindList(AppPart, OptionList):
     BINDINGS: ClassVar = [
         Binding("enter", "select", "Rows", id="health.rows", tooltip="go to the rows of the kind")
     ]
+    ALLOW_MAXIMIZE = False
 
     def __init__(self) -> None:
         super().__init__(id="health-kinds", markup=False, compact=True)
