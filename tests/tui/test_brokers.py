@@ -230,7 +230,7 @@ def test_enter_opens_the_broker() -> None:
         assert driver.told[-1] == "broker 9 is not registered"
         assert driver.view.id == "brokers"
         await driver.press("up")
-        assert driver.app.path == "/image/cluster/brokers/3"
+        assert driver.app.path == "/"
         await driver.press("enter")
         assert driver.view.id == "explorer"
         assert driver.app.path == "/image/cluster/brokers/3"
@@ -250,7 +250,7 @@ def test_sorts_by_the_number_of_a_bar() -> None:
         assert column(driver, "leaders") == [0, 0, 1, 4]
         row = view_of(driver).table.row
         assert row is not None
-        assert row["broker"] == column(driver, "broker")[0]
+        assert row["broker"] == 2
         (name, taken), *_ = view_of(driver).tables()
         assert name == "brokers"
         assert not [n for n in taken.column_names if n.endswith("_bar")]

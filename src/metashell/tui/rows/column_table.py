@@ -43,7 +43,7 @@ class ColumnTable(AppPart, DataTable):
 
     NARROW: ClassVar[Collection[str]] = ()
     """Columns that leave the room to others on a narrow screen."""
-    STAYING: ClassVar[Collection[str]] = ()
+    STAYING: ClassVar[Collection[str]] = ("topic", "partition")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     class Fitted(Message):

@@ -44,7 +44,7 @@ class RowTable(ColumnTable):
     HELP = (
         "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
         "double click opens the node of the row.\n\n"
-        "`s` sorts by the chosen column, which is underlined, and goes to the first row. Numbers "
+        "`s` sorts by the chosen column, which is underlined, and shows the first row. Numbers "
         "and times begin with the largest, coloured words with the worst. `s` again reverses the "
         "order, a third time takes it back. A click on a header does the same. A capital letter "
         "sorts by the column that begins with it. `c` chooses the columns, `/` filters, `x` "
@@ -126,7 +126,7 @@ class RowTable(ColumnTable):
         self._is_moved = False
         """Whether the user moved the cursor."""
         self._goes_up = False
-        """Whether the cursor is to go to the first row of the order that the user asked for."""
+        """Whether the first row of the order that the user asked for is to be seen."""
 
     def show(
         self,
@@ -383,7 +383,7 @@ class RowTable(ColumnTable):
         assert self._given is not None
         row = self._at if self._afresh else self.row
         goes_up, self._goes_up = self._goes_up, False
-        if goes_up or (self.BEGINS_FIRST and not self._is_moved):
+        if self.BEGINS_FIRST and not self._is_moved:
             row = None
         line = self.cursor_row - int(self.scroll_y)
         name = self._cursor_name()
@@ -396,8 +396,10 @@ class RowTable(ColumnTable):
         self.backend = self._rows
         show_filter(self, self._filter, self._rows.row_count, len(self.table))
         at = self._place(row)
+        if goes_up and (at is None or at >= self.size.height - self.header_height):
+            at = 0
         if at is None:
-            at = 0 if self._afresh or goes_up else min(self.cursor_row, max(self.row_count - 1, 0))
+            at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))
         column = names.index(name) if name in names and not self._afresh else 0
         # Not a move of the user's, who is not to be taken there.
         self.set_reactive(DataTable.cursor_coordinate, Coordinate(at, column))
@@ -405,7 +407,7 @@ class RowTable(ColumnTable):
         if self._afresh:
             self.scroll_to(x=0, y=max(0, at - max(self.size.height - 2, 1) // 2), animate=False)
         else:
-            self.scroll_to(y=max(0, at - line), animate=False)
+            self.scroll_to(y=0 if goes_up else max(0, at - line), animate=False)
         self._afresh, self._at = False, None
         if self.is_attached:
             self._tell_row()

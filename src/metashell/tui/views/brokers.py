@@ -154,7 +154,6 @@ class BrokersView(View):
         self._scene: Scene | None = None
         self._losses: dict[tuple[int, ...], Loss] = {}
         self._timer: Timer | None = None
-        self._was_at: int | None = None
 
     def compose(self) -> ComposeResult:
         """The title, the bars, and what the cursor is on."""
@@ -282,14 +281,6 @@ class BrokersView(View):
         if event.table is not self.table or self.load is None or self.listed is not None:
             return
         self._about()
-        if self.by_rack:
-            return
-        broker, was = event.row["broker"], self._was_at
-        self._was_at = broker
-        # Nobody goes anywhere by looking at a page.
-        is_move = was not in (None, broker) and self.explorer.view is self
-        if is_move and self.load.is_registered(broker):
-            self.explorer.moved_to(self._path(broker))
 
     def _path(self, broker: int) -> str:
         prefix = "" if self._scene is None else self._scene.prefix
