@@ -104,7 +104,7 @@ def test_leaf() -> None:
         await look.at(f"{ORDERS}/0")
         assert LookMode.VALUE is look.mode()
         assert "replicas             [101, 102]" in look.lines
-        assert "leaf  offline since 3981 2026-11-21 08:28:53Z, waits for" in look.driver.screen()
+        assert "leaf  offline: waits for 101 (ELR), since 3981" in look.driver.screen()
         await look.driver.press("a")
         assert [look.driver.scene.source.cat(f"{ORDERS}/0")] == look.lines
         assert ("text", look.lines[0]) == look.pane.copyable()

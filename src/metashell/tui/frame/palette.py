@@ -54,7 +54,7 @@ class PaletteEntry:
         """As it stands in the list with a help behind it."""
         if not help:
             return Content(self.text)
-        return Content.assemble(self.text, "  ", (help, "$text-muted"))
+        return Content.assemble(self.text, "  ", (help.replace("`", ""), "$text-muted"))
 
     def found(self, query: str, score: float) -> Hit | None:
         """As a result of a query with which its text has a score; None where it is none."""

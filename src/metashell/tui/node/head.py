@@ -42,7 +42,7 @@ def head_of(
 
 
 def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
-    """What is wrong with a partition, since when and why; empty where nothing is, and of others."""
+    """What is wrong with a partition, why and since when; empty where nothing is, and of others."""
     topic = _topic_of(place)
     if topic is None:
         return ""
@@ -52,8 +52,8 @@ def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
     if row is None or not row["state"]:
         return ""
     since, why = _moment(row, "since"), row["why"]
-    told = f"{row['state'][0]} since {since}" if since else str(row["state"][0])
-    return told if why is None else f"{told}, {why}"
+    told = row["state"][0] if why is None else f"{row['state'][0]}: {why}"
+    return f"{told}, since {since}" if since else str(told)
 
 
 def _topic_of(place: NodePlace) -> str | None:

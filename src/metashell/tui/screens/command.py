@@ -108,7 +108,7 @@ class CommandScreen(Box[None]):
         Binding("shift+tab", "look", "Output", id="command.output"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="command.page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="command.page-down"),
-        Binding("slash", "filter_rows", "Filter", show=False, id="filter"),
+        Binding("slash", "filter_rows", "Filter", id="filter"),
     ]
 
     def __init__(
@@ -317,6 +317,11 @@ class CommandScreen(Box[None]):
         self.explorer.ask_where_to_export(
             [(name, plain(rows)) for rows in shown if rows is not None]
         )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to filter where there are rows."""
+        is_there = action != "filter_rows" or self.pane.filter_text is not None
+        return is_there and super().check_action(action, parameters)
 
     async def action_filter_rows(self) -> None:
         """Filter the table that was said."""
