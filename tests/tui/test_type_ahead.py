@@ -312,6 +312,10 @@ _BEHIND: Final = {
         ("g", *"/image/topics/byName", "enter", "tab", "/", *"topic-027", "enter"),
         ("/", "escape", "down", "enter"),
     ),
+    "a filter that goes on": (
+        ("g", *"/image/topics/byName", "enter", "tab"),
+        ("/", *"topic-0", "enter", "/", "2", "enter", "down"),
+    ),
     "a sorted answer": (
         (":", *"topics", "enter", "s", "s", "escape"), (":", *"topics", "enter", "enter"),
     ),

@@ -158,13 +158,13 @@ class Actions(AppPart):
 
     async def action_filter(self) -> None:
         """Filter what is looked at."""
-        from metashell.tui.frame.filter_bar import FilterBar
+        from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
         from metashell.tui.frame.status import StatusLine
 
         view = self.explorer.view
         if view is None or view.filter_text is None:
             self.explorer.tell("nothing to filter here")
-        elif not self.explorer.query(FilterBar):
+        elif not is_typed_in(self.explorer.screen):
             line = self.explorer.query_one(StatusLine)
             await self.explorer.mount(FilterBar(view), before=line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final, Protocol
 
 from textual.binding import Binding
+from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -60,7 +61,8 @@ class FilterBar(Input):
             select_on_focus=False,
         )
         self._view = view
-        self._has_ended = False
+        self.has_ended = False
+        """Whether it takes no more text, and is about to go."""
         self._came_from: Widget | None = None
 
     def on_mount(self) -> None:
@@ -70,13 +72,14 @@ class FilterBar(Input):
         self.focus()
 
     def on_unmount(self) -> None:
-        """Give the line back."""
-        self.screen.query("ToastRack").remove_class(_FILTERING)
+        """Give the line back, unless another filter is typed in it."""
+        if not is_typed_in(self.screen):
+            self.screen.query("ToastRack").remove_class(_FILTERING)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""
         event.stop()
-        if not self._has_ended:
+        if not self.has_ended:
             self._view.filter_by(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -93,13 +96,18 @@ class FilterBar(Input):
 
     def on_blur(self) -> None:
         """Keep the filter where the user goes elsewhere."""
-        if not self._has_ended:
-            self._has_ended = True
+        if not self.has_ended:
+            self.has_ended = True
             self._view.keep_filter()
             self.remove()
 
     def _end(self) -> None:
         # What was typed last has come before this.
-        self._has_ended = True
+        self.has_ended = True
         give_back(self._view, self._came_from)
         self.remove()
+
+
+def is_typed_in(part: DOMNode) -> bool:
+    """Whether a filter is being typed in a part."""
+    return any(not bar.has_ended for bar in part.query(FilterBar))

@@ -26,7 +26,7 @@ from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
 from metashell.tui.asking.results import CommandResult, FollowedResult
 from metashell.tui.frame.box import Box
-from metashell.tui.frame.filter_bar import FilterBar
+from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.rows.table import RowTable
@@ -325,7 +325,7 @@ class CommandScreen(Box[None]):
 
     async def action_filter_rows(self) -> None:
         """Filter the table that was said."""
-        if self.pane.filter_text is not None and not self.query(FilterBar):
+        if self.pane.filter_text is not None and not is_typed_in(self):
             box = self.query_one("#command-box")
             await box.mount(FilterBar(self.pane), before="#command-line")
 
