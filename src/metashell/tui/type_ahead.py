@@ -35,12 +35,14 @@ _ELSEWHERE: Final = ("view", "command_line", "find", "go_to", "help", "quit")
 """What keys do that is the same whatever a view finds."""
 _IN_PART: Final = ("look", "arrange")
 """Keys of the jobs that follow a path in their tree, or sort and filter their table."""
+_TAKING: Final = ("export", "copy_value", "open_in")
+"""What keys do with what is shown."""
 _OF_STATE: Final = (
     "changes", "bookmark", "relations", "command_line", "go_to", "place_back", "place_forward",
-    "export", "copy_value", "open_in",
+    *_TAKING,
 )  # fmt: skip
 """What keys do that is for where a move in time ends."""
-_OF_NODE: Final = ("look", "other_table", "export", "copy_value", "open_in")
+_OF_NODE: Final = ("look", "other_table", *_TAKING)
 """What keys do with the node or the record that the cursor went to."""
 _GATHERS_S: Final = 0.02
 """How often it is looked whether the list of everything has what is typed."""
