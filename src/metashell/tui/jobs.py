@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from textual.message import Message
 
@@ -147,6 +147,10 @@ class Jobs:
     def running(self) -> tuple[Job, ...]:
         """Those that go on and are wanted, oldest first."""
         return tuple(job for job in self._running if not job.cancelled())
+
+    def goes_on(self, job: Job | None) -> TypeGuard[Job]:
+        """Whether a job, if there is one, has not ended and is wanted."""
+        return job in self.running
 
     @property
     def busy(self) -> tuple[Job, ...]:

@@ -255,7 +255,7 @@ class CompletingInput(AppPart, Input):
     @property
     def _is_asking(self) -> bool:
         """Whether proposals are on their way."""
-        return self._job is not None and self._job in self.explorer.jobs.running
+        return self.explorer.jobs.goes_on(self._job)
 
     @property
     def is_up_to_date(self) -> bool:

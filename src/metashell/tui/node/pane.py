@@ -197,7 +197,7 @@ class NodePane(AppPart, Vertical):
 
     def lead(self) -> bool:
         """Have keys wait for the node that was asked for; whether it is on its way."""
-        is_read = self._reading is not None and self._reading in self.explorer.jobs.running
+        is_read = self.explorer.jobs.goes_on(self._reading)
         if self.is_behind:
             self.explorer.jobs.lead(self, "node")
         return self.is_behind and is_read

@@ -216,4 +216,4 @@ class FilteredRecords(View):
         return job
 
     def _goes_on(self, key: str) -> bool:
-        return self._jobs.get(key) in self.explorer.jobs.running
+        return self.explorer.jobs.goes_on(self._jobs.get(key))

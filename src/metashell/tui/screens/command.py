@@ -285,7 +285,7 @@ class CommandScreen(Box[None]):
 
     def action_leave(self) -> None:
         """End what runs, drop the filter, or close the line."""
-        if self._job is not None and self._job in self.explorer.jobs.running:
+        if self.explorer.jobs.goes_on(self._job):
             title = self._job.title
             self._job.cancel()
             self.pane.note([escape(f"cancelled: {title}")])

@@ -41,7 +41,7 @@ class StateWatch:
         known = self._known.get(prefix)
         if self._waits or (known is not None and known[0] is facts.newest):
             return
-        if self._job is not None and self._job in self._timeline.explorer.jobs.running:
+        if self._timeline.explorer.jobs.goes_on(self._job):
             return  # its end looks for what came meanwhile
 
         def work(job: Job) -> StateHistory | None:

@@ -174,7 +174,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             return
         if self._job is not None and self._job_of == (prefix, newest):
             return
-        is_busy = self._job is not None and self._job in self.explorer.jobs.running
+        is_busy = self.explorer.jobs.goes_on(self._job)
         if is_busy and self._job_of is not None and self._job_of[0] == prefix:
             return  # news come faster than they are looked at: when this is done, the newest
 

@@ -381,11 +381,11 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def _is_led_by(self, job: Job) -> bool:
         """Whether a job is still on the way to where the user wants to be."""
-        return job.leads and job in self.explorer.jobs.running
+        return job.leads and self.explorer.jobs.goes_on(job)
 
     @property
     def _is_looking(self) -> bool:
-        return self._looking is not None and self._looking in self.explorer.jobs.running
+        return self.explorer.jobs.goes_on(self._looking)
 
     def _go(self, line: int) -> None:
         if self.outline is not None:

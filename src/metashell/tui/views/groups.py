@@ -158,7 +158,7 @@ class GroupsView(View):
             self._arrange()
             self._say(scene.problem or _NO_CLUSTER)
             return
-        is_running = self._asked is not None and self._asked in self.explorer.jobs.running
+        is_running = self.explorer.jobs.goes_on(self._asked)
         if is_running and before is not None and before.is_newest and scene.is_newest:
             self._is_stale = True
             return

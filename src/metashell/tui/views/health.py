@@ -208,7 +208,7 @@ class HealthView(View):
     def show_scene(self, scene: Scene) -> None:
         """Look at another scene. News wait for the answer that is on its way."""
         before, self._scene = self._scene, scene
-        is_running = self._job is not None and self._job in self.explorer.jobs.running
+        is_running = self.explorer.jobs.goes_on(self._job)
         is_news = before is not None and before.prefix == scene.prefix
         if is_running and is_news and before is not None and before.is_newest and scene.is_newest:
             self._is_stale = True

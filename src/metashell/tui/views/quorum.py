@@ -170,7 +170,7 @@ class QuorumView(View):
         scene, explorer = self._scene, self.explorer
         if scene is None or scene.cluster is None or scene.cluster.newest.live is None:
             return
-        if self._sampling is not None and self._sampling in explorer.jobs.running:
+        if explorer.jobs.goes_on(self._sampling):
             return
         # An earlier offset stays as it is, but for the connection.
         is_seen = explorer.view is self and self.look is not None and scene.is_newest
