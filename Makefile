@@ -80,6 +80,13 @@ format: $(TEST_STAMP) ## Format the code and sort its imports
 bench-smoke: $(TEST_STAMP) $(KERNEL_STAMP) ## Run every benchmark once at a tiny size, without judging times
 	$(BIN)/python benchmarks/run.py --smoke
 
+# Arguments of scripts/mutants.py, such as MUTANTS_ARGS='--count 60 --seed 1'.
+MUTANTS_ARGS ?=
+
+.PHONY: mutants
+mutants: $(TEST_STAMP) $(KERNEL_STAMP) ## Plant bugs in functions drawn at random, and see which of them tests find
+	@$(BIN)/python scripts/mutants.py $(MUTANTS_ARGS)
+
 .PHONY: offline
 offline: $(DEMO_STAMP) ## Write dist/metashell-*.tar, which installs without a package index
 	@$(BIN)/python scripts/make_offline.py $(addprefix --extra ,$(OFFLINE_EXTRAS)) dist
