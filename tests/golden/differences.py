@@ -353,6 +353,11 @@ _LIST = (
         "kafka-dump-log prints a sentence for a record that it can't read; ours has a fault with "
         "kind, file, position and offset",
     ),
+    Difference(
+        "coordinator-record-numbers",
+        "kafka-dump-log prints types and versions of coordinators' records as texts, ours as "
+        "numbers",
+    ),
 )
 
 DIFFERENCES: Final = {difference.name: difference for difference in _LIST}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -15,6 +16,10 @@ from support.fixtures import NODES, fixture_dir
 
 RECORDS, NODE = NODES
 
+_PRINTED: Final = re.compile(
+    r"\| offset: (?P<offset>\d+) .*? key: (?P<key>\{.*\}) payload: (?P<payload>\{.*\}|<DELETE>)$"
+)
+
 
 @dataclass(frozen=True)
 class RecordedSegment:
@@ -23,6 +28,8 @@ class RecordedSegment:
     name: str
     path: Path
     dump: Path
+    text: Path
+    """What kafka-dump-log printed of the partition."""
 
     @property
     def topic(self) -> str:
@@ -50,6 +57,20 @@ class RecordedSegment:
         found = (line for line in self.lines if "offset" in line)
         return [line for line in found if line["batchOffset"] not in wrong]
 
+    @cached_property
+    def printed(self) -> dict[int, tuple[str, str]]:
+        """Key and payload of records as kafka-dump-log printed them, by offset.
+
+        Records that it could not read are left out.
+        """
+        (section,) = (
+            section
+            for section in self.text.read_text(encoding="utf-8").split("Dumping ")[1:]
+            if Path(section.partition("\n")[0]).name == self.path.name
+        )
+        lines = filter(None, map(_PRINTED.match, section.split("\n")))
+        return {int(line["offset"]): (line["key"], line["payload"]) for line in lines}
+
     def load(self) -> Loaded:
         """Read it."""
         return load([str(self.path)], chainer=KeyedChainer)
@@ -76,7 +97,7 @@ def _made() -> Iterator[RecordedSegment]:
     for directory in sorted(fixture_dir(RECORDS).iterdir()):
         if (dump := directory / "dump.jsonl").is_file():
             (path,) = directory.glob("*.log")
-            yield RecordedSegment(directory.name, path, dump)
+            yield RecordedSegment(directory.name, path, dump, directory / "kafka-dump-log.txt")
 
 
 def _of_brokers() -> Iterator[RecordedSegment]:
@@ -85,7 +106,8 @@ def _of_brokers() -> Iterator[RecordedSegment]:
         place, _, base_offset = dump.stem.rpartition("_")
         disk, _, partition = place.partition("_")
         path = node / dump.parent.name / disk / partition / f"{base_offset}.log"
-        yield RecordedSegment(f"{dump.parent.name}-{partition}-{int(base_offset)}", path, dump)
+        name = f"{dump.parent.name}-{partition}-{int(base_offset)}"
+        yield RecordedSegment(name, path, dump, dump.with_name(f"{place}.dump-log.txt"))
 
 
 IDS: Final = [segment.name for segment in differing_segments()]

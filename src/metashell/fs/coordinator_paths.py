@@ -20,7 +20,12 @@ from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
 from metashell.image.fold import distinct
 from metashell.parts.spec import NodeNames
-from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
+from metashell.records.consumer_protocol import (
+    CONSUMER,
+    MEMBER_BYTES,
+    MEMBERS_RECORD,
+    decode_nested,
+)
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64
 from metashell.schema.columns import Columns, SpanColumn
@@ -74,7 +79,7 @@ _MEMBER_STATES: Final[Mapping[str, Mapping[int, str]]] = {
 """States of members, by the type of the record. Source: MemberState of either kind of groups."""
 
 _BATCH: Final = ("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
-_BYTES: Final = ("subscription", "assignment", "memberId")
+_MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
 """Fields of a classic group's member that are told apart."""
 
 
@@ -318,11 +323,13 @@ def _classic(record_type: RecordType, path: NodeNames, value: Fields) -> Iterato
     if not members:
         return
     speaks = fields.get("protocolType") == CONSUMER
-    nested = members_json(value["members"]) if speaks else [{}] * len(members)
-    for member, inside in zip(members, nested, strict=True):
+    for member, inside in zip(members, value["members"], strict=True):
         name = str(member["memberId"])
-        said = {key: each for key, each in member.items() if key not in _BYTES}
-        subscription, assignment = (_read(inside, key) for key in _BYTES[:2])
+        said = {key: each for key, each in member.items() if key not in _MEMBER_APART}
+        subscription, assignment = (
+            _read(message, inside[part]) if speaks else None
+            for part, message in MEMBER_BYTES.items()
+        )
         if subscription is not None:
             said["subscribedTopicNames"] = subscription["topics"]
         yield Telling((*path[:-1], MEMBERS, name), said)
@@ -331,13 +338,10 @@ def _classic(record_type: RecordType, path: NodeNames, value: Fields) -> Iterato
             yield Telling((*path[:-1], ASSIGNMENT, name), {"partitions": parts})
 
 
-def _read(nested: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+def _read(message: str, raw: bytes) -> Mapping[str, Any] | None:
     """A subscription or assignment; None where a coordinator can't read it."""
-    found = nested.get(name)
-    if found is None or found.get("version", -1) < 0:
-        return None
-    data: Mapping[str, Any] | None = found.get("data")
-    return data
+    found = decode_nested(message, raw)
+    return None if found.version is None or found.version < 0 else found.data
 
 
 def fields_text(fields: Fields) -> str:

@@ -39,6 +39,8 @@ MEMBERS_RECORD: Final = "GroupMetadata"
 """The record type whose members hold both."""
 PROTOCOLS_RECORD: Final = "ConsumerGroupMemberMetadata"
 """The record type whose classic protocols hold subscriptions."""
+MEMBER_BYTES: Final = {"subscription": SUBSCRIPTION, "assignment": ASSIGNMENT}
+"""Fields of a classic group's member that hold messages, and which."""
 
 
 @dataclass(slots=True)
@@ -99,6 +101,15 @@ class NestedMessage:
     """Why they are none."""
     left: int
     """Bytes behind the message."""
+    is_dumped: bool
+    """Whether kafka-dump-log shows it in place of its bytes."""
+
+    def to_json(self) -> dict[str, object]:
+        """What is told of it: its version, then its fields, or why there are none."""
+        out: dict[str, object] = {} if self.version is None else {"version": self.version}
+        if self.data is None:
+            return out | {"error": self.error}
+        return out | {"data": self.data, "bytesLeft": self.left}
 
 
 def decode_nested(name: str, raw: bytes) -> NestedMessage:
@@ -110,31 +121,19 @@ def decode_nested(name: str, raw: bytes) -> NestedMessage:
     """
     spec = data_message(name)
     if len(raw) < 2:
-        return NestedMessage(None, None, f"{len(raw)} bytes, too few for a version", 0)
+        return NestedMessage(None, None, f"{len(raw)} bytes, too few for a version", 0, False)
     version = int.from_bytes(raw[:2], "big", signed=True)
     # A version that nobody knows is taken for the nearest.
     nearest = min(max(version, spec.versions.low), spec.versions.high)
     try:
         fields, end = decode_prefix(spec, nearest, raw, 2)
     except DecodeError as e:
-        return NestedMessage(version, None, e.message, 0)
-    return NestedMessage(version, fields_json(spec, nearest, fields), None, len(raw) - end)
-
-
-def members_json(members: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-    """What the members of a classic group say, in place of bytes.
-
-    Args:
-        members: The field ``members`` of a GroupMetadata value, as `scalar.decode_message` has it.
-    """
-    return [
-        {
-            "memberId": member["member_id"],
-            "subscription": _nested_json(SUBSCRIPTION, member["subscription"]),
-            "assignment": _nested_json(ASSIGNMENT, member["assignment"]),
-        }
-        for member in members
-    ]
+        return NestedMessage(version, None, e.message, 0, False)
+    # Kafka's classes read the structs in a message by known versions only.
+    has_structs = any(field.is_struct and fields[field.column_name] for field in spec.fields)
+    is_dumped = version <= spec.versions.high or not has_structs
+    data = fields_json(spec, nearest, fields)
+    return NestedMessage(version, data, None, len(raw) - end, is_dumped)
 
 
 def protocols_json(member: Mapping[str, object]) -> list[dict[str, object]]:
@@ -146,15 +145,6 @@ def protocols_json(member: Mapping[str, object]) -> list[dict[str, object]]:
     protocols = member["supported_protocols"]
     assert isinstance(protocols, Sequence)
     return [
-        {"name": p["name"], "metadata": _nested_json(SUBSCRIPTION, p["metadata"])}
+        {"name": p["name"], "metadata": decode_nested(SUBSCRIPTION, p["metadata"]).to_json()}
         for p in protocols
     ]
-
-
-def _nested_json(name: str, raw: object) -> dict[str, object]:
-    assert isinstance(raw, bytes)
-    message = decode_nested(name, raw)
-    out: dict[str, object] = {} if message.version is None else {"version": message.version}
-    if message.data is None:
-        return out | {"error": message.error}
-    return out | {"data": message.data, "bytesLeft": message.left}

@@ -15,8 +15,9 @@ from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
 from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
 from metashell.records.consumer_protocol import MEMBERS_RECORD, PROTOCOLS_RECORD
-from metashell.records.keyed_lines import KeyedJsonLines
-from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.keyed_lines import TRANSACTION_RECORD, KeyedJsonLines
+from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
+from metashell.records.lines import field_key
 from metashell.records.native_lines import (
     add_choice,
     add_fields,
@@ -122,7 +123,14 @@ def _add_message(
         add_literal(texts, '}},"value":null}\n')
         return True
     add_literal(texts, f'}}}},"value":{{"version":{version},"data":{{', opens=True)
-    if not add_fields(texts, record_type.value.fields, version, value, arena):
-        return False
+    for field in record_type.value.fields:
+        if record_type.name == TRANSACTION_RECORD and field.json_name == "transactionStatus":
+            names = [json_text(name) for name in TRANSACTION_STATES]
+            numbers = value.fixed(field.column_name).astype(np.int64)
+            add_choice(
+                texts, field_key(field.json_name, is_bare=False), names, numbers, is_of_line=False
+            )
+        elif not add_fields(texts, [field], version, value, arena):
+            return False
     add_literal(texts, "}}}\n")
     return True

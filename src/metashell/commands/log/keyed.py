@@ -331,11 +331,9 @@ def _row(line: str) -> Mapping[str, object]:
     row["version"] = value.get("version") if value else None
     if control is not None:
         return row | {"data": to_json(record["data"])}
-    if failed is None:
-        topic = key["data"].get("topic")
-        parts = {
-            name: None if p is None else p["data"] for name, p in (("key", key), ("value", value))
-        }
-        return row | {"topic": topic, "data": to_json(parts)}
-    raws = {name: p["raw"] for name, p in (("key", key), ("value", value)) if p and "raw" in p}
-    return row | {"raw": to_json(raws)}
+    parts = {"key": key or {"data": None}, "value": value or {"data": None}}
+    raws = {name: part["raw"] for name, part in parts.items() if "raw" in part}
+    if raws:
+        return row | {"raw": to_json(raws)}
+    data = {name: part["data"] for name, part in parts.items()}
+    return row | {"topic": (data["key"] or {}).get("topic"), "data": to_json(data)}
