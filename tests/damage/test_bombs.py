@@ -9,8 +9,8 @@ import gzip
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +18,11 @@ import pytest
 
 import metashell
 from kraftgen.batch import Record, encode_batch_record, encode_raw_batch
+from kraftgen.old_messages import encode_message
+from metashell.cli import main
+from metashell.log import compression
 from metashell.log.compression import MAX_BATCH_BYTES
+from metashell.log.payloads import INFLATED_BYTES
 from metashell.schema.encode import encode_uvarint
 from support.logs import make_directory, topic_batch
 from support.shell import run_on
@@ -325,3 +329,81 @@ def _read(directory: Path) -> list[str]:
     )
     assert (0, "") == (ran.returncode, ran.stderr)
     return ran.stdout.splitlines()
+
+
+N_BOMBS = 60
+"""Enough to inflate to many times what is kept."""
+
+WASTE: dict[str, Callable[[int], bytes]] = {
+    "kept": lambda codec: _packed(codec, bytes(INFLATED)),
+    "over the limit": lambda codec: _packed(codec, bytes(MAX_BATCH_BYTES + (4 << 20))),
+    "damaged at its end": lambda codec: _packed(codec, bytes(INFLATED))[:-9],
+}
+"""By what becomes of it: what a batch holds, by its codec."""
+
+
+@cache
+def _packed(codec: int, data: bytes) -> bytes:
+    (compress,) = (make for number, make in CODECS.values() if number == codec)
+    return compress(data)
+
+
+def _bombs(topic: str, codec: int, payload: bytes) -> bytes:
+    """Batches, or messages of format 1 that wrap others, whose CRCs hold."""
+    if topic == "old":
+        one = partial(encode_message, 1, key=None, value=payload, attributes=codec)
+        return b"".join(one(offset=i) for i in range(N_BOMBS))
+    one = partial(
+        *(encode_raw_batch, payload),
+        count=1,
+        last_offset_delta=0,
+        leader_epoch=1,
+        timestamp=0,
+        attributes=codec,
+    )
+    return b"".join(one(base_offset=i) for i in range(N_BOMBS))
+
+
+@pytest.mark.parametrize("what", WASTE)
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("topic", "line"),
+    [
+        ("__cluster_metadata", "check"),
+        ("__cluster_metadata", "health"),
+        ("__consumer_offsets", "check --quick"),
+        ("__consumer_offsets", "groups"),
+        ("__consumer_offsets", "du --by group"),
+        ("__consumer_offsets", "stats"),
+        ("__consumer_offsets", "log"),
+        ("old", "offsets"),
+    ],
+)
+@pytest.mark.cases(24)
+def test_what_does_not_fit_is_not_inflated(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    topic: str,
+    line: str,
+    codec: int,
+    what: str,
+) -> None:
+    """Once the memory is used up batches are left out uninflated, and the status is 1."""
+    data = _bombs(topic, codec, WASTE[what](codec))
+    directory = tmp_path / (f"{topic}-0" if topic != "old" else "__consumer_offsets-0")
+    directory.mkdir()
+    (directory / f"{0:020}.log").write_bytes(data)
+    counted: list[int] = []
+    pieces = compression._pieces
+
+    def counting(codec: int, payload: memoryview, limit: int) -> Iterator[bytes]:
+        for piece in pieces(codec, payload, limit):
+            counted.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(compression, "_pieces", counting)
+    assert 1 == main(["--no-config", "-d", str(directory), *line.split(" ")])
+    # `log` lets go of batches: it keeps those of one window at a time.
+    assert sum(counted) <= 2 * (INFLATED_BYTES + 2 * len(data))
+    assert "batch left out" in "".join(capsys.readouterr())

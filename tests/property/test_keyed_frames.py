@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from kraftgen.files import segment_name
 from kraftgen.old_messages import encode_message, wrap_messages
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, build_keyed_frames
+from metashell.log.payloads import INFLATED_BYTES, RECORD_BYTES
 from metashell.log.read import load
 from metashell.log.window import windows
 from support.seeds import examples
@@ -202,6 +205,17 @@ def test_wrapped_bomb(path: Path) -> None:
     frames = framed(path, bomb + encode_message(0, 9, b"k", b""))
 
     assert [9] == frames.offset.tolist()
+
+
+def test_tiny_wrapped_messages(path: Path) -> None:
+    """Wrapped messages take memory each: those that do not fit beside others are left out."""
+    n = 100_000
+    one = encode_message(1, 0, None, None)
+    inner = b"".join(struct.pack(">q", i) + one[8:] for i in range(n))
+    wrap = partial(encode_message, 1, key=None, value=gzip.compress(inner, 1), attributes=1)
+    frames = framed(path, b"".join(wrap(i * n) for i in range(1, 13)))
+
+    assert 0 < len(frames) * RECORD_BYTES <= INFLATED_BYTES + 2 * path.stat().st_size
 
 
 def test_what_is_cut_off_in_a_message(path: Path) -> None:

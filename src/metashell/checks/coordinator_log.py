@@ -41,15 +41,19 @@ def check_files(log: PartitionLog) -> Iterator[Finding]:
             )
 
 
+def check_batches(records: KeyedRecords) -> Iterator[Finding]:
+    """Find batches whose records can't be read."""
+    for fault in records.unframed:
+        yield _of_fault(fault, is_last=False)
+
+
 def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
-    """Find batches that can't be framed, and records that a broker refuses or skips.
+    """Find records that a broker refuses or skips.
 
     Args:
         records: All records of a partition.
         partition: Its number.
     """
-    for fault in records.unframed:
-        yield _of_fault(fault, is_last=False)
     refusal, replayed = records.refusal, replay_refusals(records, partition)
     # One record ends the load: the first that a broker can't read or can't replay.
     ends = min(

@@ -8,6 +8,8 @@ client frames it, after Xerial's snappy-java; raw from other writers), 3 lz4 (th
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from metashell.errors import DecodeError
@@ -24,7 +26,24 @@ RecordsSnapshotWriter, of the formatter and of BatchFileWriter, too.
 """
 
 
-class TooLargeError(DecodeError):
+_PIECE_BYTES: Final = 1 << 16
+"""Bytes that are inflated at a time: how many there were is known where the next ones fail."""
+
+
+class InflateError(DecodeError):
+    """Data can't be inflated.
+
+    Args:
+        message: What is wrong.
+        n_bytes: Bytes that were inflated for nothing, at most.
+    """
+
+    def __init__(self, message: str, n_bytes: int) -> None:
+        super().__init__(message)
+        self.n_bytes = n_bytes
+
+
+class TooLargeError(InflateError):
     """Data inflates to more than it may."""
 
 
@@ -48,51 +67,81 @@ def inflate(codec: int, payload: memoryview, limit: int = MAX_BATCH_BYTES) -> by
 
     Raises:
         TooLargeError: There are more than `limit` bytes.
-        DecodeError: Unknown codec, or damaged data.
+        InflateError: Unknown codec, or damaged data.
     """
-    if codec not in NAMES or codec == 0:
-        raise DecodeError(f"unknown compression codec {codec}")
+    pieces: list[bytes] = []
+    n_bytes = 0
+    for piece in _pieces(codec, payload, limit):
+        pieces.append(piece)
+        n_bytes += len(piece)
+    if n_bytes > limit:
+        message = f"{NAMES[codec]} data is over the limit of {limit} bytes inflated"
+        raise TooLargeError(message, n_bytes)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def inflate_start(codec: int, payload: memoryview) -> bytes:
+    """Decompress the first bytes of one batch's records, not all of them.
+
+    Raises:
+        InflateError: Unknown codec, or damaged data.
+    """
+    return next(_pieces(codec, payload, MAX_BATCH_BYTES), b"")
+
+
+def _pieces(codec: int, payload: memoryview, limit: int) -> Iterator[bytes]:
+    """What comes out piece by piece; where there is more than `limit`, up to one byte more."""
+    if codec not in _CODECS:
+        raise InflateError(f"unknown compression codec {codec}", 0)
+    n_bytes = 0
     try:
-        if codec == 1:
-            data = _gunzip(payload, limit)
-        elif codec == 2:
-            data = _unsnappy(payload, limit)
-        elif codec == 3:
-            data = _unlz4(payload, limit)
-        else:
-            data = _stream(payload, NAMES[codec], limit)
+        for piece in _CODECS[codec](payload, limit):
+            n_bytes += len(piece)
+            yield piece
+    except InflateError as e:
+        e.n_bytes += n_bytes
+        raise
     except (zlib.error, OSError, ValueError, EOFError, MemoryError) as e:
-        raise DecodeError(f"{NAMES[codec]} data is damaged: {_first_line(e)}") from e
-    if len(data) > limit:
-        raise TooLargeError(f"{NAMES[codec]} data is over the limit of {limit} bytes inflated")
-    return data
+        message = f"{NAMES[codec]} data is damaged: {_first_line(e)}"
+        # The piece that fails may have been inflated to the last byte.
+        raise InflateError(message, n_bytes + _PIECE_BYTES) from e
 
 
-def _gunzip(payload: memoryview, limit: int) -> bytes:
-    decompressor = zlib.decompressobj(wbits=31)
-    data = decompressor.decompress(payload, limit + 1)
-    if len(data) <= limit and not decompressor.eof:
-        raise ValueError("it ends early")
-    return data
+def _gunzip(payload: memoryview, limit: int) -> Iterator[bytes]:
+    decompressor, left, pos = zlib.decompressobj(wbits=31), limit + 1, 0
+    while left and not decompressor.eof:
+        data = payload[pos : pos + _PIECE_BYTES]
+        piece = decompressor.decompress(data, min(left, _PIECE_BYTES))
+        pos += len(data) - len(decompressor.unconsumed_tail)
+        if not (data or piece or decompressor.eof):
+            raise ValueError("it ends early")
+        left -= len(piece)
+        yield piece
 
 
-def _stream(payload: memoryview, codec: str, limit: int) -> bytes:
+def _stream(payload: memoryview, limit: int, codec: str) -> Iterator[bytes]:
     import pyarrow as pa
 
+    left = limit + 1
     with pa.input_stream(pa.py_buffer(payload), compression=codec) as stream:
-        data: bytes = stream.read(limit + 1)
-    return data
+        while left and (piece := stream.read(min(left, _PIECE_BYTES))):
+            left -= len(piece)
+            yield piece
 
 
-def _unlz4(payload: memoryview, limit: int) -> bytes:
+def _unlz4(payload: memoryview, limit: int) -> Iterator[bytes]:
+    pieces = _stream(payload, limit, "lz4")
     try:
-        return _stream(payload, "lz4", limit)
+        first = next(pieces, b"")
     except (OSError, ValueError):
         # In messages of format 0 the header's checksum covers the magic number too (KAFKA-3160).
         mended = _with_checksum(payload)
         if mended is None:
             raise
-        return _stream(memoryview(mended), "lz4", limit)
+        pieces = _stream(memoryview(mended), limit, "lz4")
+        first = next(pieces, b"")
+    yield first
+    yield from pieces
 
 
 def _with_checksum(frame: memoryview) -> bytes | None:
@@ -125,19 +174,20 @@ def _rotated(value: int, bits: int) -> int:
     return (value << bits | value >> 32 - bits) & _UINT32
 
 
-def _unsnappy(payload: memoryview, limit: int) -> bytes:
+def _unsnappy(payload: memoryview, limit: int) -> Iterator[bytes]:
     if bytes(payload[:8]) != _XERIAL_MAGIC:
-        return _unsnappy_block(payload, limit)
-    out, total, pos = [], 0, _XERIAL_HEADER_BYTES
+        yield _unsnappy_block(payload, limit)
+        return
+    left, pos = limit, _XERIAL_HEADER_BYTES
     while pos < len(payload):
         size = int.from_bytes(payload[pos : pos + 4], "big", signed=True)
         pos += 4
         if size <= 0 or size > len(payload) - pos:
             raise ValueError(f"a block of {size} bytes where {len(payload) - pos} are left")
-        out.append(_unsnappy_block(payload[pos : pos + size], limit - total))
-        total += len(out[-1])
+        piece = _unsnappy_block(payload[pos : pos + size], left)
+        left -= len(piece)
         pos += size
-    return b"".join(out)
+        yield piece
 
 
 def _unsnappy_block(block: memoryview, limit: int) -> bytes:
@@ -152,9 +202,17 @@ def _unsnappy_block(block: memoryview, limit: int) -> bytes:
         raise ValueError("its length is malformed")
     # Three bytes can copy 64, so an honest block inflates by no more than that.
     if size > limit or size > 32 * len(block) + 64:
-        raise TooLargeError(f"snappy block claims {size} bytes, over the limit")
+        raise TooLargeError(f"snappy block claims {size} bytes, over the limit", 0)
     data: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
     return data
+
+
+_CODECS: Final[dict[int, Callable[[memoryview, int], Iterator[bytes]]]] = {
+    1: _gunzip,
+    2: _unsnappy,
+    3: _unlz4,
+    4: partial(_stream, codec="zstd"),
+}
 
 
 def _first_line(error: BaseException) -> str:

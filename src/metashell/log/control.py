@@ -54,11 +54,11 @@ def first_control_type(view: memoryview, position: int) -> int | None:
         return None
     record = view[position + 61 :]
     if attributes & 0x07:
-        from metashell.log.compression import inflate
+        from metashell.log.compression import inflate_start
 
         length = int.from_bytes(view[position + 8 : position + 12], "big")
         try:
-            record = memoryview(inflate(attributes & 0x07, record[: length - 49]))
+            record = memoryview(inflate_start(attributes & 0x07, record[: length - 49]))
         except DecodeError:
             return None
     pos = 0

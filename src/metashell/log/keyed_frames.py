@@ -22,7 +22,7 @@ from metashell.log.frames import HEADER, LOG_APPEND_TIME, Batches
 from metashell.log.framing import count_plain, fill_keyed_frames, fill_plain_frames
 from metashell.log.header_fields import HeaderFields
 from metashell.log.old_messages import OldMessages, as_headers, find_messages
-from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
+from metashell.log.payloads import MIN_RECORD_BYTES, OLD_FORMATS, BatchFaults, inflated
 from metashell.log.read import Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.columns import SpanColumn
@@ -38,8 +38,6 @@ _CONTROL: Final = -(1 << 20)
 _MAX_INT32: Final = (1 << 31) - 1
 _FEW: Final = 8
 """Of fewer records than a batch in so many, whole headers are read, and those of no others."""
-_OLD_FORMATS: Final = 2
-"""Formats below this one have messages, not batches."""
 
 
 def control_key_type(control_type: int) -> int:
@@ -227,7 +225,7 @@ def _framed(
         header: `HEADER` of each.
         faults: Where batches are noted that can't be read; their rows mean nothing.
     """
-    old = header["magic"] < _OLD_FORMATS
+    old = header["magic"] < OLD_FORMATS
     if old.any():
         # A message may be shorter than a batch's header: what is read beyond it is overwritten.
         header = header[:]

@@ -9,8 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.errors import DecodeError
-from metashell.log.compression import MAX_BATCH_BYTES, TooLargeError, inflate
+from metashell.log.compression import MAX_BATCH_BYTES, InflateError, TooLargeError, inflate
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.read import SLACK, Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
@@ -23,6 +22,9 @@ MIN_RECORD_BYTES: Final = 7
 
 INFLATED_BYTES: Final = 80 << 20
 """Memory that compressed batches framed together may take, beside twice the size of their files."""
+
+OLD_FORMATS: Final = 2
+"""Formats below this one have messages, not batches."""
 
 RECORD_BYTES: Final = 160
 """Memory that a record takes beside its own bytes: its place, and what is decoded of it."""
@@ -67,23 +69,31 @@ def inflated(
     compressed = np.flatnonzero(codec)
     if not compressed.size:
         return arena, starts, stops
-    counts = header["count"]
+    counts, magics = header["count"], header["magic"]
     # One buffer that grows: pieces that are joined would be there twice.
     whole = bytearray(arena.content)
-    # A file of nothing but bombs may not grow without bound either, nor one of tiny records.
+    # A file of nothing but bombs may not grow without bound either, nor one of tiny records. What
+    # is inflated for nothing counts, too: it takes time.
     budget = INFLATED_BYTES + 2 * arena.size
-    for i in compressed.tolist():
+    for n_done, i in enumerate(compressed.tolist()):
+        if budget <= 0:
+            rest = compressed[n_done:]
+            faults.add(rest, _NO_ROOM)
+            starts[rest] = stops[rest] = len(whole)
+            break
         payload = arena.u1[int(starts[i]) : int(stops[i])].data
         try:
             data = inflate(int(codec[i]), payload, min(MAX_BATCH_BYTES, budget))
             n = min(max(int(counts[i]), 0), len(data) // MIN_RECORD_BYTES)
+            if magics[i] < OLD_FORMATS:
+                n = _n_messages(data)
             needed = len(data) + n * RECORD_BYTES
             if needed > budget:
-                raise TooLargeError(_NO_ROOM)
-        except DecodeError as e:
+                raise TooLargeError(_NO_ROOM, len(data))
+        except InflateError as e:
             no_room = isinstance(e, TooLargeError) and budget < MAX_BATCH_BYTES
             faults.add(np.array([i]), _NO_ROOM if no_room else e.message)
-            data, needed = b"", 0
+            data, needed = b"", budget if no_room else e.n_bytes
         budget -= needed
         starts[i] = len(whole)
         whole += data
@@ -91,3 +101,12 @@ def inflated(
     size = len(whole)
     whole += bytes(SLACK)
     return Arena(whole, size), starts, stops
+
+
+def _n_messages(data: bytes) -> int:
+    """How many messages of an older format lie behind each other."""
+    n = at = 0
+    while at + 12 <= len(data):
+        at += 12 + max(int.from_bytes(data[at + 8 : at + 12], "big", signed=True), 0)
+        n += 1
+    return n

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from metashell.checks.coordinator_log import (
     REPLACE_REPLICA,
+    check_batches,
     check_files,
     check_records,
 )
@@ -71,6 +72,7 @@ class KeyedCheck:
         """Check a partition."""
         self._add(found, check_files(found.log))
         records = found.records.whole
+        self._add(found, check_batches(records))
         if not quick:
             self._add(found, check_records(records, found.partition.number))
         files = found.log.loaded.files
