@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from metashell.log.fault import Fault
 from metashell.log.frames import Batches
 from metashell.log.read import LogFile
 from metashell.records.tally import Tally
-from metashell.schema.arena import AnyArray
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.timestamps import iso_time
 
 HOUR_MS: Final = 3_600_000
@@ -109,14 +110,14 @@ class Counted(ABC):
         """Name of the record type that a key of the tally of types stands for."""
 
     def rows(self, by: str, limit: int | None = None) -> tuple[list[UsageRow], Others]:
-        """Rows of a tally, most bytes first, and what is left out by the limit."""
+        """Rows of a tally, most bytes first, then by name; and what is left out by the limit."""
         listed = self._listed(by)
         if listed is not None:
             left = listed[limit:] if limit else []
             others = Others(len(left), sum(r.bytes for r in left), sum(r.records for r in left))
             return listed[:limit], others
-        tally = self.tallies[by]
-        rows = [self._row(by, amounts) for amounts in tally.by_bytes(limit)]
+        tally, ranks = self.tallies[by], partial(self._ranks, by)
+        rows = [self._row(by, amounts) for amounts in tally.by_bytes(limit, ranks)]
         n_bytes, n_records = tally.total()
         others = Others(
             len(tally) - len(rows),
@@ -124,6 +125,14 @@ class Counted(ABC):
             n_records - sum(row.records for row in rows),
         )
         return rows, others
+
+    def by_records(self, by: str, limit: int | None = None) -> list[tuple[int, ...]]:
+        """Key, bytes, records and marks of a tally, most records first; then by name."""
+        return self.tallies[by].by_records(limit, partial(self._ranks, by))
+
+    def _ranks(self, by: str, keys: I64) -> I64:
+        """int64[n]: how keys of a tally with equal amounts are ordered: by name, or by number."""
+        return ranks_of([self.type_name(key) for key in keys.tolist()]) if by == "type" else keys
 
     def _listed(self, by: str) -> list[UsageRow] | None:
         """All rows, most bytes first, of what has no tally of its own; None of everything else."""
@@ -161,6 +170,13 @@ class Counted(ABC):
         ]
         merged = sorted([*self.batches, *found], key=lambda batch: -batch.bytes)
         self.batches = merged[: self._n_batches]
+
+
+def ranks_of(names: Sequence[str]) -> I64:
+    """int64[n]: the place of each name among all, sorted."""
+    ranks = np.empty(len(names), dtype=np.int64)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return ranks
 
 
 def usage_of_file(read: LogFile, header: AnyArray) -> FileUsage:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from metashell.schema.arena import I64, AnyArray
 
 _SPARSE: Final = 4
 """Keys whose range is this many times their number are sorted, others are counted directly."""
+
+
+_Ranks: TypeAlias = Callable[[I64], I64]
 
 
 class Tally:
@@ -40,14 +44,27 @@ class Tally:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def by_bytes(self, limit: int | None = None) -> list[tuple[int, ...]]:
-        """(key, bytes, records, records with each mark), most bytes first."""
-        return self._rows(np.lexsort((self._keys, -self._columns[0]))[:limit])
+    def by_bytes(
+        self, limit: int | None = None, ranks: _Ranks | None = None
+    ) -> list[tuple[int, ...]]:
+        """(key, bytes, records, records with each mark), most bytes first.
 
-    def by_records(self, limit: int | None = None) -> list[tuple[int, ...]]:
+        Args:
+            limit: How many of them; None for all.
+            ranks: Called with the keys: how those of equal amounts are ordered.
+        """
+        return self._rows(np.lexsort((*self._ties(ranks), -self._columns[0]))[:limit])
+
+    def by_records(
+        self, limit: int | None = None, ranks: _Ranks | None = None
+    ) -> list[tuple[int, ...]]:
         """As `by_bytes`, most records first."""
         n_bytes, n_records = self._columns[:2]
-        return self._rows(np.lexsort((self._keys, -n_bytes, -n_records))[:limit])
+        return self._rows(np.lexsort((*self._ties(ranks), -n_bytes, -n_records))[:limit])
+
+    def _ties(self, ranks: _Ranks | None) -> tuple[I64, ...]:
+        """What decides between equal amounts, as `np.lexsort` has it."""
+        return (self._keys,) if ranks is None else (self._keys, ranks(self._keys))
 
     def by_key(self) -> list[tuple[int, ...]]:
         """As `by_bytes`, by ascending key."""

@@ -27,6 +27,7 @@ from metashell.records.counted import (
     FileUsage,
     UsageRow,
     known_time,
+    ranks_of,
     usage_of_file,
 )
 from metashell.records.records import Records
@@ -227,6 +228,13 @@ class Usage(Counted):
 
     def _row(self, by: str, amounts: tuple[int, ...]) -> UsageRow:
         return self.partition_row(*amounts[:3]) if by == "partition" else super()._row(by, amounts)
+
+    def _ranks(self, by: str, keys: I64) -> I64:
+        if by != "partition":
+            return super()._ranks(by, keys)
+        of_topic = ranks_of(["\0".join(self._label(i)) for i in range(len(self._id_numbers))])
+        # In the low half the sign of a partition is a bit among others.
+        return _pairs(of_topic[keys >> 32], keys) ^ (1 << 31)
 
     def partition_row(self, key: int, n_bytes: int, n_records: int) -> UsageRow:
         """The row of a partition."""

@@ -230,12 +230,9 @@ def sort_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
         column = plain_column(table.column(name))
         as_text = is_list(column.type) or is_json(column.type)
         by[f"{i}"] = plain_texts(column) if as_text else column
-    # Nulls come last by default. Arrow's sort is not stable: the position decides between equals.
-    by["position"] = pa.array(range(len(table)), pa.int64())
+    # Arrow's sort is stable, and puts nulls last by default.
     order = [(f"{i}", "descending" if down else "ascending") for i, (_, down) in enumerate(keys)]
-    order.append(("position", "ascending"))
-    at = pc.sort_indices(pa.table(by), sort_keys=order)
-    return table.take(at)
+    return table.take(pc.sort_indices(pa.table(by), sort_keys=order))
 
 
 # For programs.

@@ -105,7 +105,7 @@ class Page:
     def _types(self) -> list[RowMapping]:
         return [
             {"type": self._usage.type_name(key), "records": records, "bytes": n_bytes}
-            for key, n_bytes, records, *_ in self._usage.tallies["type"].by_records(self._limit)
+            for key, n_bytes, records, *_ in self._usage.by_records("type", self._limit)
         ]
 
     def _hours(self) -> list[RowMapping]:
@@ -117,7 +117,7 @@ class Page:
     def _partitions(self) -> list[RowMapping]:
         found: list[RowMapping] = []
         assert isinstance(self._usage, Usage)
-        amounts = self._usage.tallies["partition"].by_records(self._limit)
+        amounts = self._usage.by_records("partition", self._limit)
         for key, n_bytes, records, leader, isr in amounts:
             row = self._usage.partition_row(key, n_bytes, records)
             found.append(
@@ -144,7 +144,7 @@ class Page:
                 "leader_changes": tallies["broker-leader"].amounts(key)[1],
                 "isr_changes": tallies["broker-isr"].amounts(key)[1],
             }
-            for key, n_bytes, records in tallies["broker"].by_records(self._limit)
+            for key, n_bytes, records in self._usage.by_records("broker", self._limit)
         ]
 
     def _batches(self) -> list[RowMapping]:

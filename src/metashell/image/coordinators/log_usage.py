@@ -13,6 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 import numpy as np
+import pyarrow.compute as pc
 
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, commit_outcomes
@@ -24,6 +25,7 @@ from metashell.records.counted import HOUR_MS, Counted, UsageRow, usage_of_file
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.tally import Tally
 from metashell.schema.arena import I64, Bools
+from metashell.schema.arrow import binary_array
 from metashell.schema.columns import SpanColumn
 
 NOTHING: Final = -1
@@ -86,10 +88,14 @@ class KeyedUsage(Counted):
         numbers = np.full(len(frames), NOTHING, dtype=np.int64)
         rows, names = self._topics() if by == "topic" else self._ids()
         found = group_keys([names], len(rows))
-        numbers[rows] = found
         some = np.empty(int(found.max(initial=-1)) + 1, dtype=np.int64)
         some[found] = np.arange(len(found))
-        self._names[by] = names.take(some)
+        # Numbers ascend by name: which have equal amounts then do.
+        order = pc.sort_indices(binary_array(names.take(some))).to_numpy()
+        ranks = np.empty_like(some)
+        ranks[order] = np.arange(len(order))
+        numbers[rows] = ranks[found]
+        self._names[by] = names.take(some[order])
         return numbers
 
     def _ids(self) -> tuple[I64, SpanColumn]:
@@ -129,8 +135,7 @@ class KeyedUsage(Counted):
     def named(self, by: str, limit: int) -> list[tuple[str, tuple[int, ...]]]:
         """Names and amounts of a tally, most records first."""
         return [
-            (self._name(by, key), tuple(amounts))
-            for key, *amounts in self.tallies[by].by_records(limit)
+            (self._name(by, key), tuple(amounts)) for key, *amounts in self.by_records(by, limit)
         ]
 
 
