@@ -534,3 +534,20 @@ def test_kinds_are_in_order() -> None:
         for text in (kind.meaning, kind.advice):
             assert text
             assert not text.endswith(".")
+
+
+def test_a_brokers_own_min_isr_is_no_default(tmp_path: Path) -> None:
+    """A topic's min.insync.replicas is lowered where the cluster's default was higher."""
+    key = "min.insync.replicas"
+    batches = [
+        [broker(1), config(4, "1", key, "5")],
+        [record("TopicRecord", name="t", topic_id=bytes([1]) * 16)],
+        [config(2, "t", key, "2")],
+    ]
+    encoded = [
+        encode_batch(values, base_offset=2 * i, timestamp=1000 * i)
+        for i, values in enumerate(batches)
+    ]
+    source = metashell.open(make_directory(tmp_path, (0, b"".join(encoded))))
+
+    assert [] == list(Problems(source.image, Redaction(False)).find(["lowered-config"]))

@@ -9,10 +9,12 @@ import pytest
 
 import metashell
 from metashell.errors import NotCoveredError
+from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 from support.fixtures import DEMO, copy_of, fixture_dir
+from support.keyed_logs import commit, write_log
 from support.shell import run_on
 
 LOG_DIR = "node-44/broker102/d1"
@@ -222,3 +224,17 @@ def test_producers() -> None:
     assert "producers" not in source.at(200).ls("/")
     assert {"15", "1000"} <= set(source.ls("/producers/orders/0"))
     assert "currentTxnStartOffset=-1" in source.cat("/producers/orders/0/15")
+
+
+def test_changes_whose_beginning_was_not_followed(tmp_path: Path) -> None:
+    """A field has ? where older records say what it was: nothing is taken for created."""
+    directory = tmp_path / "__consumer_offsets-0"
+    directory.mkdir()
+    commits = [commit("g", "t", offset) for offset in (1, 2, 3)]
+    write_log(directory / f"{0:020}.log", CoordinatorLog.GROUPS, commits)
+    opened = open_request(OpenRequest(choice=Choice(str(directory))))
+    assert isinstance(opened, Source)
+    first, second = run_on(opened, "changes --newest 2 /groups/g").out.splitlines()
+
+    assert "  offset ? → 2" in first
+    assert second.endswith("  offset 2 → 3")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.encode import encode_message
 from support.implementations import IMPLEMENTATIONS, implemented_by
-from support.keyed_logs import types_of
+from support.keyed_logs import Put, records_of, types_of
 
 _TYPES = types_of(CoordinatorLog.GROUPS)
 _NAMES = st.sampled_from(["", "a", "ab", "b"])
@@ -57,3 +59,19 @@ def test_keys_are_the_same_where_their_fields_are(
         assert keys == [decoded[number] for number in found.numbers.tolist()]
         assert [keys.index(key) for key in decoded] == found.firsts.tolist()
         assert len(set(keys)) == len(decoded)
+
+
+def test_fields_that_a_type_lacks(tmp_path: Path) -> None:
+    """An old commit has no leader epoch and does not expire: both are -1."""
+    key = {"group": "g", "topic": "t", "partition": 0}
+    value = {"offset": 7, "commit_timestamp": 1, "leader_epoch": 3}
+    puts = [
+        Put(name="LegacyOffsetCommit", key=key, value=value),
+        Put(name="OffsetCommit", key=key, value=value, version=3),
+    ]
+    records = records_of(tmp_path / segment_name(0), CoordinatorLog.GROUPS, puts)
+    found = GroupLog(records, 0).commits.values(np.arange(2))
+
+    assert [7, 7] == found.offset.tolist()
+    assert [-1, 3] == found.leader_epoch.tolist()
+    assert [-1, -1] == found.expire_ms.tolist()

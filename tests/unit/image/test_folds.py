@@ -243,3 +243,25 @@ def test_strict_ends_before_the_first_fault(directory: Path) -> None:
 
     assert ["a", "b"] == source.ls("/image/topics/byName")
     assert [2] == [fault.offset for fault in source.faults]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "behind", "shown"),
+    [(1, b"", ["a"]), (3, b"", ["a", "b", "c"]), (None, b"?" * 200, ["a", "b"])],
+    ids=["batch of the first", "batch of the last", "behind the first"],
+)
+def test_strict_ends_before_damage(
+    directory: Path, damaged: int | None, behind: bytes, shown: list[str]
+) -> None:
+    """What lies before it counts, whatever segment it is in; nothing behind it does."""
+    batches = [
+        encode_batch([topic(bytes([i + 1]) * 16, name)], base_offset=i)
+        for i, name in enumerate("abcde")
+    ]
+    if damaged is not None:
+        batches[damaged] = batches[damaged][:-1] + b"?"
+    (directory / segment_name(0)).write_bytes(b"".join(batches[:2]) + behind)
+    (directory / segment_name(2)).write_bytes(b"".join(batches[2:]))
+    source = metashell.open(directory, strict=True)
+
+    assert shown == source.ls("/image/topics/byName")
