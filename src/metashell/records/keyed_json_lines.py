@@ -15,7 +15,7 @@ from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
 from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
 from metashell.records.consumer_protocol import MEMBERS_RECORD, PROTOCOLS_RECORD
-from metashell.records.keyed_lines import TRANSACTION_RECORD, KeyedJsonLines
+from metashell.records.keyed_lines import KeyedJsonLines, status_field
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
 from metashell.records.lines import field_key
 from metashell.records.native_lines import (
@@ -123,13 +123,13 @@ def _add_message(
         add_literal(texts, '}},"value":null}\n')
         return True
     add_literal(texts, f'}}}},"value":{{"version":{version},"data":{{', opens=True)
+    status = status_field(record_type, version)
     for field in record_type.value.fields:
-        if record_type.name == TRANSACTION_RECORD and field.json_name == "transactionStatus":
+        if field is status:
             names = [json_text(name) for name in TRANSACTION_STATES]
             numbers = value.fixed(field.column_name).astype(np.int64)
-            add_choice(
-                texts, field_key(field.json_name, is_bare=False), names, numbers, is_of_line=False
-            )
+            lead = field_key(field.json_name, is_bare=False)
+            add_choice(texts, lead, names, numbers, is_of_line=False)
         elif not add_fields(texts, [field], version, value, arena):
             return False
     add_literal(texts, "}}}\n")

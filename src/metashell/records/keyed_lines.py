@@ -57,9 +57,9 @@ _VALUE_IS_SOUND: Final = frozenset(
 )
 """What may be wrong with a record whose value can be read, too."""
 
-TRANSACTION_RECORD: Final = "TransactionLog"
+_TRANSACTION_RECORD: Final = "TransactionLog"
 """The record type whose value has the number of a transaction's state."""
-TOLD_APART: Final = frozenset({MEMBERS_RECORD, PROTOCOLS_RECORD, TRANSACTION_RECORD})
+TOLD_APART: Final = frozenset({MEMBERS_RECORD, PROTOCOLS_RECORD, _TRANSACTION_RECORD})
 """Record types whose values say more than their fields do."""
 
 
@@ -122,7 +122,7 @@ class KeyedLineWriter(ABC):
         return [self._told_apart(record_type, version, fields) for fields in to_rows(value)]
 
     def _at_fault(self, records: KeyedRecords, row: int) -> str:
-        """The body of a record that can't be read."""
+        """The body of a record at fault."""
         at = np.array([row])
         frames = records.frames
         number, version = int(frames.key_type[row]), int(frames.value_version[row])
@@ -383,18 +383,27 @@ def _dumped(
     place of its bytes.
     """
     data = fields_json(record_type.value, version, fields)
-    status = data.get("transactionStatus")
-    if record_type.name == TRANSACTION_RECORD and isinstance(status, int):
-        data["transactionStatus"] = status_text(status)
+    status = status_field(record_type, version)
+    if status is not None:
+        number = fields[status.column_name]
+        assert isinstance(number, int)
+        is_known = 0 <= number < len(TRANSACTION_STATES)
+        data[status.json_name] = TRANSACTION_STATES[number] if is_known else str(number)
     if record_type.name == MEMBERS_RECORD and fields.get("protocol_type") == CONSUMER:
         _show_nested(fields["members"], data["members"], MEMBER_BYTES)
     return data
 
 
-def status_text(number: int) -> str:
-    """A transaction's state as kafka-dump-log prints it: by number where it has no name."""
-    is_known = 0 <= number < len(TRANSACTION_STATES)
-    return TRANSACTION_STATES[number] if is_known else str(number)
+def status_field(record_type: RecordType, version: int) -> FieldSpec | None:
+    """The field of a value that has the number of a transaction's state, if there is one."""
+    if record_type.name != _TRANSACTION_RECORD:
+        return None
+    found = (f for f in record_type.value.fields if f.json_name == "transactionStatus")
+    field = next(found, None)
+    # A user's definition may say something else.
+    if field is None or field.type != "int8" or version not in field.versions:
+        return None
+    return None if field.is_array or version in field.tagged else field
 
 
 def _show_nested(structs: object, shown: object, messages: Mapping[str, str]) -> None:
