@@ -16,6 +16,7 @@ import pytest
 from metashell.checks.digest import image_digest, part_digests
 from metashell.errors import SourceError
 from metashell.image.image import Image
+from metashell.log import live
 from metashell.log.live import LiveLog
 from metashell.log.read import load
 from metashell.places.files import MemoryFile
@@ -42,7 +43,7 @@ from metashell.redact import Redaction
 from metashell.schema.registry import load_registry
 from metashell.security.settings import Address
 from support.fake_connection import FakeConnection
-from support.fake_faults import Faults, Lies
+from support.fake_faults import Faults, Lies, Stuck
 from support.fake_habits import broker_versions
 from support.fake_quorum import FakeQuorum
 from support.seeds import examples
@@ -404,6 +405,87 @@ def test_fetches_once(block: int) -> None:
 def test_lies(block: int) -> None:
     """Numbers that no checksum covers may say anything: nothing breaks, nothing runs in circles."""
     failing(iter(range(block, block + examples(min(BLOCK, FIRST + SEEDS - block)))), lied_to)
+
+
+@pytest.mark.parametrize("patience_s", [0.7, 8.0])
+@pytest.mark.parametrize("kind", Stuck.KINDS)
+def test_no_progress(kind: str, patience_s: float) -> None:
+    """Whatever a leader does but let the log grow, `--timeout` ends it, and little is kept."""
+    world = Simulation(_stuck_quorum(), Stuck(kind))
+    log = LiveLog()
+    observer = Observer(
+        [Address("controller-1", 9093)],
+        log,
+        patience_s=patience_s,
+        jitter=lambda: 0.5,
+    )
+    assert not world.run(observer, 600.0)
+    check_error(observer.facts.error)
+    assert world.now <= 3 * patience_s + LATE_S
+    assert world.n_requests <= IN_VAIN_MAX * (1 + world.now)
+    assert _n_kept(log) <= 2 * (1 << 20)
+
+
+@pytest.mark.parametrize("kind", Stuck.KINDS)
+def test_gets_over_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that follows runs in no circles, ends each call, and goes on when the leader is well."""
+    monkeypatch.setattr(live, "_HELD_MAX", 1 << 14)
+    quorum = _stuck_quorum()
+    world, log = Simulation(quorum), LiveLog()
+    observer = Observer([Address("controller-1", 9093)], log, follow=True, patience_s=8.0)
+    world.run(observer, 2.0)
+    assert observer.facts.is_caught_up
+    world.faults = Stuck(kind)
+    assert world.peer is not None
+    world.peer.faults = world.faults
+    for second in range(3, 60):
+        before, n_kept = world.n_requests, _n_kept(log)
+        assert world.run(observer, float(second))
+        assert world.n_requests - before <= IN_VAIN_MAX or _n_kept(log) > n_kept
+        assert _n_kept(log) <= 2 * (1 << 20)
+    world.faults = Faults()
+    if world.peer is not None:
+        world.peer.faults = world.faults
+    quorum.append(3)
+    quorum.commit()
+    world.run(observer, 100.0)
+    assert quorum.committed_end == log.committed_end
+
+
+def _stuck_quorum() -> FakeQuorum:
+    quorum = FakeQuorum(1)
+    quorum.append(10)
+    quorum.commit()
+    quorum.controllers[1].habits.hides_snapshot_errors = False
+    return quorum
+
+
+def _n_kept(log: LiveLog) -> int:
+    """Bytes that are held of what came."""
+    return log._buffer.size + (log._incoming.buffer.size if log._incoming else 0)
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_two_that_name_each_other(grows: bool) -> None:
+    """Controllers of which each names the other as the leader are not asked for ever."""
+    quorum = FakeQuorum(2)
+    for node_id, controller in quorum.controllers.items():
+        controller.leader_id = 3 - node_id
+
+    class Elects(Faults):
+        """Each answer is of a newer epoch."""
+
+        def deliver(self, frame: bytes, now: float) -> list[tuple[float, bytes | None]]:
+            for controller in quorum.controllers.values():
+                controller.epoch += grows
+            return super().deliver(frame, now)
+
+    world = Simulation(quorum, Elects())
+    observer = Observer([Address("controller-1", 9093)], LiveLog(), patience_s=8.0)
+    assert not world.run(observer, 600.0)
+    check_error(observer.facts.error)
+    assert world.now <= 8.0 + LATE_S
+    assert world.n_requests + world.n_connections <= IN_VAIN_MAX * 8
 
 
 def test_every_pair_has_a_transition() -> None:

@@ -8,6 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kraftgen.batch import encode_batch
+from kraftgen.files import checkpoint_bytes
 from metashell.quorum.protocol import Api
 
 _ERRORS: Final = (-1, 1, 2, 3, 5, 6, 7, 8, 13, 29, 35, 42, 56, 74, 75, 98, 99, 100, 103)
@@ -138,4 +140,80 @@ class Lies(Faults):
         )
 
 
+class Stuck(Faults):
+    """A leader with whom nobody gets any further, and who never says so.
+
+    Args:
+        kind: How, one of `KINDS`.
+    """
+
+    KINDS: Final = (
+        "snapshots that go away",
+        "snapshots that are whole",
+        "snapshots that grow",
+        "crumbs of a snapshot",
+        "dribbles",
+        "dribbles at the end",
+        "diverges",
+        "takes back",
+        "zeros",
+        "endless batch",
+        "no high watermark",
+    )
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self._kind, self._n = kind, 0
+
+    def spoil(self, api: Api, fields: dict[str, Any]) -> dict[str, Any]:
+        """Lead nowhere."""
+        key = {Api.FETCH: "responses", Api.FETCH_SNAPSHOT: "topics"}.get(api)
+        if key is None or not fields.get(key):
+            return fields
+        fields = deepcopy(fields)
+        part = fields[key][0]["partitions"][0]
+        part.update(self._fetched() if api is Api.FETCH else self._piece(part["position"]))
+        return fields
+
+    def _fetched(self) -> dict[str, Any]:
+        self._n += 1
+        at = self._n - 1
+        if self._kind == "diverges" or (self._kind == "takes back" and at % 2):
+            return {"diverging_epoch": {"epoch": 0, "end_offset": 0}}
+        if self._kind in {"no high watermark", "takes back"}:
+            base = at if self._kind == "no high watermark" else 0
+            records = encode_batch([b"x"], base_offset=base)
+            return {"high_watermark": -1, "records": records, "diverging_epoch": NOWHERE}
+        if self._kind.startswith("dribbles"):
+            return {}
+        return {"snapshot_id": {"end_offset": 10 * self._n, "epoch": 1}}
+
+    def _piece(self, pos: int) -> dict[str, Any]:
+        data = checkpoint_bytes([b"x"] * (self._n if self._kind.endswith("grow") else 3))
+        size = 1 << 62 if "snapshots" not in self._kind else len(data)
+        if self._kind == "snapshots that go away":
+            data = data[:-1] if pos == 0 else b""
+        elif self._kind.startswith("crumbs"):
+            data = data[pos : pos + 1] or b"x"
+        elif self._kind == "zeros":
+            data = bytes(1 << 20)
+        elif self._kind == "endless batch":
+            head = data[:8] + (2**31 - 1).to_bytes(4, "big") + data[12:]
+            data = bytes(1 << 20) if pos else head.ljust(1 << 20, b"x")
+        return {"error_code": 0 if data else 98, "size": size, "unaligned_records": data}
+
+    def deliver(self, frame: bytes, now: float) -> list[tuple[float, bytes | None]]:
+        """All at once, or a byte a second."""
+        n = len(frame)
+        if self._kind == "dribbles":
+            n = 0
+        elif self._kind == "dribbles at the end" and self._n:
+            frame = struct.pack(">i", 1 << 20) + frame[4:].ljust(1 << 20, b"x")
+            n = 1 << 17
+        rest = [(now + i, frame[i : i + 1]) for i in range(n, min(n + 1000, len(frame)))]
+        return [(now, frame[:n]), *rest] if n else list(rest)
+
+
+NOWHERE: Final = {"epoch": -1, "end_offset": -1}
+"""The diverging epoch of a log that does not diverge."""
 NO_FAULTS: Final = Faults()

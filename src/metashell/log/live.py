@@ -12,12 +12,25 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from dataclasses import field
+from struct import Struct
 from threading import Lock
 from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import DecodeError, SourceError
-from metashell.log.chain import HEAD, MAX_TIMESTAMP, MAX_TIMESTAMP_POS, Chain, Chainer, batches
+from metashell.log.chain import (
+    HEAD,
+    HEADER_BYTES,
+    MAGIC_POS,
+    MAX_TIMESTAMP,
+    MAX_TIMESTAMP_POS,
+    MIN_LENGTH,
+    Carry,
+    Chain,
+    Chainer,
+    batches,
+)
 from metashell.log.directory import MetadataLog, why_not_whole
 from metashell.log.fault import FaultKind
 from metashell.log.names import Listing, checkpoint_name, segment_name
@@ -27,6 +40,14 @@ from metashell.places.files import MemoryFile
 _FIRST_CAPACITY: Final = 1 << 20
 _MOST_FORESEEN: Final = 1 << 30
 """Of what a quorum announces no more than this is set aside before it comes."""
+_SNAPSHOT_MAX: Final = (1 << 31) - 1
+"""Kafka opens no longer checkpoint (FileRecords)."""
+_BATCH_MAX: Final = 64 << 20
+"""Bytes of a batch in a snapshot; Kafka's own end at 8 MiB (KafkaRaftClient)."""
+_BASE_AND_LENGTH: Final = Struct(">qi")
+"""How a batch begins."""
+_HELD_MAX: Final = 256 << 20
+"""Bytes of records that may wait for the high watermark."""
 
 
 class _Buffer:
@@ -70,8 +91,45 @@ class _Incoming:
     end_offset: int
     epoch: int
     buffer: _Buffer
-    size: int | None = None
-    """Of the whole, as the first piece said."""
+    carry: Carry | None = None
+    """How far its batches are proved, and its size as the first piece said."""
+    chain: Chain = field(default_factory=lambda: Chain(array("q")))
+    """The batches that are proved."""
+
+    def prove(self, name: str) -> None:
+        """Prove what came since the last time.
+
+        Raises:
+            DecodeError: It is not the beginning of a checkpoint.
+        """
+        carry, chain, buffer = self.carry, self.chain, self.buffer
+        assert carry is not None
+        view = memoryview(buffer.memory)
+        more = Chainer(view, carry.pos, buffer.size, name, carry=carry).run()
+        reason = more.faults[0] if more.faults else self._why_refused(view)
+        if reason is not None or more.padding:
+            raise DecodeError(f"the snapshot is damaged: {reason or 'it ends with zeros'}")
+        if more.positions:
+            if not chain.positions:
+                chain.first_offset = more.first_offset
+            chain.last_offset, chain.last_epoch = more.last_offset, more.last_epoch
+            chain.last_timestamp_ms = more.last_timestamp_ms
+            chain.positions.extend(more.positions)
+
+    def _why_refused(self, view: memoryview) -> str | None:
+        """Why what comes next can't become a batch; None while it still can."""
+        assert self.carry is not None
+        pos, n_here = self.carry.pos, self.buffer.size - self.carry.pos
+        if n_here <= MAGIC_POS:
+            return None
+        base, length = _BASE_AND_LENGTH.unpack_from(view, pos)
+        if view[pos + MAGIC_POS] != 2:
+            return f"position {pos}: magic {view[pos + MAGIC_POS]} where 2 is expected"
+        if not MIN_LENGTH <= length <= _BATCH_MAX:
+            return f"position {pos}: a batch of length {length}"
+        # The header behind an odd batch tells whether it counts.
+        is_odd = n_here >= 12 + length + HEADER_BYTES
+        return f"position {pos}: the batch of offset {base} is not sound" if is_odd else None
 
 
 class LiveLog:
@@ -120,6 +178,12 @@ class LiveLog:
         n = self._n_committed
         return self._lasts[n] if n < len(self._lasts) else None
 
+    @property
+    def n_proved(self) -> int:
+        """Bytes of sound batches: here, or of the snapshot that is to take their place."""
+        carry = None if self._incoming is None else self._incoming.carry
+        return max(self._buffer.size, 0 if carry is None else carry.pos)
+
     def begin_snapshot(self, end_offset: int, epoch: int) -> None:
         """Make ready for the bytes of a snapshot; what is here stays until they are whole."""
         self._incoming = _Incoming(end_offset, epoch, _Buffer(0))
@@ -141,22 +205,32 @@ class LiveLog:
         incoming = self._incoming
         if incoming is None or pos != incoming.buffer.size:
             raise DecodeError(f"a piece at position {pos} where another was asked for")
-        if pos + len(data) > size:
+        if pos + len(data) > min(size, _SNAPSHOT_MAX):
             raise DecodeError(f"{pos + len(data)} bytes of a snapshot of {size}")
-        if incoming.size is None:
-            incoming.size = size
+        if incoming.carry is None:
+            incoming.carry = Carry(size)
             # With room for what follows, so that the first of it does not move all.
             incoming.buffer = _Buffer(min(size + (size >> 3), _MOST_FORESEEN) + _FIRST_CAPACITY)
-        elif size != incoming.size:
-            raise DecodeError(f"the snapshot's size was {incoming.size} and is now {size}")
+        elif size != incoming.carry.size:
+            raise DecodeError(f"the snapshot's size was {incoming.carry.size} and is now {size}")
+        try:
+            return self._add_snapshot(incoming, data)
+        except DecodeError:
+            self._incoming = None
+            raise
+
+    def _add_snapshot(self, incoming: _Incoming, data: memoryview) -> bool:
+        """Take a piece that belongs there."""
         end_offset, epoch, buffer = incoming.end_offset, incoming.epoch, incoming.buffer
+        name = checkpoint_name(end_offset, epoch).name
         buffer.add(data)
+        incoming.prove(name)
+        assert incoming.carry is not None
+        size = incoming.carry.size
         if buffer.size < size:
             return False
         self._incoming = None
-        name = checkpoint_name(end_offset, epoch).name
-        chain = Chainer(memoryview(buffer.memory), 0, size, name).run()
-        file = LogFile(name, 0, size, chain)
+        file = LogFile(name, 0, size, incoming.chain)
         broken = why_not_whole(Loaded(buffer.memory, size, [file]))
         if broken is not None:
             raise DecodeError(f"the snapshot is damaged: {broken}")
@@ -176,6 +250,11 @@ class LiveLog:
             DecodeError: A batch is damaged, or its offsets do not follow.
         """
         end, newest = self.end_offset, self.last_epoch
+        n_committed = self._n_committed
+        if n_committed < len(self._lasts):
+            n_held = self._buffer.size - self._positions[n_committed]
+            if n_held > _HELD_MAX:
+                raise DecodeError(f"{n_held:,} bytes wait for the high watermark already")
         chain = Chainer(data, 0, len(data), "fetched records").run()
         taken, lasts, epochs, stop = array("q"), array("q"), array("i"), 0
         for pos, behind, base, last, epoch in batches(data, chain.positions):

@@ -42,16 +42,34 @@ class Intake:
         """Where its next piece begins."""
         self.snapshot_progress: tuple[int, int] | None = None
         """(bytes here, bytes in all) while a snapshot is fetched."""
-        self.goes_back = False
-        """Whether it ends before what was committed: no sound quorum gives such a one."""
+        self.is_in_vain = False
+        """Whether no sound quorum gives such a one: it ends before what was committed, or takes
+        the place of a whole snapshot before any record came behind that."""
         self.notes: tuple[str, ...] = ()
         self._source: str | None = None
+        self._has_records = True
+        """Whether records came since a snapshot was last whole."""
+        self._n_proved = 0
+        """Bytes of sound batches that were here at the same time, at the most."""
         self._target: int | None = None
 
     def note(self, sentence: str) -> None:
         """Keep what the user should know, once."""
         if sentence not in self.notes:
             self.notes = (*self.notes, sentence)[-NOTES_MAX:]
+
+    def has_grown(self) -> bool:
+        """Whether more of the log is here than ever before.
+
+        What is dropped and fetched again does not count. Records that nobody says to be committed
+        count once: a leader learns its high watermark soon.
+        """
+        n_proved, before = self.store.n_proved, self._n_proved
+        self._n_proved = max(n_proved, before)
+        are_records = self.snapshot is None and self._has_records
+        if are_records and before and self.high_watermark is None:
+            return False
+        return n_proved > before and not self.is_in_vain
 
     # Records.
 
@@ -66,6 +84,10 @@ class Intake:
         """
         store = self.store
         before = (store.end_offset, store.committed_end)
+        if fetched.high_watermark >= 0:
+            # First: what is here may have to count before there is room for more.
+            self.high_watermark = fetched.high_watermark
+            store.commit(fetched.high_watermark)
         if fetched.records:
             try:
                 n_batches = store.append(fetched.records)
@@ -73,10 +95,10 @@ class Intake:
                 raise RefusedError(f"the records at offset {before[0]} are bad: {e.message}") from e
             if n_batches == 0:
                 raise RefusedError(f"what it sends for offset {before[0]} is not a whole batch")
-        if fetched.high_watermark >= 0:
-            self.high_watermark = fetched.high_watermark
             store.commit(fetched.high_watermark)
         self._look_whether_caught_up()
+        self._has_records = self._has_records or store.end_offset > before[0]
+        self.is_in_vain = False
         return (store.end_offset, store.committed_end) != before
 
     def _look_whether_caught_up(self) -> None:
@@ -104,6 +126,8 @@ class Intake:
                 f"it says that the log diverges before offset {before}, but epoch {epoch} agrees"
                 f" up to offset {end_offset}"
             )
+        if not committed:
+            raise RefusedError("it says that the log diverges at offset 0, where it begins")
         self.note(
             f"the quorum's log changed below offset {committed}, which was committed:"
             " all of it is fetched again"
@@ -128,15 +152,15 @@ class Intake:
         if snapshot[0] <= 0:
             raise RefusedError(f"it offers a snapshot of nothing (offset {snapshot[0]})")
         committed = self.store.committed_end
-        self.goes_back = snapshot[0] <= committed
-        if self.goes_back:
+        # Controllers write their snapshots themselves: the bytes of another one may differ.
+        if snapshot == self.snapshot and str(source) == self._source:
+            return
+        self.is_in_vain = snapshot[0] <= committed or not self._has_records
+        if snapshot[0] <= committed:
             self.note(
                 f"the quorum begins again with the snapshot at offset {snapshot[0]}, though all"
                 f" below offset {committed} was committed"
             )
-        # Controllers write their snapshots themselves: the bytes of another one may differ.
-        if snapshot == self.snapshot and str(source) == self._source:
-            return
         self.snapshot, self.snapshot_pos, self._source = snapshot, 0, str(source)
         self.snapshot_progress = None
         self.store.begin_snapshot(*snapshot)
@@ -159,6 +183,7 @@ class Intake:
         self.snapshot_progress = (self.snapshot_pos, piece.size)
         if whole:
             self.drop_snapshot()
+            self._has_records = False
         return whole
 
     def drop_snapshot(self) -> None:

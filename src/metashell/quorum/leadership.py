@@ -10,6 +10,7 @@ from typing import Final
 from metashell.quorum.answers import LeaderHint
 from metashell.quorum.attempts import Attempts
 from metashell.quorum.facts import Facts
+from metashell.quorum.reasons import OTHER_CLUSTER
 
 _BEHIND_MAX: Final = 10
 """Rounds in which nobody knows our epoch after which we take theirs."""
@@ -28,13 +29,22 @@ class Leadership:
         self._facts, self._attempts = facts, attempts
         self.wanted_cluster = cluster_id
         """The cluster that it must be; None for any."""
-        self.is_learnt = False
+        self._is_learnt = False
         """Whether the wanted id is that of the quorum that was followed first."""
         self._known_leader: tuple[int, int | None] = (0, None)
         """Epoch and leader of the quorum that is followed, as long as others are heard of."""
         self.begins_anew: str | None = None
         """Why all is dropped once it is sure that a leader is of this quorum."""
         self._n_behind = 0
+
+    @property
+    def why_other_cluster(self) -> str:
+        """What it means that a controller answers with INCONSISTENT_CLUSTER_ID."""
+        if self.wanted_cluster is None:
+            return "it refuses the cluster's id (INCONSISTENT_CLUSTER_ID), though none was sent"
+        if self._is_learnt:
+            return OTHER_CLUSTER
+        return "it belongs to a cluster other than `--cluster-id`"
 
     def pin(self, cluster_id: str | None) -> None:
         """Follow no other cluster from now on; any thread may say so.
@@ -43,7 +53,7 @@ class Leadership:
             cluster_id: Of the quorum that is followed; None where it is not told.
         """
         if cluster_id is not None and self.wanted_cluster is None:
-            self.wanted_cluster, self.is_learnt = cluster_id, True
+            self.wanted_cluster, self._is_learnt = cluster_id, True
             self._facts.inquiry.cluster_id = cluster_id
 
     def learn(self, hint: LeaderHint) -> None:

@@ -24,7 +24,7 @@ from metashell.quorum.attempts import Attempts, Trouble
 from metashell.quorum.facts import Facts
 from metashell.quorum.intake import RefusedError
 from metashell.quorum.leadership import Leadership
-from metashell.quorum.pace import IDLE_S, Pace
+from metashell.quorum.pace import IDLE_S, SIZABLE_BYTES, Pace
 from metashell.quorum.protocol import (
     Api,
     ErrorCode,
@@ -36,6 +36,7 @@ from metashell.quorum.protocol import (
 )
 from metashell.quorum.reasons import (
     A_BROKER,
+    CUT_OFF,
     ELECTION,
     OTHER_CLUSTER,
     refuse_hopeless,
@@ -70,10 +71,10 @@ SHORT_WAIT_MS: Final = 50
 WAKES_ON_WATERMARK: Final = 18
 """The Fetch version from which a leader answers when its high watermark moves (KIP-1166)."""
 SNAPSHOT_PIECE_BYTES: Final = 4 << 20
+SMALL_BYTES: Final = 1 << 12
+"""Pieces below this are not asked for without a pause."""
 _BAD_MAX: Final = 5
 """Bad answers in a row after which another controller is asked."""
-_SIZABLE_BYTES: Final = 1 << 16
-"""An answer of which more than this is here is worth waiting for."""
 
 
 class Observer:
@@ -115,7 +116,7 @@ class Observer:
         """Whether the peer has answered any request."""
         self._n_bad = 0
         """Answers in a row that brought nothing but trouble."""
-        self._pace = Pace(silence_s)
+        self._pace = Pace(silence_s, patience_s)
         self._referral: str | None = None
         """Why the peer is left once it has said where the leader listens."""
         self._asked_epoch = self._wait_ms = 0
@@ -146,6 +147,9 @@ class Observer:
             self._began = now
         if self.facts.state is not ObserverState.FAILED and now >= self._end_of_patience():
             what = f"{self.facts.what_is_missing} within {self._patience_s:g} s"
+            if self._session is not None and self._session.n_pending:
+                assert self.facts.address is not None
+                self._note(self.facts.address, CUT_OFF, Trouble.PASSING)
             self._attempts.break_off()
             self._fail(self._attempts.error(what, self.facts.problem))
         elif self.facts.state is ObserverState.CHOOSING:
@@ -190,8 +194,11 @@ class Observer:
 
     def _end_of_patience(self) -> float:
         assert self._began is not None
-        comes = self._session is not None and self._session.n_pending >= _SIZABLE_BYTES
-        return math.inf if self.facts.is_caught_up or comes else self._began + self._patience_s
+        if self.facts.is_caught_up:
+            return math.inf
+        end = self._began + self._patience_s
+        comes = self._session is not None and self._session.n_pending >= SIZABLE_BYTES
+        return max(end, self._pace.deadline) if comes else end
 
     def _fail(self, error: MetashellError) -> None:
         self.facts.state, self.facts.error, self._session = ObserverState.FAILED, error, None
@@ -256,7 +263,7 @@ class Observer:
 
     def _received(self, event: Received, now: float) -> Answer | None:
         assert self._session is not None
-        self._pace.received(now)
+        self._pace.received(event.n_bytes, now)
         self.facts.n_received += event.n_bytes
         answer = self._session.received(event.n_bytes)
         if answer is not None:
@@ -316,7 +323,7 @@ class Observer:
         if answer is None:
             return
         fetched = read_fetch(answer)
-        refuse_hopeless(fetched.error, Api.FETCH, is_learnt=self.leadership.is_learnt)
+        refuse_hopeless(fetched.error, Api.FETCH, self.leadership.why_other_cluster)
         self.leadership.learn(fetched.hint)
         if fetched.error in ELECTION:
             self._not_the_leader(fetched.error, fetched.hint, now)
@@ -332,6 +339,9 @@ class Observer:
                 return
             if fetched.diverging is not None:
                 self.facts.intake.diverge(*fetched.diverging)
+                if self._n_bad >= _BAD_MAX:
+                    raise RefusedError("it keeps saying that the log diverges")
+                self._slow_down(now)
             else:
                 self._fetched_more(self.facts.intake.take(fetched), now)
         except RefusedError as e:
@@ -340,12 +350,15 @@ class Observer:
         self._next_request(now)
 
     def _fetched_more(self, is_news: bool, now: float) -> None:
-        self._n_bad, self.facts.problem = 0, None
-        if is_news or self._wait_ms:
-            self._attempts.is_steady()
-        if is_news:
+        self.facts.problem = None
+        has_grown = self.facts.intake.has_grown()
+        if has_grown:
             self._began = now
-        elif self._wait_ms:
+        if has_grown or not is_news:
+            self._n_bad = 0
+        if has_grown or self._wait_ms:
+            self._attempts.is_steady()
+        if self._wait_ms and not is_news:
             # A leader that does not wait as long as it may must not make us run in circles.
             self._pace.hold_until(self._pace.asked_at + SHORT_WAIT_MS / 1000)
 
@@ -423,7 +436,7 @@ class Observer:
         assert self.facts.address is not None
         self.facts.intake.begin_snapshot(snapshot, self.facts.address)
         self.facts.problem = None
-        if self.facts.intake.goes_back:
+        if self.facts.intake.is_in_vain:
             again = "it keeps offering a snapshot that was already fetched"
             if self._n_bad >= _BAD_MAX:
                 raise RefusedError(again)
@@ -455,7 +468,7 @@ class Observer:
         if answer is None:
             return
         piece = read_fetch_snapshot(answer)
-        refuse_hopeless(piece.error, Api.FETCH_SNAPSHOT, is_learnt=self.leadership.is_learnt)
+        refuse_hopeless(piece.error, Api.FETCH_SNAPSHOT, self.leadership.why_other_cluster)
         self.leadership.learn(piece.hint)
         if piece.error in ELECTION:
             self._not_the_leader(piece.error, piece.hint, now)
@@ -470,12 +483,15 @@ class Observer:
         except RefusedError as e:
             self._start_over(e.reason, now)
             return
-        if not self.facts.intake.goes_back:
+        has_grown = self.facts.intake.has_grown()
+        if has_grown:
             self._began = now
         if not is_whole:
+            if len(piece.data) < SMALL_BYTES:
+                self._pace.hold_until(self._pace.asked_at + SHORT_WAIT_MS / 1000)
             self._ask_for_piece(now)
             return
-        if not self.facts.intake.goes_back:
+        if has_grown:
             self._n_bad = 0
         self._fetch(now)
 

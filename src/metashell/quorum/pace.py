@@ -9,6 +9,8 @@ IDLE_S: Final = 10.0
 ``request.timeout.ms`` where that is set."""
 ANSWER_S: Final = 300.0
 """How long a whole answer may take, however steadily it comes."""
+SIZABLE_BYTES: Final = 1 << 16
+"""As much of an answer has to come within our patience."""
 _THROTTLE_MAX_S: Final = 10.0
 _RENEW_AT: Final = 0.85
 """The part of an authentication's lifetime after which we connect anew (KIP-368)."""
@@ -21,10 +23,11 @@ class Pace:
 
     Args:
         idle_s: How long the peer may be silent.
+        patience_s: How long `SIZABLE_BYTES` of an answer may take.
     """
 
-    def __init__(self, idle_s: float = IDLE_S) -> None:
-        self._idle_s = idle_s
+    def __init__(self, idle_s: float = IDLE_S, patience_s: float = ANSWER_S) -> None:
+        self._idle_s, self._patience_s = idle_s, patience_s
         self.resume = 0.0
         """Before this nothing is sent."""
         self.asked_at = 0.0
@@ -32,11 +35,15 @@ class Pace:
         self._renew = 0.0
         self._silent_s = idle_s
         self._deadline = self._answer_by = 0.0
+        self.stalls_at = 0.0
+        """When the answer that is due comes too slowly."""
+        self._n_bytes = 0
+        """What came of the answer since that was put off."""
 
     @property
     def deadline(self) -> float:
         """When the answer that is due does not come any more."""
-        return min(self._deadline, self._answer_by)
+        return min(self._deadline, self._answer_by, self.stalls_at)
 
     def connected(self) -> None:
         """A connection begins."""
@@ -48,10 +55,15 @@ class Pace:
         self._silent_s = self._idle_s + wait_ms / 1000
         self._deadline = self.asked_at + self._silent_s
         self._answer_by = self.asked_at + ANSWER_S
+        self.stalls_at = self.asked_at + wait_ms / 1000 + self._patience_s
+        self._n_bytes = 0
 
-    def received(self, now: float) -> None:
+    def received(self, n_bytes: int, now: float) -> None:
         """Some bytes came."""
         self._deadline = now + self._silent_s
+        self._n_bytes += n_bytes
+        if self._n_bytes >= SIZABLE_BYTES:
+            self.stalls_at, self._n_bytes = now + self._patience_s, 0
 
     def throttle(self, throttle_ms: int, now: float) -> None:
         """The peer asks for patience; what it does not serve until then would only add to it."""

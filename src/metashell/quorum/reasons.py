@@ -28,7 +28,6 @@ ELECTION: Final = frozenset(
 A_BROKER: Final = "that is a broker; give a controller's listener (KIP-919)"
 
 _HOPELESS: Final[Mapping[int, str]] = {
-    ErrorCode.INCONSISTENT_CLUSTER_ID: "it belongs to a cluster other than `--cluster-id`",
     ErrorCode.UNKNOWN_TOPIC_ID: A_BROKER,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: A_BROKER,
     ErrorCode.INCONSISTENT_TOPIC_ID: "its metadata topic has another id: not a KRaft controller",
@@ -41,19 +40,20 @@ _HOPELESS: Final[Mapping[int, str]] = {
 
 
 OTHER_CLUSTER: Final = "it belongs to another cluster than the one followed"
+CUT_OFF: Final = "its answer does not come whole"
 
 
-def refuse_hopeless(code: int, api: Api, *, is_learnt: bool = False) -> None:
+def refuse_hopeless(code: int, api: Api, why_other_cluster: str) -> None:
     """Raise PeerError for an error that would come again however often we asked.
 
     Args:
         code: The error.
         api: What was asked.
-        is_learnt: Whether the cluster's id that was sent is what the quorum itself had told.
+        why_other_cluster: What it means that it refuses the cluster's id that was sent.
     """
-    if code == ErrorCode.INCONSISTENT_CLUSTER_ID and is_learnt:
-        raise PeerError(OTHER_CLUSTER, is_final=True)
     reason = _HOPELESS.get(code)
+    if code == ErrorCode.INCONSISTENT_CLUSTER_ID:
+        reason = why_other_cluster
     if reason is not None:
         name = "Fetch" if api is Api.FETCH else "FetchSnapshot"
         raise PeerError(reason.format(api=name), is_final=True)
@@ -118,7 +118,7 @@ def why_lost(lost: Lost, session: QuorumSession, *, has_answered: bool) -> str:
         session: What was spoken.
         has_answered: Whether a request was answered since the session was ready.
     """
-    reason = lost.reason
+    reason = CUT_OFF if lost.is_silence and session.n_pending else lost.reason
     if lost.trouble is Trouble.FINAL:
         return reason
     if not session.is_ready:

@@ -205,6 +205,10 @@ class LogStore(Protocol):
     def held_back(self) -> int | None:
         """The last offset of the first batch that is not committed."""
 
+    @property
+    def n_proved(self) -> int:
+        """Bytes of sound batches: here, or of the snapshot that is to take their place."""
+
     def begin_snapshot(self, end_offset: int, epoch: int) -> None:
         """Make ready for a snapshot."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kraftgen.batch import Damage, encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name, segment_name
 from metashell.errors import DecodeError
+from metashell.log import live
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
 from metashell.log.read import load
@@ -432,6 +434,30 @@ def test_size_that_nobody_has() -> None:
     log = LiveLog()
     log.begin_snapshot(20, 3)
     assert not log.add_snapshot(0, memoryview(snapshot()), 2**62)
+
+
+@pytest.mark.parametrize("length", [-1, 48, (64 << 20) + 1, 2**31 - 1])
+@pytest.mark.parametrize("step", [1, 30, 1000])
+def test_no_batch(length: int, step: int) -> None:
+    """What can't become a batch is refused as soon as its head is here."""
+    head = snapshot()[:8] + struct.pack(">iiB", length, 1, 2)
+    for data in (head.ljust(1000, b"x"), bytes(1000)):
+        log = LiveLog()
+        log.begin_snapshot(20, 3)
+        with pytest.raises(DecodeError, match="the snapshot is damaged"):
+            for pos in range(0, max(step, 17), step):
+                log.add_snapshot(pos, memoryview(data)[pos : pos + step], 2**62)
+        assert log.n_proved == 0
+
+
+def test_longer_than_kafka_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sound batches, too, are taken only up to what Kafka opens."""
+    data, log = snapshot(), LiveLog()
+    monkeypatch.setattr(live, "_SNAPSHOT_MAX", len(data) - 1)
+    log.begin_snapshot(20, 3)
+    log.add_snapshot(0, memoryview(data)[:-1], 2**62)
+    with pytest.raises(DecodeError, match="bytes of a snapshot"):
+        log.add_snapshot(len(data) - 1, memoryview(data)[-1:], 2**62)
 
 
 @pytest.mark.parametrize("step", [1, 3])

@@ -119,8 +119,29 @@ def test_diverges_for_ever() -> None:
     )
     world, observer = Simulation(quorum_of(), faults), observer_of(1, follow=False)
     assert not world.run(observer, 60.0)
-    assert "its log lacks what was committed" in messages(observer)
+    assert "it says that the log diverges at offset 0, where it begins" in messages(observer)
+    assert observer.facts.notes == ()
     assert world.n_requests < 200
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "reason"),
+    [
+        (None, "it refuses the cluster's id (INCONSISTENT_CLUSTER_ID), though none was sent"),
+        ("mine", "it belongs to a cluster other than `--cluster-id`"),
+    ],
+)
+def test_refused_cluster_id(cluster_id: str | None, reason: str) -> None:
+    """The option is named only where it was given."""
+
+    class Refuses(Faults):
+        def instead_of(self, api: Api, version: int) -> Any:
+            return {"error_code": 104} if api is Api.FETCH else None
+
+    world = Simulation(quorum_of(), Refuses())
+    observer = observer_of(1, cluster_id=cluster_id)
+    assert not world.run(observer, 60.0)
+    assert messages(observer) == f"controller-1:9093: {reason}"
 
 
 def test_diverges_where_nothing_does() -> None:
