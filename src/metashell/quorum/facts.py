@@ -63,7 +63,8 @@ class Facts:
         """What is waited for until it has caught up."""
         if not self.leads:
             return "no leader was found"
-        if self.high_watermark is None:
+        comes = self.problem is not None or self.snapshot_progress is not None
+        if self.high_watermark is None and not comes:
             return f"{self.address}: the leader knew no high watermark"
         return f"{self.address}: the log made no progress"
 
