@@ -14,12 +14,15 @@ is the harmless mistake.
 
 Bytes that were not understood may hold anything: they are hidden as well (`raw_is_secret`), in
 outputs and in files that the program keeps.
+
+Passwords and tokens that the program sends are remembered here (`remember_secret`), so that a peer
+that repeats one is not printed (`without_own_secrets`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final, TypeVar
 
@@ -91,6 +94,20 @@ _SECRET_FIELDS: Final[Mapping[str, frozenset[str]]] = {
 _NONE: Final[frozenset[str]] = frozenset()
 
 _DIGEST_DIGITS: Final = 16
+
+_OWN_MAX: Final = 64
+"""Secrets of our own that are remembered, the newest; tokens are renewed again and again."""
+_PART_CHARS: Final = 12
+"""As many characters of a longer secret are secret, too."""
+_WORD_CHARS: Final = 8
+"""A shorter secret may be a part of any word: it is hidden where it is a word of its own."""
+_ENCODED_CHARS_MIN: Final = 6
+"""A shorter piece of base64 or hex could be any word."""
+_SAID_CHARS_MAX: Final = 4096
+"""More of what a peer says is never printed."""
+_PERCENT: Final = re.compile(rb"%[0-9A-Fa-f]{2}|.", re.DOTALL)
+_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+"""What a piece of base64 or hex stands in."""
 
 _T = TypeVar("_T")
 
@@ -194,6 +211,88 @@ def hidden_bytes(record_name: str | None, raw: bytes, pos: int) -> str:
 def hide_own_property(key: str, value: str) -> str:
     """Hide a password or token of metashell's own configuration, whatever was asked for."""
     return REDACTED if is_secret_config(_OWN, key) else value
+
+
+_own_secrets: dict[str, None] = {}
+
+
+def remember_secret(secret: str, within: str = "") -> None:
+    """Remember a password or token that is sent, for `without_own_secrets`.
+
+    Args:
+        secret: The secret.
+        within: The message that carries it, as a short secret can't be found in base64.
+    """
+    for one in (secret, within if len(secret) < _WORD_CHARS else ""):
+        _own_secrets.pop(one, None)
+        if one:
+            _own_secrets[one] = None
+    for oldest in list(_own_secrets)[:-_OWN_MAX]:
+        del _own_secrets[oldest]
+
+
+def without_own_secrets(text: str) -> str:
+    """What a peer says without any secret that was sent: as text, base64, hex or with ``%XX``.
+
+    A part of a long secret is hidden as well, and so is the whole of what was encoded around it.
+    The text is cut where it is very long.
+    """
+    head = text[:_SAID_CHARS_MAX]
+    secret = [span for one in _own_secrets for span in _spans(head, one)]
+    kept, pos = [], 0
+    for start, stop in sorted(secret):
+        if start > pos:
+            kept.append(head[pos:start])
+        if stop > pos and (start > pos or not kept or kept[-1] != REDACTED):
+            kept.append(REDACTED)
+        pos = max(pos, stop)
+    return "".join((*kept, head[pos:]))
+
+
+def _spans(text: str, secret: str) -> Iterator[tuple[int, int]]:
+    """Where a text repeats a secret."""
+    raw = secret.encode("utf-8", "surrogatepass")
+    # As bytes, each a character, with what is percent-encoded decoded.
+    decoded, begins = [], []
+    pos, chars = 0, text.encode("utf-8", "surrogatepass")
+    at_byte = [i for i, c in enumerate(text) for _ in c.encode("utf-8", "surrogatepass")]
+    for piece in _PERCENT.findall(chars):
+        decoded.append(chr(int(piece[1:], 16)) if len(piece) == 3 else chr(piece[0]))
+        begins.append(at_byte[pos])
+        pos += len(piece)
+    begins.append(len(text))
+    for start, stop in _parts("".join(decoded), raw.decode("latin-1")):
+        yield begins[start], begins[stop]
+    yield from _parts(text, secret)
+    standard = text.translate({ord("-"): "+", ord("_"): "/"})
+    for view, form in ((text.lower(), raw.hex()), *((standard, one) for one in _base64(raw))):
+        if len(form) < _ENCODED_CHARS_MIN or len(view) != len(text):
+            continue
+        for start, stop in _parts(view, form, is_encoded=True):
+            head = _RUN.match(text[:start][::-1])
+            tail = _RUN.match(text, stop)
+            assert head is not None
+            assert tail is not None
+            yield start - head.end(), tail.end()
+
+
+def _parts(text: str, secret: str, *, is_encoded: bool = False) -> Iterator[tuple[int, int]]:
+    """Where a text has a secret, or so much of it that it tells something."""
+    n = min(len(secret), _PART_CHARS)
+    if n < _WORD_CHARS and not is_encoded:
+        found = re.finditer(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", text)
+        return (match.span() for match in found)
+    parts = {secret[i : i + n] for i in range(len(secret) - n + 1)}
+    return ((i, i + n) for i in range(len(text) - n + 1) if text[i : i + n] in parts)
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    """The characters of base64 that only a secret decides, wherever it stands among others."""
+    from base64 import b64encode
+
+    for before, n_mixed in ((0, 0), (1, 2), (2, 3)):
+        text = b64encode(bytes(before) + raw).decode()
+        yield text[n_mixed : (before + len(raw)) * 8 // 6]
 
 
 @dataclass(frozen=True, slots=True)

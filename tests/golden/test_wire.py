@@ -302,7 +302,7 @@ def test_observer_of_fetch_errors(n: int, sentence: str) -> None:
     script = Script("fetch-errors")
     fetches = [e for e in scene("fetch-errors") if e.api is Api.FETCH]
     script.answers["controller 1", Api.FETCH] = [fetches[n]]
-    observer, _ = observer_of("controller 1", patience_s=20.0)
+    observer, _ = observer_of("controller 1", patience_s=20.0, cluster_id="mine")
     script.run(observer)
     assert observer.facts.error is not None
     assert sentence in observer.facts.error.message

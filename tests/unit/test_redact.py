@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+from urllib.parse import quote
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metashell import redact
 from metashell.redact import (
@@ -11,6 +16,8 @@ from metashell.redact import (
     hidden_bytes,
     is_secret_config,
     raw_is_secret,
+    remember_secret,
+    without_own_secrets,
 )
 
 
@@ -199,3 +206,73 @@ def test_own_passwords_are_always_hidden() -> None:
     """The secrets of metashell's own configuration have no switch."""
     assert REDACTED == redact.hide_own_property("sasl.jaas.config", "x")
     assert "SASL_SSL" == redact.hide_own_property("security.protocol", "SASL_SSL")
+
+
+# What a peer repeats of ours.
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the secrets of one test."""
+    monkeypatch.setattr(redact, "_own_secrets", {})
+
+
+_FORMS = {
+    "text": lambda raw: raw.decode(),
+    "base64": lambda raw: base64.b64encode(raw).decode(),
+    "base64url": lambda raw: base64.urlsafe_b64encode(raw).decode().rstrip("="),
+    "hex": lambda raw: raw.hex(),
+    "HEX": lambda raw: raw.hex().upper(),
+    "percent": lambda raw: quote(raw, safe=""),
+    "all percent": lambda raw: "".join(f"%{byte:02x}" for byte in raw),
+}
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("before", ["", "\0alice\0", "b", "bc"])
+@pytest.mark.parametrize("secret", ["hunter2!!", "gr\u00fcn/gr\u00fcn?>~", "alice-secret" * 40])
+def test_repeated_secret(secret: str, before: str, form: str) -> None:
+    """A secret is found in each encoding, and whatever is encoded around it."""
+    remember_secret(secret)
+    said = _FORMS[form](f"{before}{secret}{before}".encode())
+    around = _FORMS[form](before.encode()) if form in {"text", "percent", "all percent"} else ""
+    expected = f"no user has {around}{REDACTED}{around}, sorry"
+    assert expected == without_own_secrets(f"no user has {said}, sorry")
+
+
+@pytest.mark.usefixtures("own")
+def test_part_of_a_secret() -> None:
+    """Nor is a part of a long secret shown."""
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl"
+    remember_secret(token)
+    assert f"bad token {REDACTED}..." == without_own_secrets(f"bad token {token[5:30]}...")
+
+
+@pytest.mark.usefixtures("own")
+def test_short_secret() -> None:
+    """A short secret is hidden where it is a word, or in the message that carried it."""
+    remember_secret("PW", "\0alice\0PW")
+    sent = base64.b64encode(b"\0alice\0PW").decode()
+    said = f"PW is not the password of alice, HPWX ({sent})"
+    expected = f"{REDACTED} is not the password of alice, HPWX ({REDACTED})"
+    assert expected == without_own_secrets(said)
+
+
+@pytest.mark.usefixtures("own")
+@given(st.text(), st.text(min_size=1))
+def test_any_peer_text(text: str, secret: str) -> None:
+    """Whatever is said, a secret of ours is not repeated, and nothing else is lost."""
+    remember_secret(secret)
+    shown = without_own_secrets(text)
+    if len(secret) >= 8:
+        assert secret not in shown
+    assert text == shown or REDACTED in shown
+
+
+@pytest.mark.usefixtures("own")
+def test_newest_secrets_are_remembered() -> None:
+    """Tokens that are renewed again and again take no memory without end."""
+    for i in range(1000):
+        remember_secret(f"token-{i:06d}")
+    assert f"token-000001 {REDACTED}" == without_own_secrets("token-000001 token-000999")

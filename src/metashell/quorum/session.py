@@ -28,6 +28,7 @@ from metashell.quorum.protocol import (
     error_name,
     request_spec,
 )
+from metashell.redact import without_own_secrets
 from metashell.security.peer_text import one_line
 from metashell.security.sasl import Mechanism, TicketError
 from metashell.version import __version__
@@ -176,7 +177,7 @@ class QuorumSession:
         if asked is None:
             raise PeerError("it sends an answer without a request")
         try:
-            fields = decode_response(asked.api, asked.version, asked.correlation_id, data)
+            fields = _said(decode_response(asked.api, asked.version, asked.correlation_id, data))
         except DecodeError as e:
             raise PeerError(f"its answer to {request_spec(asked.api).name} is damaged: {e}") from e
         return self._answered(Answer(asked.api, fields))
@@ -248,7 +249,7 @@ class QuorumSession:
         assert self._mechanism is not None
         code = fields["error_code"]
         if code != ErrorCode.NONE:
-            said = one_line(self._mechanism.hide(fields["error_message"] or ""))
+            said = one_line(fields["error_message"] or "")
             said = f": {said}" if said else ""
             what = "" if code == ErrorCode.SASL_AUTHENTICATION_FAILED else f" ({error_name(code)})"
             raise PeerError(
@@ -278,6 +279,17 @@ class QuorumSession:
         if self._steps > _HANDSHAKE_MAX_STEPS:
             raise PeerError("the SASL exchange does not end", is_final=True)
         self.request(Api.SASL_AUTHENTICATE, {"auth_bytes": message})
+
+
+def _said(value: Any) -> Any:
+    """What a peer says, without any secret of ours that it repeats."""
+    if isinstance(value, str):
+        return without_own_secrets(value)
+    if isinstance(value, list):
+        return [_said(element) for element in value]
+    if isinstance(value, dict):
+        return {name: _said(element) for name, element in value.items()}
+    return value
 
 
 def hello() -> bytes:

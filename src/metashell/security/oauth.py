@@ -22,6 +22,8 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 from metashell.errors import SourceError
 from metashell.places.bounded_file import read_bounded
+from metashell.redact import remember_secret
+from metashell.security.peer_text import one_line
 from metashell.security.sasl import TicketError
 from metashell.security.settings import KeyStore, SaslSettings, TlsSettings
 
@@ -234,6 +236,7 @@ def _headers(settings: SaslSettings) -> dict[str, str]:
             )
     if options.get(_URLENCODE_KEY, "false").strip().lower() == "true":
         client_id, client_secret = quote_plus(client_id), quote_plus(client_secret)
+    remember_secret(client_secret, f"{client_id}:{client_secret}")
     credentials = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
     return {
         "Accept": "application/json",
@@ -289,7 +292,7 @@ def _code(error: HTTPError) -> str:
     except (OSError, HTTPException, ValueError, RecursionError):
         return ""
     code = fields.get("error") if isinstance(fields, dict) else None
-    return f" ({code})" if isinstance(code, str) and _ERROR_CODE.fullmatch(code) else ""
+    return f" ({one_line(code)})" if isinstance(code, str) and _ERROR_CODE.fullmatch(code) else ""
 
 
 def _checked(token: str, where: str) -> str:

@@ -21,7 +21,7 @@ import secrets
 from typing import Any, Final, Protocol
 
 from metashell.errors import SourceError
-from metashell.redact import REDACTED
+from metashell.redact import remember_secret
 from metashell.security.peer_text import one_line
 from metashell.security.settings import MECHANISMS, SaslSettings
 
@@ -86,9 +86,6 @@ class Mechanism(Protocol):
             SaslError: The challenge is malformed or a refusal, or the peer's proof is wrong.
         """
 
-    def hide(self, text: str) -> str:
-        """A text of the peer's without what is secret of ours."""
-
 
 def make_mechanism(settings: SaslSettings, host: str, *, nonce: str | None = None) -> Mechanism:
     """Make the mechanism that was configured.
@@ -127,7 +124,9 @@ def _credentials(settings: SaslSettings) -> tuple[str, str]:
             )
         if "\0" in value:
             raise SourceError(f"SASL {settings.mechanism}: a NUL in the {what}")
-    return settings.username or "", settings.password or ""
+    username, password = settings.username or "", settings.password or ""
+    remember_secret(password, f"\0{username}\0{password}")
+    return username, password
 
 
 class _Exchange:
@@ -136,7 +135,6 @@ class _Exchange:
     def __init__(self, name: str) -> None:
         self._name = name
         self._is_done = False
-        self._secret = ""
 
     @property
     def name(self) -> str:
@@ -145,9 +143,6 @@ class _Exchange:
     @property
     def is_done(self) -> bool:
         return self._is_done
-
-    def hide(self, text: str) -> str:
-        return text.replace(self._secret, REDACTED) if self._secret else text
 
     def _check_challenge(self, challenge: bytes) -> None:
         """Refuse what comes after the end or is far too large."""
@@ -162,7 +157,6 @@ class _Plain(_Exchange):
 
     def __init__(self, username: str, password: str) -> None:
         super().__init__("PLAIN")
-        self._secret = password
         self._message = f"\0{username}\0{password}".encode("utf-8", "surrogatepass")
 
     def first(self) -> bytes:
@@ -183,7 +177,7 @@ class _Scram(_Exchange):
         self, name: str, username: str, password: str, nonce: str, *, is_token: bool
     ) -> None:
         super().__init__(name)
-        self._hash, self._secret = _HASHES[name], password
+        self._hash = _HASHES[name]
         self._password = password.encode("utf-8", "surrogatepass")
         self._nonce = nonce.encode()
         user = username.replace("=", "=3D").replace(",", "=2C").encode("utf-8", "surrogatepass")
@@ -196,7 +190,9 @@ class _Scram(_Exchange):
     def step(self, challenge: bytes) -> bytes | None:
         self._check_challenge(challenge)
         if refusal := _SERVER_ERROR.fullmatch(challenge):
-            raise SaslError(f"{self._name}: the controller refused: {refusal[1].decode()}")
+            raise SaslError(
+                f"{self._name}: the controller refused: {one_line(refusal[1].decode())}"
+            )
         if self._server_signature is None:
             return self._final(challenge)
         found = _SERVER_FINAL.fullmatch(challenge)
@@ -263,7 +259,8 @@ class _OAuthBearer(_Exchange):
     def first(self) -> bytes:
         from metashell.security.oauth import fetch_token
 
-        self._secret = token = fetch_token(self._settings)
+        token = fetch_token(self._settings)
+        remember_secret(token)
         pairs = "".join(f"\x01{key}={value}" for key, value in self._extensions.items())
         return f"n,,\x01auth=Bearer {token}{pairs}\x01\x01".encode()
 
@@ -287,7 +284,7 @@ def _oauth_status(challenge: bytes) -> str:
         return ""
     status = refusal.get("status") if isinstance(refusal, dict) else None
     if isinstance(status, str) and _OAUTH_STATUS.fullmatch(status):
-        return f": {status}"
+        return f": {one_line(status)}"
     return ""
 
 

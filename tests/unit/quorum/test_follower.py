@@ -255,10 +255,6 @@ class Bearer:
         """Nothing more."""
         self.is_done = not challenge
 
-    def hide(self, text: str) -> str:
-        """Nothing to hide."""
-        return text
-
 
 def test_authentication_is_renewed() -> None:
     """Before an authentication runs out a new connection is made, and nothing is lost."""
