@@ -133,7 +133,9 @@ class Diagnostics:
 
     def line(self, text: str) -> None:
         """Write a line, such as ``ls: /x: No such file or directory``."""
-        self.raw(encode(f"{text}\n", terminal=self.is_terminal))
+        from metashell.fs.escape import diagnostic
+
+        self.raw(encode(f"{diagnostic(text)}\n", terminal=self.is_terminal))
 
     def program(self, text: str) -> None:
         """Write a line that comes from the program rather than from a command."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 
+from metashell.places.uri import without_credentials
+
 UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """Inside of a regular expression's character class: C0, DEL, C1, line and paragraph separators,
 bidirectional controls, lone surrogates."""
@@ -38,6 +40,11 @@ def escape_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE_IN_TEXT.sub(_escaped, text)
+
+
+def diagnostic(text: str) -> str:
+    """A line for people beside the data: one line, whatever is in it, without credentials."""
+    return escape(without_credentials(text))
 
 
 class Coloured(str):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.errors import SourceError
+from metashell.redact import remember_secret, without_own_secrets
 
 _LIMIT: Final = 200
 """Characters kept of a text that nothing here knows."""
@@ -103,6 +104,8 @@ def explain(
         secrets: What of the URI may not be printed.
         has_credentials: Whether any were given or found; those denied without are told to.
     """
+    for secret in secrets:
+        remember_secret(secret)
     text = str(error)
     kind = "abfs" if scheme == "abfss" else "hdfs" if scheme == "viewfs" else scheme
     sentence, hint = _told(text, kind, has_credentials=has_credentials)
@@ -110,7 +113,7 @@ def explain(
         sentence = "No such file or directory"
     if sentence is None:
         sentence = _essence(text) or type(error).__name__
-    return SourceError(f"{shown}: {_without(sentence, secrets)}", hint=hint)
+    return SourceError(f"{shown}: {without_own_secrets(sentence)}", hint=hint)
 
 
 def _told(text: str, kind: str, *, has_credentials: bool) -> tuple[str | None, str | None]:
@@ -157,12 +160,6 @@ def _essence(text: str) -> str:
     text = re.sub(r"\. Detail: .*", "", text, flags=re.DOTALL)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split()).rstrip(" .")
     return text if len(text) <= _LIMIT else text[:_LIMIT].rstrip() + " ..."
-
-
-def _without(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "[redacted]")
-    return text
 
 
 def has_s3_credentials() -> bool:

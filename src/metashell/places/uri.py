@@ -15,20 +15,33 @@ from typing import Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 
-_URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/?]*)(/?.*)", re.DOTALL)
+_URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://(.*)", re.DOTALL)
 _FILE: Final = re.compile(
     r"file:(?://(?P<host>[^/]*)(?P<path>/.*)|(?P<rest>/(?!/).*))", re.DOTALL | re.IGNORECASE
 )
 _QUERY: Final = re.compile(r"\?((?:[A-Za-z_][\w.\-]*=[^&]*)(?:&[A-Za-z_][\w.\-]*=[^&]*)*)?\Z")
 """A question mark that begins no query is one of a pattern."""
 
-_CREDENTIALS: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.\-]*://(?:[^/\s@]*:[^/\s@]*@|\S*[?&](?:access_key|secret_key|session_token|"
-    r"password|sig|se|sv|sas_token|token)=)"
-)
+_IN_TEXT: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*:/+)([^\s`'\"]+)")
+"""What may be a URI in a line of text, one with a slash too few or too many among them."""
+_AUTHORITY: Final = re.compile(r"[^/?]*")
+_WITH_PORT: Final = re.compile(r"(?:[^:]*|\[.*\]):[0-9]{1,5}")
 
 _ALIASES: Final = {"gcs": "gs", "s3a": "s3", "s3n": "s3"}
 """Other names of a scheme, as Hadoop and older tools have them."""
+
+_BUCKETS: Final = frozenset({"s3", "gs"})
+"""Schemes whose hosts have no port."""
+
+_SETTINGS: Final = frozenset(
+    {
+        "region", "scheme", "endpoint_override", "anonymous", "force_virtual_addressing",
+        "role_arn", "tls_ca_file_path", "connect_timeout", "request_timeout",
+        "retry_limit_seconds", "allow_bucket_creation", "allow_bucket_deletion",
+        "allow_delayed_open", "background_writes",
+    }
+)  # fmt: skip
+"""Keys of a query that are no credentials; every other one may be."""
 
 _USER_IS_PLACE: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 """Schemes whose user is part of where something is: a container, an account, a user's name."""
@@ -45,7 +58,49 @@ def is_uri(text: str | os.PathLike[str]) -> bool:
 
 def holds_credentials(text: str) -> bool:
     """Whether a line holds a URI with something in it that may be written nowhere."""
-    return _CREDENTIALS.search(text) is not None
+    return without_credentials(text) != text
+
+
+def without_credentials(text: str) -> str:
+    """A line of text without what the URIs in it hold of credentials.
+
+    Every line that is printed beside the data goes through it (`metashell.fs.escape.diagnostic`).
+    """
+    return _IN_TEXT.sub(_bare, text) if ":/" in text else text
+
+
+def _bare(match: re.Match[str]) -> str:
+    """A URI in a text, as far as it may be shown."""
+    begin, rest = match[1], match[2]
+    scheme = begin[: begin.index(":")].lower()
+    scheme = _ALIASES.get(scheme, scheme)
+    user, rest = _split(scheme, rest)
+    # With a slash too few or too many it is a path, unless that says more than a name.
+    is_path = not begin.endswith("://") or begin.endswith(":///")
+    if user and is_path and ":" not in user:
+        return match[0]
+    if user and scheme in _USER_IS_PLACE:
+        rest = f"{user.partition(':')[0]}@{rest}"
+    found = re.search(r"\?([A-Za-z_][\w.\-]*=.*)", rest)
+    keys = {pair.partition("=")[0] for pair in found[1].split("&")} if found else set()
+    return begin + (rest[: found.start()] if found and keys - _SETTINGS else rest)
+
+
+def _split(scheme: str, rest: str) -> tuple[str, str]:
+    """What stands behind the slashes of a URI: (user and password, the rest).
+
+    A key may hold slashes and question marks that nobody encoded.
+    """
+    found = _AUTHORITY.match(rest)
+    assert found is not None
+    if "@" in found[0]:
+        user, _, host = found[0].rpartition("@")
+        return user, host + rest[found.end() :]
+    has_port = scheme not in _BUCKETS and _WITH_PORT.fullmatch(found[0])
+    if ":" in found[0] and not has_port and "@" in rest:
+        user, _, rest = rest.partition("@")
+        return user, rest
+    return "", rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +137,14 @@ class Uri:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may be printed nowhere, in each form that a message may hold it in."""
-        from urllib.parse import quote, unquote
+        """What may be printed nowhere."""
+        from urllib.parse import unquote
 
-        names = ("region", "scheme", "endpoint_override")
         pairs = (pair.partition("=") for pair in self.query.split("&"))
-        values = [value for key, _, value in pairs if key not in names]
+        values = [value for key, _, value in pairs if key not in _SETTINGS]
         user, _, password = self.user_info.partition(":")
         values += [password] if self.scheme in _USER_IS_PLACE else [user, password]
-        found = {form for value in values for form in (value, unquote(value), quote(value, ""))}
-        return tuple(sorted((form for form in found if len(form) > 3), key=len, reverse=True))
+        return tuple({form for value in values for form in (value, unquote(value)) if form})
 
 
 def _joined(scheme: str, user_info: str, host: str, path: str) -> str:
@@ -109,11 +162,14 @@ def parse_uri(text: str) -> Uri:
     if match is None:
         raise SourceError("that is not a URI", hint="a URI is SCHEME://BUCKET/PATH")
     scheme = match[1].lower()
-    rest, query = match[3], ""
+    scheme = _ALIASES.get(scheme, scheme)
+    user_info, rest = _split(scheme, match[2])
+    authority = _AUTHORITY.match(rest)
+    assert authority is not None
+    host, rest, query = authority[0], rest[authority.end() :], ""
     if found := _QUERY.search(rest):
         rest, query = rest[: found.start()], found[1] or ""
-    user_info, _, host = match[2].rpartition("@")
-    return Uri(_ALIASES.get(scheme, scheme), host, rest.strip("/"), user_info, query)
+    return Uri(scheme, host, rest.strip("/"), user_info, query)
 
 
 def shown(text: str | os.PathLike[str]) -> str:
@@ -132,13 +188,13 @@ def local_path(text: str) -> str | None:
     if match is None:
         if text[:7].lower() == "file://":
             raise SourceError(
-                f"{text}: names a host but no path", hint="write file:///PATH with three /"
+                f"{shown(text)}: names a host but no path", hint="write file:///PATH with three /"
             )
         return None
     if match["host"] not in (None, "", "localhost"):
-        raise SourceError(
-            f"{text}: names the host {match['host']}", hint="file:///PATH is on this machine"
-        )
+        host = parse_uri(text).host
+        what = f"names the host {host}" if host else "names a user"
+        raise SourceError(f"{shown(text)}: {what}", hint="file:///PATH is on this machine")
     from urllib.parse import unquote_to_bytes
 
     return os.fsdecode(unquote_to_bytes(match["path"] or match["rest"]))

@@ -32,7 +32,7 @@ from metashell.commands.framework.session_place import follow
 from metashell.commands.framework.statement import is_comment, logical_lines, needs_more
 from metashell.commands.framework.status import SourceStatus, status_of, with_live_facts
 from metashell.errors import ExitCode, MetashellError
-from metashell.fs.escape import escape
+from metashell.fs.escape import diagnostic, escape
 from metashell.repl import appearance
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer, Misleading
@@ -305,10 +305,9 @@ class Shell:
                 self._n_dropped += 1
             return
         self._out.reveal()  # what was written before comes before
-        if self._stderr.isatty():
-            line = escape(line)
-            if self._has_colour and not self._session.is_plain:
-                line = f"\x1b[31m{line}\x1b[0m"
+        line = diagnostic(line)
+        if self._stderr.isatty() and self._has_colour and not self._session.is_plain:
+            line = f"\x1b[31m{line}\x1b[0m"
         write_to(self._stderr, f"{line}\n")
 
     def _tell_held_warnings(self) -> None:
