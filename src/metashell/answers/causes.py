@@ -19,7 +19,7 @@ from metashell.answers.brokers import broker_states
 from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
 from metashell.answers.health import Health
-from metashell.answers.row_times import when
+from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
 from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -83,6 +83,8 @@ class Cause:
     hides it."""
     since_time_ms: int | None = None
     """Its time."""
+    since_before_ms: int | None = None
+    """When the checkpoint ended that hides it."""
 
     @property
     def name(self) -> str:
@@ -180,15 +182,17 @@ class Causes:
             place, kind = divmod(number, len(_PROBLEMS))
             problem, broker = _PROBLEMS[kind], int(self._ids[place])
             assert problem is not None
-            offset, time_ms = self._fenced.get(broker, (None, None))
             is_fenced = problem == "fenced-broker"
+            unknown = (None, None, None)
+            offset, time_ms, before_ms = self._fenced.get(broker, unknown) if is_fenced else unknown
             found.append(
                 Cause(
                     problem=problem,
                     broker=broker,
                     partitions=count,
-                    since_offset=offset if is_fenced else None,
-                    since_time_ms=time_ms if is_fenced else None,
+                    since_offset=offset,
+                    since_time_ms=time_ms,
+                    since_before_ms=before_ms,
                 )
             )
         return found
@@ -263,15 +267,16 @@ class Causes:
         return broker_states(self.image, self._ids)
 
     @cached_property
-    def _fenced(self) -> Mapping[int, tuple[int | None, int | None]]:
-        """Offset and time of the record that fenced each fenced broker."""
+    def _fenced(self) -> Mapping[int, tuple[int | None, int | None, int | None]]:
+        """Offset and time of the record that fenced each fenced broker, and see `before`."""
         brokers = self.image.brokers
         rows = np.flatnonzero(brokers.fenced)
         since = when(self.image, "since", brokers.fenced_since[rows])
         offsets = since["since_offset"].to_pylist()
         times = since["since_time"].cast("int64").to_pylist()
+        befores = before(self.image, brokers.fenced_since[rows]).cast("int64").to_pylist()
         ids = brokers.ids[rows].tolist()
-        return dict(zip(ids, zip(offsets, times, strict=True), strict=True))
+        return dict(zip(ids, zip(offsets, times, befores, strict=True), strict=True))
 
     def _missing_among(self, rows: I64) -> Links:
         """As `_missing`, at least of the partitions given; of few alone those are looked at."""

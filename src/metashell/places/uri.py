@@ -77,7 +77,7 @@ def _bare(match: re.Match[str]) -> str:
     user, rest = _split(scheme, rest)
     # With a slash too few or too many it is a path, unless that says more than a name.
     is_path = not begin.endswith("://") or begin.endswith(":///")
-    if user and is_path and ":" not in user:
+    if user and is_path and ":" not in user and scheme not in {*_BUCKETS, "http", "https"}:
         return match[0]
     if user and scheme in _USER_IS_PLACE:
         rest = f"{user.partition(':')[0]}@{rest}"
@@ -175,7 +175,7 @@ def parse_uri(text: str) -> Uri:
 def shown(text: str | os.PathLike[str]) -> str:
     """A path as it is, or a URI without what it holds of credentials and settings."""
     text = os.fspath(text)
-    return parse_uri(text).shown if _URI.match(text) else text
+    return parse_uri(text).shown if _URI.match(text) else without_credentials(text)
 
 
 def local_path(text: str) -> str | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import metashell
+from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell.commands import all_names, get
 from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.command import Context
@@ -146,6 +147,28 @@ def test_no_time_and_no_number_is_ever_cut(width: int, demo: Source) -> None:
     if "SINCE_TIME" in header:
         assert all(re.search(r"( |\d\d:\d\d:\d\d|-)$", row) for row in rows)
     assert not [row for row in rows if re.search(r"\d…", row) and "REPLICAS" not in header]
+
+
+def test_times_that_a_checkpoint_hides(tmp_path: Path) -> None:
+    """It was at or before the checkpoint's time, for people; programs have a column of its own."""
+    values = [
+        broker(1, fenced=True),
+        record("TopicRecord", name="t", topic_id=TOPIC_ID),
+        record(
+            "PartitionRecord", partition_id=0, topic_id=TOPIC_ID, replicas=[1], isr=[1], leader=-1
+        ),
+    ]
+    path = tmp_path / checkpoint_name(10, 1)
+    path.write_bytes(checkpoint_bytes(values))
+    with metashell.open_file(path) as source:
+        told = "at or before 2026-09-21T14:13:20.000Z"
+        assert told in run_on(source, "partitions --offline").out
+        assert "at or before 14:13:20" in see(source, "partitions --offline", 200).text
+        health = run_on(source, "health").out
+        assert f"broker 1 is fenced since {told}: 1 partition offline" in health
+        assert 3 <= health.count(told)
+        assert "at or before" not in run_on(source, "partitions --offline -o json").out
+        assert told not in run_on(source, "partitions --offline --columns topic").out
 
 
 def test_a_pipe_gets_all(demo: Source) -> None:

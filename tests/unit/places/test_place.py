@@ -14,6 +14,7 @@ import pytest
 
 import metashell
 from metashell.errors import SourceError, UsageError
+from metashell.fs.escape import diagnostic
 from metashell.log.changed import signature
 from metashell.log.directory import find_metadata_directory, read_directory
 from metashell.log.read import load, opened
@@ -38,7 +39,7 @@ from metashell.places.place import (
 )
 from metashell.places.remote import PIECE_BYTES, RemoteFile, RemotePlace, in_parallel, remote_place
 from metashell.places.store_errors import explain
-from metashell.places.uri import holds_credentials, parse_uri, quoted
+from metashell.places.uri import holds_credentials, parse_uri, quoted, without_credentials
 from metashell.places.vanished import VanishedError
 from support.fixtures import Fixture
 from support.waiting import LIMIT_S
@@ -191,6 +192,8 @@ def test_question_mark_of_a_pattern_is_not_the_query() -> None:
         f"abfs://container@account.dfs.core.windows.net/x?sig={TYPED}",
         f"hdfs://user:{TYPED}@namenode:8020/x",
         f"other://user:{TYPED}@host/x",
+        f"s3://AKIAKEY:ab/cd{TYPED}@bucket/x",
+        f"https://host/x?X-Amz-Signature={TYPED}",
     ],
 )
 def test_credentials_of_a_uri_are_never_shown(uri: str) -> None:
@@ -216,10 +219,59 @@ def test_credentials_of_a_uri_are_never_shown(uri: str) -> None:
     assert holds_credentials(f"diff --with {uri}")
 
 
-def test_lines_without_credentials() -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("file://user:PW@/x: names", "file:///x: names"),
+        ("`file://user:PW@host/x`", "`file://host/x`"),
+        ("s3:/KEY:PW@bucket/x", "s3:/bucket/x"),
+        ("s3:///KEY:PW@bucket/x", "s3:///bucket/x"),
+        ("https:/PW@host/x", "https:/host/x"),
+        ("gs://user:P/W@b and s3://K:PW@c/?region=r", "gs://b and s3://c/?region=r"),
+        ("abfs://c:PW@account/x?sig=PW", "abfs://c@account/x"),
+        ("https://h/x?token=PW", "https://h/x"),
+    ],
+)
+def test_credentials_in_a_text(text: str, expected: str) -> None:
+    """What is printed has every URI without its credentials, one with a slip among them."""
+    assert expected == without_credentials(text)
+    assert expected.replace("`", "") == diagnostic(text).replace("`", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diff --with s3://bucket/x?region=r END",
+        "ls /a:b@c",
+        "backup:/node@3",
+        "hdfs://namenode:8020/user/a@b",
+        "CONTROLLER://[::1]:9093",
+        "file:///data/a@b",
+    ],
+)
+def test_lines_without_credentials(text: str) -> None:
     """A URI that holds none may be written anywhere."""
-    assert not holds_credentials("diff --with s3://bucket/x?region=r END")
-    assert not holds_credentials("ls /a:b@c")
+    assert not holds_credentials(text)
+
+
+@pytest.mark.parametrize("host", ["", "host"])
+def test_user_of_a_file(host: str) -> None:
+    """A `file:` URI with a password is refused without it."""
+    with pytest.raises(SourceError) as caught:
+        place_of(f"file://user:PW@{host}/x")
+    assert "PW" not in caught.value.message
+
+
+def test_words_of_a_store_stay_whole() -> None:
+    """A short name in a URI does not cut words of an error."""
+    error = explain(
+        OSError("GCS URIs do not accept username"),
+        "gs://b",
+        "gs",
+        ("user", "PW"),
+        has_credentials=True,
+    )
+    assert error.message == "gs://b: GCS URIs do not accept username"
 
 
 def test_shown_leaves_paths_alone() -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from metashell.answers.causes import EFFECTS, ELECTION, Cause
 from metashell.answers.problems import Problem
 from metashell.commands.health.rows import next_command
+from metashell.commands.rows.columns import AT_OR_BEFORE
 from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
 
@@ -26,6 +27,8 @@ class CauseVerdict:
     since_offset: int | None
     since_time_ms: int | None
     """Of the record that began it; both None where that is not known."""
+    since_before_ms: int | None
+    """When the checkpoint ended that hides it."""
     effects: tuple[tuple[str, int], ...]
     """Problems, the worst first, and the number of partitions that each has."""
     command: str
@@ -106,6 +109,7 @@ def verdict_of(
                 words=cause.words,
                 since_offset=cause.since_offset,
                 since_time_ms=cause.since_time_ms,
+                since_before_ms=cause.since_before_ms,
                 effects=tuple(counts.items()),
                 command=next_command(cause.problem, str(cause.broker)),
             )
@@ -132,6 +136,8 @@ def _partitions(n: int) -> str:
 
 def _since_text(cause: CauseVerdict) -> str:
     """Since when, and by which record; empty where that is not known."""
+    if cause.since_before_ms is not None:
+        return f" since {AT_OR_BEFORE}{iso_time(cause.since_before_ms)}"
     if cause.since_time_ms is None:
         return ""
     return f" since {iso_time(cause.since_time_ms)} (offset {cause.since_offset})"

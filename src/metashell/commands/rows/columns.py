@@ -107,6 +107,11 @@ SINCE_BEFORE: Final = time_at(
 )
 """Beside a ``since_time`` that may be null."""
 
+BEFORES: Final = {"since_time": SINCE_BEFORE.name}
+"""Columns of times, and those that say when the checkpoint ended that hides them."""
+AT_OR_BEFORE: Final = "at or before "
+"""Before the end of such a checkpoint, where a person reads it."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerTable:

@@ -22,7 +22,7 @@ from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import CellColour, coloured_cells, words_of
 from metashell.commands.rows.cell_text import is_list, is_number, shown_texts
-from metashell.commands.rows.columns import Column, Shrink
+from metashell.commands.rows.columns import AT_OR_BEFORE, Column, Shrink
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.dataclass import dataclass
 from metashell.fs.escape import Coloured, escape
@@ -67,6 +67,7 @@ class Table:
         cls,
         table: pa.Table,
         declared: Mapping[str, Column] | None = None,
+        befores: Mapping[str, pa.ChunkedArray] | None = None,
         *,
         short: bool,
         whole_lists: bool = False,
@@ -77,19 +78,24 @@ class Table:
         Args:
             table: The rows; types as of `metashell.commands.rows.cell_text`.
             declared: Columns by name; those that are missing are plain ones.
+            befores: Of columns of times, when the checkpoint ended that hides a time.
             short: Whether times are short, and of a list that has the worst first only that stands.
             whole_lists: Whether such lists are whole all the same.
             ranked: Whether priorities count; else the first column is the most important one.
         """
-        declared = declared or {}
-        day = newest_day(table) if short else None
+        declared, befores = declared or {}, befores or {}
+        day = None
+        if short:
+            arrays = [*table.columns, *befores.values()]
+            day = newest_day(pa.table(arrays, [str(i) for i in range(len(arrays))]))
         drawn = []
         for name in table.column_names:
             column = declared.get(name) or Column(name, "")
             if not ranked:
                 column = replace(column, priority=0)
             is_short = short and not whole_lists
-            drawn.append(DrawnColumn.of(column, table.column(name), day, short=is_short))
+            before = befores.get(name)
+            drawn.append(DrawnColumn.of(column, table.column(name), day, before, short=is_short))
         has_times = any(column.is_short for column in drawn)
         return cls(tuple(drawn), day if has_times else None)
 
@@ -140,6 +146,7 @@ class DrawnColumn:
         column: Column,
         values: pa.ChunkedArray | pa.Array,
         day: str | None = None,
+        before: pa.ChunkedArray | None = None,
         *,
         short: bool = False,
         header: str | None = None,
@@ -150,6 +157,7 @@ class DrawnColumn:
             column: Its declaration.
             values: Its cells.
             day: The date of which times show only the time of day.
+            before: Of a column of times, when the checkpoint ended that hides a time.
             short: Whether of a list that has the worst first only that stands.
             header: What stands above it; else its name.
         """
@@ -161,6 +169,14 @@ class DrawnColumn:
             texts, is_short = shown_texts(_first_of(values)), False
         else:
             texts, is_short = shown_texts(values), False
+        if before is not None and before.null_count < len(before):
+            ends, is_end_short = (
+                (shown_texts(before), False) if day is None else short_times(before, day)
+            )
+            is_hidden = pc.and_(values.is_null(), before.is_valid())
+            ends = pc.binary_join_element_wise(AT_OR_BEFORE, ends, "")
+            texts = pc.if_else(is_hidden.combine_chunks(), ends, texts)
+            is_short = is_short or is_end_short
         header = escape(column.name.upper()) if header is None else header
         nothing = pc.is_in(texts, pa.array(_NOTHING, pa.string()))
         is_empty = bool(len(texts)) and bool(pc.all(nothing, min_count=0).as_py())

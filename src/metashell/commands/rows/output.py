@@ -23,7 +23,7 @@ from metashell.commands.rows.cell_text import (
     plain_column,
     plain_texts,
 )
-from metashell.commands.rows.columns import Column
+from metashell.commands.rows.columns import BEFORES, Column
 from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.dataclass import dataclass
@@ -100,7 +100,9 @@ class Shape:
         """The columns that are written or sorted by."""
         if self.count:
             return frozenset()
-        return frozenset([*self.columns, *(name for name, _ in self.sort)])
+        befores = [BEFORES[name] for name in self.columns if name in BEFORES]
+        shown = befores if self.form == "table" else []
+        return frozenset([*self.columns, *(name for name, _ in self.sort), *shown])
 
 
 def _names(value: str | None, flag: str) -> list[str]:
@@ -193,6 +195,11 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
     if shape.count:
         context.out.write(f"{n_rows}\n")
         return n_rows
+    befores = {
+        name: table.column(BEFORES[name])
+        for name in shape.columns
+        if BEFORES.get(name) in table.column_names
+    }
     table = table.select(list(shape.columns))
     if shape.form == "table" and isinstance(context.out, TableOutput):
         context.out.take(with_colours(table, shape.declared))
@@ -203,15 +210,22 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
         writer.write(table)
         writer.close(table)
     elif n_rows or not context.out.is_terminal:
-        _write_table(context, table, shape, lead)
+        _write_table(context, table, befores, shape, lead)
     return n_rows
 
 
-def _write_table(context: Context, table: pa.Table, shape: Shape, lead: str) -> None:
+def _write_table(
+    context: Context,
+    table: pa.Table,
+    befores: Mapping[str, pa.ChunkedArray],
+    shape: Shape,
+    lead: str,
+) -> None:
     """Write a table for people; to a terminal not even a head where there are no rows."""
     drawn = Table.of(
         table,
         {column.name: column for column in shape.declared},
+        befores,
         short=context.out.is_terminal and not shape.verbose,
         whole_lists=not shape.ranked,
         ranked=shape.ranked,

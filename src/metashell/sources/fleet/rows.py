@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
-from metashell.places.uri import shown
+from metashell.places.uri import shown, without_credentials
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
@@ -240,13 +240,17 @@ def checksum_of(source: Source, offset: int) -> FleetRow:
 
 def failed(place: str, reason: str) -> FleetRow:
     """The row of a directory that could not be read."""
-    return {**dict.fromkeys(FIELDS), "directory": shown(place), "error": reason}
+    return {
+        **dict.fromkeys(FIELDS),
+        "directory": shown(place),
+        "error": without_credentials(reason),
+    }
 
 
 def why(error: Exception) -> str:
     """What a row says of an error."""
     if isinstance(error, MetashellError):
-        return error.message
+        return without_credentials(error.message)
     if isinstance(error, MemoryError):
         return "it does not fit in memory"
     if isinstance(error, OSError):

@@ -28,6 +28,7 @@ from metashell.commands.rows.cell_colours import (
     shows_the_worst,
 )
 from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
+from metashell.commands.rows.columns import BEFORES
 from metashell.commands.rows.output import sort_rows
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.tui.text import cell
@@ -47,8 +48,6 @@ _CHUNK: Final = 1 << 16
 """Rows that are searched before it is asked whether anybody still wants them."""
 _IN_NUMBERS: Final = frozenset("0123456789-,")
 _IN_TIMES: Final = _IN_NUMBERS | frozenset("T:.Z+")
-_BEFORE_TIME: Final = {"since_time": "since_before"}
-"""Columns of times, and those that say before when a time was that a checkpoint hides."""
 _BEFORE: Final = "before "
 _MARK, _NO_MARK = "• ", "  "
 _CELL_MARK: Final = "•"
@@ -243,9 +242,9 @@ def there(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
 def _befores(table: pa.Table, names: Sequence[str]) -> dict[int, pa.ChunkedArray]:
     """By the place of a column of times the times that its hidden ones are before."""
     return {
-        i: table.column(_BEFORE_TIME[name])
+        i: table.column(BEFORES[name])
         for i, name in enumerate(names)
-        if _BEFORE_TIME.get(name) in table.column_names
+        if BEFORES.get(name) in table.column_names
     }
 
 
