@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import socket
 import ssl
@@ -209,6 +210,31 @@ def test_hostile_refusal(mechanism: str, run: Run, tmp_path: Path) -> None:
     with listener.serve() as server:
         said = failure(run("-q", server.address(), "--config", listener.config(tmp_path), *LS))
     assert said.startswith(f"{server.address()}: authentication with {mechanism} failed: no ")
+
+
+def test_refusal_that_repeats_what_was_sent(run: Run, tmp_path: Path) -> None:
+    """The whole message of PLAIN in base64 shows nothing of the password."""
+    sent = base64.b64encode(f"\0somebody\0{WRONG_PASSWORD}".encode()).decode()
+    listener = Listener(
+        protocol="SASL_PLAINTEXT",
+        mechanism="PLAIN",
+        password=WRONG_PASSWORD,
+        sasl={"refusal": f"who is {sent}?"},
+    )
+    with listener.serve() as server:
+        said = failure(run("-q", server.address(), "--config", listener.config(tmp_path), *LS))
+    assert "failed: who is [redacted]?" in said
+
+
+def test_hostile_host(run: Run, tmp_path: Path) -> None:
+    """A leader's host that forges a line and repeats the password: one line without it."""
+    listener = Listener(protocol="SASL_PLAINTEXT", mechanism="PLAIN")
+    with listener.serve(2) as server:
+        server.elect(2)
+        server.quorum.controllers[2].host = f"{PASSWORD}\nmetashell: all is well"
+        words = ("-q", server.address(1), "--config", listener.config(tmp_path), "--timeout", "1")
+        said = failure(run(*words, *LS))
+    assert r"; [[redacted]\nmetashell: all is well]:" in said
 
 
 def test_mechanism_not_offered(run: Run, tmp_path: Path) -> None:
