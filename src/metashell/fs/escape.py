@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import re
 
-from metashell.places.uri import without_credentials
-
 UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 """Inside of a regular expression's character class: C0, DEL, C1, line and paragraph separators,
 bidirectional controls, lone surrogates."""
@@ -44,6 +42,9 @@ def escape_text(text: str) -> str:
 
 def diagnostic(text: str) -> str:
     """A line for people beside the data: one line, whatever is in it, without credentials."""
+    # Late: `--help` escapes, too, and needs no URIs.
+    from metashell.places.uri import without_credentials
+
     return escape(without_credentials(text))
 
 
