@@ -49,6 +49,10 @@ NODES: Final = ("coordinator-records-44", "node-44")
 """Logs of coordinators, a directory each with what Kafka's classes read in it, and the disks of a
 whole cluster, with what its brokers answered."""
 
+ELECTABLE: Final[Mapping[str, Any]] = json.loads((DATA / "voters-electable.json").read_text())
+"""Of each set of recorded voters: their ids, (epoch, end) of each log, and for each majority who
+can win a vote."""
+
 METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 
 _HOLE_BYTES: Final = 1 << 16

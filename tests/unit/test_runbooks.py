@@ -1,23 +1,35 @@
-"""The scripts in examples/runbooks, run as an operator runs them, on directories of real nodes."""
+"""The runbooks, run as an operator runs them, on directories of real nodes."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
+import metashell
 from kraftgen.batch import encode_batch
-from support.fixtures import fixture_dir
+from support.fixtures import ELECTABLE, fixture_dir
 from support.logs import make_directory, record
 from support.small_cluster import broker, level
 from support.waiting import LIMIT_S
 from support.warm import warm_program
 
-RUNBOOKS = Path(__file__).parents[2] / "examples" / "runbooks"
+RUNBOOKS = Path(metashell.__file__).parent / "runbooks"
 NAMES = sorted(path.stem for path in RUNBOOKS.glob("*.sh"))
+DIRECTORIES = {
+    "voters-all-killed-3": (1, 2, 3),
+    "voters-changed-address-3": (1, 2, 3),
+    "voters-lagging-follower-3": (2, 3),
+    "voters-leader-tail-3": (1, 2, 3),
+    "voters-minority-5": (4, 5),
+    "voters-static-3": (1, 2, 3),
+    "voters-two-epochs-3": (1, 2, 3),
+}
+"""The voters of whom a directory was kept."""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +69,24 @@ def test_there_are_the_five() -> None:
     ]
     readme = (RUNBOOKS / "README.md").read_text()
     assert all(f"`{name}.sh " in readme for name in NAMES)
+
+
+def test_the_program_prints_them(program: Path) -> None:
+    """It lists each with its question, and gives the script as it is; both need no source."""
+
+    def told(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(program), "runbook", *words], capture_output=True, text=True, check=False
+        )
+
+    assert NAMES == [line.split()[0] for line in told().stdout.splitlines()]
+    assert all(line.endswith("?") for line in told().stdout.splitlines())
+    assert [(RUNBOOKS / f"{name}.sh").read_text() for name in NAMES] == [
+        told(name).stdout for name in NAMES
+    ]
+    wrong = told("quorum")
+    assert (1, "") == (wrong.returncode, wrong.stdout)
+    assert "no such runbook" in wrong.stderr
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -207,18 +237,42 @@ def test_a_broker_that_is_not_there(program: Path) -> None:
 
 def test_quorum_lost(program: Path) -> None:
     """Copies that agree: how far each goes, and that they are equal so far."""
-    copies = [str(fixture_dir(name)) for name in ("real-44-live", "real-44-torn")]
+    copies = [str(fixture_dir(f"voters-leader-tail-3/voter-{n}")) for n in (2, 3)]
     done = run(program, "quorum-lost", *copies)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("\nClusterId:") == 2
     assert done.stdout.count("  equal  ") == 2
-    assert "Copy it away before anything is started" in done.stdout
+    assert "Copy every directory away before anything is started" in done.stdout
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize(
+    ("name", "nodes"),
+    [
+        (name, nodes)
+        for name, of in ELECTABLE.items()
+        for size in range(1, len(of["voters"]) + 1)
+        for nodes in combinations([n for n in of["voters"] if n in DIRECTORIES[name]], size)
+    ],
+)
+def test_quorum_lost_says_who_can_win(program: Path, name: str, nodes: tuple[int, ...]) -> None:
+    """For each majority of the copies at hand, as it was computed for the recorded voters."""
+    expected = [
+        f"{','.join(map(str, running))} {','.join(map(str, winners))}"
+        for running, winners in ELECTABLE[name]["canWin"]
+        if set(running) <= set(nodes)
+    ]
+    done = run(program, "quorum-lost", *(str(fixture_dir(f"{name}/voter-{n}")) for n in nodes))
+    _, _, told = done.stdout.partition("== Who can win a vote")
+    votes, _, advice = told.partition("\n\n")
+    assert expected == [" ".join(line.split()[1:]) for line in votes.splitlines()[2:]]
+    assert bool(expected) != ("No vote is possible" in advice)
 
 
 def test_quorum_lost_of_other_clusters(program: Path) -> None:
     """One copy alone is enough to ask; a directory that is none is told."""
     done = run(program, "quorum-lost", down())
-    assert (done.returncode, "Whether they agree" in done.stdout) == (0, False)
+    assert (done.returncode, "Whether they agree" in done.stdout) == (1, False)
     assert run(program, "quorum-lost", down(), "/nonexistent/place").returncode == 2
 
 

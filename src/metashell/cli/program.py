@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metashell.sources.request import Choice
     from metashell.sources.source import Source
 
-_NO_SOURCE_COMMANDS = (["help"], ["man"])
+_NO_SOURCE_COMMANDS = (["help"], ["man"], ["runbook"])
 """Commands that say something about metashell rather than about a cluster."""
 
 

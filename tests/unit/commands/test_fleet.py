@@ -84,7 +84,7 @@ def test_a_row_for_each_directory(parent: Path) -> None:
     assert [SAMPLE_ID, "2", "2", "2", "59", "234", "234", "234", "4.4-IV2", "4111"] == lines[1][
         1:11
     ]
-    assert ["2026-11-21T08:28:55.371Z", "0"] == lines[1][11:]
+    assert ["1", "4112", "2026-11-21T08:28:55.371Z", "0"] == lines[1][11:]
 
 
 def test_partitions_under_min_isr_are_counted(tmp_path: Path) -> None:

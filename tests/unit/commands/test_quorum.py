@@ -75,6 +75,8 @@ def test_status_of_a_live_quorum() -> None:
         "ClusterId:": "9GMRdWz9QsGCCMbJUkvJ7w",
         "LeaderId:": "1",
         "LeaderEpoch:": "1",
+        "LogEpoch:": "1",
+        "LogEndOffset:": "726",
         "HighWatermark:": "726",
         "MaxFollowerLag:": "0",
         "MaxFollowerLagTimeMs:": "0",
@@ -435,6 +437,23 @@ def test_the_leader_is_one_answer(name: str, leader: int, epoch: int) -> None:
     ]
     values = [source.value(path) for path in source.find("/quorum/epochs")[1:]]
     assert all(value["leader"] == leader for value in values if value["startOffset"] is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "epoch", "log_epoch", "end"),
+    [("voters-two-epochs-3/voter-3", 4, 1, 327), ("voters-static-3/voter-2", 1, 1, 1492)],
+)
+def test_the_end_of_the_log_is_not_that_of_quorum_state(
+    name: str, epoch: int, log_epoch: int, end: int
+) -> None:
+    """The log's last epoch and its end are columns of their own, and those of its own node."""
+    source = metashell.open(fixture_dir(name))
+    found = status_row(source)
+    assert (epoch, log_epoch, end) == tuple(
+        found[key] for key in ("epoch", "log_epoch", "log_end_offset")
+    )
+    known = {node["id"]: (node["log_epoch"], node["log_end_offset"]) for node in told(source)}
+    assert {source.node_id: (log_epoch, end)} == {n: ends for n, ends in known.items() if ends[1]}
 
 
 def test_an_earlier_state_has_no_word_of_quorum_state() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.fleet.replica_rows import REPLICA_COLUMNS
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
+from metashell.commands.fleet.vote_rows import VOTE_COLUMNS
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
@@ -44,6 +45,8 @@ _COLUMNS: Final = {
     "under-replicated": "underReplicated",
     "version": "metadataVersion",
     "offset": "offset",
+    "log-epoch": "logEpoch",
+    "log-end-offset": "logEndOffset",
     "time": "timestamp",
     "faults": "faults",
 }
@@ -60,10 +63,12 @@ _HEADER: Final = (
     "UNDER",
     "VERSION",
     "OFFSET",
+    "LOG-EPOCH",
+    "LOG-END-OFFSET",
     "TIME",
     "FAULTS",
 )
-_PRIORITIES: Final = (9, 1, 3, 4, 7, 3, 5, 8, 7, 5, 2, 6, 8)
+_PRIORITIES: Final = (9, 1, 3, 4, 7, 3, 5, 8, 7, 5, 2, 2, 2, 6, 8)
 """Of the columns of `_HEADER`."""
 _RED: Final = frozenset({"fenced", "offline", "faults"})
 _YELLOW: Final = frozenset({"under-replicated"})
@@ -78,6 +83,7 @@ _KINDS: Final = {
 _ASCENDING: Final = frozenset({"name", "cluster", "node", "version"})
 _VERIFY: Final = "--verify"
 _COORDINATORS: Final = "--coordinators"
+_VOTES: Final = "--votes"
 _KEYS: Final = {"cluster": "name", "time": "timestamp"}
 """Keys of a row where they are not the column's name in camel case."""
 _TABLES: Final = (
@@ -106,6 +112,17 @@ _TABLES: Final = (
             ),
             text("metadata_version", "The finalized metadata.version.", priority=5),
             integer("offset", "Offset of the last record.", priority=2),
+            integer(
+                "log_epoch",
+                "Last leader epoch of the whole log: that of its last batch, or of the newest "
+                "checkpoint if no batch is behind it. A vote compares it first.",
+                priority=2,
+            ),
+            integer(
+                "log_end_offset",
+                "The offset behind the whole log. A vote compares it second.",
+                priority=2,
+            ),
             time_at("time", "Time of the last record.", priority=6),
             integer(
                 "faults",
@@ -120,6 +137,7 @@ _TABLES: Final = (
     ),
     AnswerTable(_VERIFY, VERIFY_COLUMNS),
     AnswerTable(_COORDINATORS, REPLICA_COLUMNS),
+    AnswerTable(_VOTES, VOTE_COLUMNS),
 )
 
 
@@ -135,14 +153,17 @@ class FleetCommand(RowsCommand):
     has_text = True
     own_options = frozenset({"--sort"})
     manual = Manual(
-        synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify|--coordinators [-o FORMAT]",
+        synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify|--coordinators|--votes "
+        "[-o FORMAT]",
         description=(
             "Shows a row for each directory: its name under /clusters, cluster id and node id. "
             "BROKERS counts registered brokers, FENCED the fenced ones. OFFLINE counts partitions "
             "without a leader, UNDER partitions with an ISR smaller than the replicas. VERSION is "
-            "metadata.version. OFFSET and TIME are those of the last record. FAULTS counts damage "
-            "in files and records. A torn tail does not count: a copy of a running node may have "
-            "one. If a directory can't be read, the last column says why.\n\n"
+            "metadata.version. OFFSET and TIME are those of the last record. "
+            "LOG-EPOCH and LOG-END-OFFSET are the end of the whole log, also with --at. A vote "
+            "compares them, in this order. The epoch in quorum-state does not count. FAULTS counts "
+            "damage in files and records. A torn tail does not count: a copy of a running node may "
+            "have one. If a directory can't be read, the last column says why.\n\n"
             "--verify compares the directories of one cluster. It compares their logs batch by "
             "batch, and their states by the digests of `checksum`. States are compared at the "
             "offset that most of them have. That is the smallest of their last offsets, unless "
@@ -156,16 +177,24 @@ class FleetCommand(RowsCommand):
             "configs of topics that do not exist: see `man checksum`. WITHOUT-ORPHANS shows them. "
             "Copies of one log that end "
             "at different offsets are `equal`. The last records of a directory may not be "
-            "committed: --committed-only leaves them out.\n\n"
+            "committed: --committed-only leaves them out. No result says which copy can win a "
+            "vote: --votes does.\n\n"
             "--coordinators lists the replicas of `__consumer_offsets`, `__transaction_state` and "
             "`__share_group_state`. If several replicas of a partition are together, one is READ: "
             "the one that reaches furthest in the newest leader epoch. Several are together in the "
             "directories of one node, and in those of one cluster with `metashell --join`. Where "
             "another replica has another batch or epoch, a warning tells the offset. All replicas "
             "are read.\n\n"
+            "--votes lists each set of voters that can elect a leader, and the voters that can win "
+            "then. Of CAN-WIN each can become the leader. A voter wins if its log does not end "
+            "before the logs of a majority of all voters. Lost voters count for the majority. The "
+            "voters are those of the latest record in the log, or of quorum-state. Only a "
+            "directory with the voter's node.id and directory.id has its vote. Without a majority "
+            "no vote is possible: a warning names the missing voters.\n\n"
             "One directory (-d) is a fleet of one. The exit status is 1 if a directory can't be "
             "read or has faults. With --verify or --coordinators it is 1 if one differs, "
-            "diverged or can't be compared. Large fleets are read by one process for each "
+            "diverged or can't be compared. With --votes it is 1 if no vote is possible, or if the "
+            "answer is not sure: a warning says why. Large fleets are read by one process for each "
             "processor."
         ),
         options=(
@@ -179,6 +208,7 @@ class FleetCommand(RowsCommand):
             ),
             Option((_VERIFY,), "Compare the directories of each cluster."),
             Option((_COORDINATORS,), "List the replicas of coordinators' partitions."),
+            Option((_VOTES,), "List the sets of voters that can elect a leader, and who can win."),
         ),
         examples=(
             ("fleet", "a row for each directory"),
@@ -186,6 +216,7 @@ class FleetCommand(RowsCommand):
             ("fleet --json", "for scripts"),
             ("fleet --verify", "whether copies of a cluster agree"),
             ("fleet --coordinators", "which replicas groups and transactions are read from"),
+            ("fleet --votes", "who can become the leader, by these copies of the voters"),
             ("fleet -o csv --sort -offline,cluster", "for a spreadsheet"),
         ),
     )
@@ -193,9 +224,10 @@ class FleetCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the rows."""
         refuse_more(self, parsed.arguments)
-        if {_VERIFY, _COORDINATORS} <= parsed.switches:
+        chosen = [flag for flag in (_VERIFY, _COORDINATORS, _VOTES) if flag in parsed.switches]
+        if len(chosen) > 1:
             raise UsageError(
-                f"{_VERIFY} and {_COORDINATORS} exclude each other",
+                f"{chosen[0]} and {chosen[1]} exclude each other",
                 hint=f"usage: {self.manual.synopsis}",
             )
         return super().run_parsed(context, parsed)
@@ -214,6 +246,11 @@ class FleetCommand(RowsCommand):
 
             replica_rows(query)
             return
+        if _VOTES in query.parsed.switches:
+            from metashell.commands.fleet.votes import vote_rows
+
+            vote_rows(query)
+            return
         rows = _sorted(_rows(query.context), "name")
         query.add(map(_mapping, rows))
         query.status = _status(rows)
@@ -223,7 +260,7 @@ class FleetCommand(RowsCommand):
         from metashell.commands.rows.drawn_table import write_table
 
         sort = parsed.values.get("--sort")
-        if _COORDINATORS in parsed.switches:
+        if not parsed.switches.isdisjoint((_COORDINATORS, _VOTES)):
             return self.write_rows(context, parsed)
         if _VERIFY in parsed.switches:
             if sort is not None:
@@ -316,7 +353,7 @@ def _table(context: Context, rows: Sequence[FleetRow]) -> Table:
             ]
         shrink = Shrink.WRAP if name == "faults" else Shrink.MIDDLE
         column = Column(
-            name,
+            name.replace("-", "_"),
             "",
             kind,
             priority=priority,

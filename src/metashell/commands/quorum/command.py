@@ -75,7 +75,10 @@ class QuorumCommand(RowsCommand):
             "leader knows is reported. Differences between the node's files and the log are "
             "reported too: /quorum/disagreements lists them.\n\n"
             "The exit status is 0. It is 1 if nothing is known of the quorum, or if a file that "
-            "describes it can't be used."
+            "describes it can't be used.\n\n"
+            "LogEpoch and LogEndOffset are the end of the log: that of the directory, or the "
+            "leader's. A vote compares both, in this order. LeaderEpoch may be newer, from "
+            "quorum-state. `fleet --votes` says who can win a vote."
         ),
         options=(
             Option((_HUMAN, "--human-readable"), "Show ages only, without times."),
@@ -185,6 +188,8 @@ def _lines(context: Context, summary: Summary) -> Iterator[str]:
         "ClusterId": summary.cluster_id,
         "LeaderId": summary.leader_id,
         "LeaderEpoch": summary.leader_epoch,
+        "LogEpoch": None if summary.log_end is None else summary.log_end.epoch,
+        "LogEndOffset": None if summary.log_end is None else summary.log_end.offset,
         "HighWatermark": summary.high_watermark,
         "MaxFollowerLag": summary.max_lag,
         "MaxFollowerLagTimeMs": summary.max_lag_ms,
@@ -264,6 +269,8 @@ def _status_mapping(summary: Summary) -> RowMapping:
         "cluster_id": summary.cluster_id,
         "leader": summary.leader_id,
         "epoch": summary.leader_epoch,
+        "log_epoch": None if summary.log_end is None else summary.log_end.epoch,
+        "log_end_offset": None if summary.log_end is None else summary.log_end.offset,
         "high_watermark": summary.high_watermark,
         "max_follower_lag": summary.max_lag,
         "max_follower_lag_ms": summary.max_lag_ms,
@@ -276,10 +283,12 @@ def _status_mapping(summary: Summary) -> RowMapping:
 def _mappings(summary: Summary) -> Iterator[RowMapping]:
     """A row for each node."""
     for member, status in summary.members:
+        end = summary.log_end if summary.has_log(member) else None
         yield {
             "id": member.id,
             "directory_id": member.directory_id,
-            "log_end_offset": member.log_end_offset,
+            "log_epoch": None if end is None else end.epoch,
+            "log_end_offset": member.log_end_offset if end is None else end.offset,
             "lag": member.lag,
             "last_fetch_time": member.last_fetch_ms,
             "last_fetch_age_ms": _age(summary, member.last_fetch_ms),

@@ -17,6 +17,7 @@ from metashell.errors import PathError, SourceError
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
+    from metashell.checks.votes import LogEnd
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import Epoch, QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
@@ -38,6 +39,10 @@ class Summary:
     cluster_id: str | None
     leader_id: int | None = None
     leader_epoch: int | None = None
+    log_end: LogEnd | None = None
+    """Of the log of one node: the leader, or the node whose directory it is."""
+    log_owner: tuple[int, str | None] | None = None
+    """That node, and its directory id if known."""
     high_watermark: int | None = None
     max_lag: int | None = None
     """Of the voters."""
@@ -60,6 +65,12 @@ class Summary:
     """What the node's files and the log say differently."""
     is_whole: bool = True
     """Whether all files that tell of the quorum could be used."""
+
+    def has_log(self, member: QuorumMember) -> bool:
+        """Whether `log_end` is that of a member's log."""
+        node, directory = self.log_owner or (None, None)
+        is_same = None in (directory, member.directory_id) or member.directory_id == directory
+        return member.id == node and is_same
 
 
 def summary_of(source: Source) -> Summary:
@@ -169,6 +180,8 @@ def _described_summary(
         kraft_version=quorum.kraft_version,
         origin="DescribeQuorum",
         origin_text=f"DescribeQuorum, node {leader_id}{by}",
+        log_end=_leaders_end(description),
+        log_owner=(leader_id, None),
         as_of_ms=description.received_ms,
         now_ms=now_ms,
     )
@@ -187,6 +200,14 @@ def _described_summary(
         for voter in only
     )
     return summary
+
+
+def _leaders_end(description: QuorumDescription) -> LogEnd | None:
+    """Where the leader's log ends: a leader writes in its epoch before it tells of it."""
+    from metashell.checks.votes import LogEnd
+
+    ends = [v.log_end_offset for v in description.voters if v.id == description.leader_id]
+    return LogEnd(description.leader_epoch, ends[0]) if ends and ends[0] is not None else None
 
 
 def follower_lag(description: QuorumDescription) -> tuple[int | None, int | None]:
@@ -234,6 +255,8 @@ class _Files:
     """What the files beside the log tell; None or empty for what they do not."""
 
     cluster_id: str | None = None
+    owner: tuple[int, str | None] | None = None
+    """Node id and directory id."""
     state: Mapping[str, JsonValue] = field(default_factory=dict)
     """Leader and epoch that ``quorum-state`` knows."""
     leaders: Mapping[int, int] = field(default_factory=dict)
@@ -264,6 +287,7 @@ def _files_of(source: Source) -> _Files:
         state = state if state["leaderEpoch"] == last else {}
     return _Files(
         cluster_id=read(lambda: source.cluster_id, None),
+        owner=read(lambda: _owner_of(source), None),
         state=state,
         leaders=read(lambda: source.leaders, {}),
         voters=read(lambda: voters_now(source), ()),
@@ -271,9 +295,16 @@ def _files_of(source: Source) -> _Files:
     )
 
 
+def _owner_of(source: Source) -> tuple[int, str | None] | None:
+    """Node id and directory id of the node whose directory it is."""
+    known = source.meta_properties
+    return None if known is None or known.node_id is None else (known.node_id, known.directory_id)
+
+
 def _logged_summary(source: Source) -> Summary:
     from metashell.checks.quorum_findings import MALFORMED
     from metashell.image.quorum_members import known_voters, voters_in_log, who_leads
+    from metashell.sources.fleet.rows import log_end_of
 
     quorum, last, files = source.image.quorum, source.image.provenance, _files_of(source)
     leading, disagreements = who_leads(quorum, last.epoch, files.state), _disagreements(source)
@@ -285,6 +316,8 @@ def _logged_summary(source: Source) -> Summary:
         cluster_id=files.cluster_id,
         leader_id=leader,
         leader_epoch=epoch if epoch >= 0 else None,
+        log_end=log_end_of(source),
+        log_owner=files.owner,
         kraft_version=quorum.kraft_version,
         origin="log",
         origin_text=where + (" and quorum-state" if by_file else ""),

@@ -15,6 +15,7 @@ TABLES: Final = (
         (
             integer("id", "The node's id.", priority=9),
             text("directory_id", "Id of its metadata log directory.", priority=1),
+            integer("log_epoch", "The last leader epoch of its log, if known.", shown=False),
             integer("log_end_offset", "The offset after its last record.", priority=5),
             integer("lag", "Offsets behind the leader.", priority=7),
             time_at(
@@ -37,7 +38,9 @@ TABLES: Final = (
         (
             text("cluster_id", "The cluster's id."),
             integer("leader", "The leader; null for none."),
-            integer("epoch", "The leader epoch."),
+            integer("epoch", "The leader epoch: the newest that the log or quorum-state has."),
+            integer("log_epoch", "The last leader epoch of the log. A vote compares it first."),
+            integer("log_end_offset", "The offset behind the log. A vote compares it second."),
             integer("high_watermark", "Offsets below it are committed."),
             integer("max_follower_lag", "Lag of the slowest voter, in offsets."),
             integer(

@@ -17,6 +17,7 @@ from metashell.places.uri import shown, without_credentials
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
+    from metashell.checks.votes import LogEnd
     from metashell.sources.source import Source
 
 FleetRow: TypeAlias = dict[str, str | int | None]
@@ -34,6 +35,8 @@ FIELDS: Final = (
     "underReplicated",
     "metadataVersion",
     "offset",
+    "logEpoch",
+    "logEndOffset",
     "timestamp",
     "faults",
     "fault",
@@ -59,6 +62,20 @@ offsets and their leader epochs, ``first,last,epoch`` separated by spaces
 (`metashell.checks.agreement.Epochs`).
 """
 
+VOTE_FIELDS: Final = (
+    "clusterId",
+    "nodeId",
+    "directoryId",
+    "logEpoch",
+    "logEndOffset",
+    "voters",
+    "fault",
+)
+"""Keys of `vote_facts`: ``voters`` are those of the log's latest voter set, ``id,directoryId``
+separated by spaces, without a directory id in a static quorum. ``fault`` is the first damage of the
+files that were read.
+"""
+
 CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
 """Keys of `checksum_at`, besides ``directory``: ``withoutOrphans`` is the digest without configs of
 topics that do not exist, of which there are ``orphans``."""
@@ -72,7 +89,8 @@ def fleet_row(place: str, reading: Reading) -> FleetRow:
 
     ``offline`` counts the partitions without a leader, ``underMinIsr`` also those whose ISR is
     smaller than min.insync.replicas, ``underReplicated`` those whose ISR is smaller than their
-    replicas; ``faults`` are those of its files and records, a torn tail aside,
+    replicas; ``logEpoch`` and ``logEndOffset`` are the end of the log as a vote compares it, also
+    if an earlier state is shown; ``faults`` are those of its files and records, a torn tail aside,
     and ``fault`` is the first of them; ``error`` is why it can't be read, and then None stands for
     all that is not known.
     """
@@ -116,8 +134,60 @@ def row_of(source: Source) -> FleetRow:
         "underReplicated": int(np.count_nonzero(isr.counts < replicas.counts)),
         "metadataVersion": status.metadata_version,
         "offset": status.offset,
+        **_end_fields(source),
         "timestamp": status.timestamp_ms,
         "faults": n_faults,
+        "fault": faults[0] if faults else None,
+    }
+
+
+def log_end_of(source: Source) -> LogEnd | None:
+    """Where the whole log of a directory ends, also if an earlier state of it is shown.
+
+    None of a quorum and of a file alone, and if segments are left out.
+    """
+    from metashell.checks.votes import log_end
+
+    if source.live is not None or source.log.is_file or source.settings.committed_only:
+        return None
+    newest = source.newest
+    _ = newest.image  # Only then a condensed log knows where its files end.
+    return log_end(newest.log)
+
+
+def _end_fields(source: Source) -> FleetRow:
+    end = log_end_of(source)
+    return {
+        "logEpoch": None if end is None else end.epoch,
+        "logEndOffset": None if end is None else end.offset,
+    }
+
+
+def vote_facts(place: str, reading: Reading) -> FleetRow:
+    """What decides how a directory's node votes: the keys are `VOTE_FIELDS`."""
+    return _told(place, reading, vote_facts_of, ("directory", *VOTE_FIELDS, "error"))
+
+
+def vote_facts_of(source: Source) -> FleetRow:
+    """The same of an opened source, without ``directory`` and ``error``."""
+    from metashell.image.quorum_members import known_voters, static_voters
+    from metashell.log.fault import FaultKind
+    from metashell.node_files.node_files import NodeFiles
+
+    newest = source.newest
+    static: list[int] = []
+    with suppress(SourceError):  # `check` tells of it; the log may name the voters.
+        static = static_voters(NodeFiles(source.metadata_directory).quorum_state_values())
+    properties = source.meta_properties
+    faults = [str(f) for f in newest.log.faults if f.kind is not FaultKind.TORN]
+    return {
+        "clusterId": cluster_id_of(source),
+        "nodeId": None if properties is None else properties.node_id,
+        "directoryId": None if properties is None else properties.directory_id,
+        **_end_fields(source),
+        "voters": " ".join(
+            f"{voter.id},{voter.directory_id or ''}" for voter in known_voters(newest.image, static)
+        ),
         "fault": faults[0] if faults else None,
     }
 

@@ -1,0 +1,100 @@
+"""Who can win a vote of a metadata quorum, judged by copies of the voters' logs.
+
+A voter grants its vote to a candidate whose log ends no earlier than its own: the last epoch of the
+log counts first, then the log's end. The epoch in ``quorum-state`` does not count. A candidate
+needs a majority of all voters in its own latest voter set, also if some of them are lost.
+
+Source: org.apache.kafka.raft.KafkaRaftClient (handleVoteRequest), CandidateState, KafkaRaftLog
+(lastFetchedEpoch, truncateToLatestSnapshot).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from metashell.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from metashell.log.directory import MetadataLog
+
+MOST_COPIES: Final = 12
+"""Copies of voters that `majorities` takes: each one more doubles the sets."""
+
+
+class LogEnd(NamedTuple):
+    """Where a log ends. A vote compares two ends by these fields, in this order."""
+
+    epoch: int
+    """Leader epoch of the last batch, or of the newest checkpoint if no batch is behind it."""
+    offset: int
+    """The offset behind the last one."""
+
+
+def log_end(log: MetadataLog) -> LogEnd:
+    """The end of a log, as a node that starts with these files has it.
+
+    A node drops a log that ends before its newest checkpoint. A transaction that is still open and
+    records that are not committed count.
+    """
+    ends = [LogEnd(c.epoch, c.end_offset) for c in log.listing.checkpoints]
+    for file in log.loaded.files:
+        chain = file.chain
+        if not file.is_checkpoint and chain.last_offset >= 0:
+            ends.append(LogEnd(chain.last_epoch, chain.last_offset + 1))
+    return max(ends, default=LogEnd(0, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCopy:
+    """A copy of a node's metadata log, and what the copy says of the quorum."""
+
+    name: str
+    """Of its directory; it is unique."""
+    node_id: int
+    directory_id: str | None
+    end: LogEnd
+    voters: Mapping[int, str | None]
+    """The latest voter set of this log: directory ids by node id, None in a static quorum."""
+
+    def is_voter_of(self, voters: Mapping[int, str | None]) -> bool:
+        """Whether its node has a vote, with this directory."""
+        known = self.node_id in voters
+        return known and voters[self.node_id] in (None, self.directory_id)
+
+
+def majority_of(n_voters: int) -> int:
+    """How many voters are a majority."""
+    return n_voters // 2 + 1
+
+
+def electable(running: Iterable[LogCopy]) -> list[LogCopy]:
+    """The copies whose nodes can win a vote, if exactly these nodes run; none without a majority.
+
+    There need not be one winner: each of them can become the leader.
+    """
+    nodes = list(running)
+
+    def n_votes(candidate: LogCopy) -> int:
+        return sum(n.is_voter_of(candidate.voters) and n.end <= candidate.end for n in nodes)
+
+    return [
+        node
+        for node in nodes
+        if node.is_voter_of(node.voters) and n_votes(node) >= majority_of(len(node.voters))
+    ]
+
+
+def majorities(copies: Collection[LogCopy]) -> Iterator[tuple[tuple[LogCopy, ...], list[LogCopy]]]:
+    """Each set of copies that can elect a leader, with those that can win; small sets first.
+
+    Two copies of one node never run together.
+
+    Args:
+        copies: Of voters, `MOST_COPIES` at most.
+    """
+    for size in range(1, len(copies) + 1):
+        for running in combinations(copies, size):
+            if len({copy.node_id for copy in running}) == size and (found := electable(running)):
+                yield running, found
