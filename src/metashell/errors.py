@@ -57,6 +57,20 @@ class SourceError(MetashellError):
     exit_code = ExitCode.SOURCE
 
 
+class NoLeaderError(SourceError):
+    """No leader of a quorum can be followed.
+
+    Args:
+        message: What each controller gave.
+        is_answered: Whether a controller answers, and none leads; else none answers.
+        hint: How many voters a leader needs, and which are missing.
+    """
+
+    def __init__(self, message: str, *, is_answered: bool, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.is_answered = is_answered
+
+
 class NoMetadataLogError(SourceError):
     """A log directory of a node holds no metadata log; its coordinators' logs may be there."""
 

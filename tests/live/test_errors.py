@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 import socket
 import ssl
 from collections.abc import Iterator
@@ -60,7 +61,10 @@ def test_not_reachable(run: Run) -> None:
         said = failure(run("-q", f"7@{HOST}:{port},no-such-host.invalid:9093", *LS))
     assert said == (
         f"no controller can be reached: {HOST}:{port}: connection refused; "
-        "no-such-host.invalid:9093: no such host"
+        "no-such-host.invalid:9093: no such host\n"
+        "  hint: a leader needs 2 of 2 voters, if all 2 controllers that are known here vote;"
+        f" without an answer: {HOST}:{port} (controller 7), no-such-host.invalid:9093;"
+        " `metashell -d DIR` reads a node's directory without a quorum"
     )
 
 
@@ -421,6 +425,63 @@ def test_no_leader(run: Run) -> None:
     assert said.startswith(
         f"no leader was found within 1 s: {server.address(1)}: it knows no leader"
     )
+
+
+@pytest.mark.parametrize("named", [(1, 2, 3), (3,)])
+def test_one_of_three_is_left(named: tuple[int, ...], run: Run) -> None:
+    """How many voters a leader needs, which do not answer, and that directories can be read."""
+    with FakeQuorumServer(3) as server:
+        addresses = server.address(*named)
+        for node_id in (1, 2):
+            server.kill(node_id)
+        server.lose_leader()
+        for words in (LS, ("health", "offline-partitions"), ("-c", "quorum", "-c", "health")):
+            result = run("-q", addresses, "--timeout", "1.5", *words)
+            assert (3, "") == (result.code, result.out)
+            first, hint = result.err.splitlines()
+            assert "no leader was found within 1.5 s: " in first
+            assert "a leader needs 2 of 3 voters" in hint
+            missing = [f"{server.address(n)} (controller {n})" for n in (1, 2)]
+            assert f"without an answer: {', '.join(missing)};" in hint
+            assert "`metashell -d DIR`" in hint
+
+
+def test_one_controller_is_known(run: Run) -> None:
+    """Who the others are is then open."""
+    with FakeQuorumServer(2) as server:
+        server.quorum.controllers[1].habits.may_describe_cluster = False
+        server.lose_leader()
+        said = failure(run("-q", server.address(1), "--timeout", "0.5", *LS))
+    assert "only one controller is known" in said
+    assert "without an answer" not in said
+
+
+@pytest.mark.parametrize(
+    ("is_answered", "kind"), [(True, "quorum-no-leader"), (False, "quorum-unreachable")]
+)
+def test_health_of_a_lost_quorum(is_answered: bool, kind: str, run: Run) -> None:
+    """It is the finding that it documents, with status 1; later commands have nothing to read."""
+    with FakeQuorumServer(3) as server:
+        addresses = server.address()
+        for node_id in (1, 2) if is_answered else (1, 2, 3):
+            server.kill(node_id)
+        server.lose_leader()
+        source = ("-q", addresses, "--timeout", "3")
+        (row,) = json.loads(run(*source, "health", "-o", "json").out)
+        assert ("critical", kind, "the quorum") == tuple(
+            row[key] for key in ("severity", "problem", "subject")
+        )
+        assert "a leader needs 2 of 3 voters" in row["action"]
+        told = run(*source, "health")
+        assert 1 == told.code
+        assert told.out.startswith(f"critical: {kind} (1)\n")
+        assert "connection refused" in told.err
+        assert told.err.endswith(
+            "health: the quorum alone was judged: no metadata could be fetched\n"
+        )
+        both = run(*source, "--keep-going", "-c", "health --count", "-c", "ls /")
+        assert (1, "1\n") == (both.code, both.out)
+        assert "ls: no " in both.err
 
 
 def test_no_high_watermark(run: Run) -> None:

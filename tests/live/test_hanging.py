@@ -66,7 +66,7 @@ def test_all_hang(run: Run) -> None:
             server.hang(node_id)
         said = failure(run("-q", server.address(), "--timeout", "2.5", *LS))
     reasons = "; ".join(f"{HOST}:{server.port(i)}: it does not answer" for i in (1, 2, 3))
-    assert said == f"no leader was found within 2.5 s: {reasons}"
+    assert said.splitlines()[0] == f"no leader was found within 2.5 s: {reasons}"
 
 
 def _threads() -> list[threading.Thread]:

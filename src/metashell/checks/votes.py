@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metashell.dataclass import dataclass
+from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
@@ -62,11 +63,6 @@ class LogCopy:
         """Whether its node has a vote, with this directory."""
         known = self.node_id in voters
         return known and voters[self.node_id] in (None, self.directory_id)
-
-
-def majority_of(n_voters: int) -> int:
-    """How many voters are a majority."""
-    return n_voters // 2 + 1
 
 
 def electable(running: Iterable[LogCopy]) -> list[LogCopy]:

@@ -15,7 +15,7 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
-from metashell.errors import ExitCode, MetashellError
+from metashell.errors import ExitCode, MetashellError, NoLeaderError
 
 if TYPE_CHECKING:
     from metashell.cli.defaults import Defaults
@@ -87,13 +87,31 @@ class _Program(NamedTuple):
             from metashell.cli.imports import EarlyImports
 
             early = EarlyImports("".join(expand_aliases(config.habits, words)[:1]))
-        source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
+        try:
+            source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
+        except NoLeaderError as error:
+            if tasks is None or not self._asks_health(tasks):
+                raise
+            return self._run_tasks(tasks, None, after_each=lambda: None, lost=error)
         try:
             if tasks is None:
                 return self._interact(source, prompt_name(choice, source))
             return self._run_on_source(tasks, source)
         finally:
             source.close()
+
+    def _asks_health(self, tasks: Iterable[Task]) -> bool:
+        """Whether the first command says what is wrong with a quorum that can't be followed."""
+        from metashell.cli.work import Words
+        from metashell.commands import get
+        from metashell.commands.framework.aliases import expand_aliases
+
+        first = next(iter(tasks), None) if isinstance(tasks, tuple) else None
+        if first is None:
+            return False
+        words = first.words if isinstance(first, Words) else first.text.split()
+        command = get("".join(expand_aliases(self.defaults.config.habits, words)[:1]))
+        return command is not None and command.judges_lost_quorum
 
     def _run_without_source(self, tasks: Iterable[Task]) -> int:
         """Run a command that needs none, over an empty file system."""
@@ -122,6 +140,7 @@ class _Program(NamedTuple):
         opened: Source | FleetSource | None,
         *,
         after_each: Callable[[], None],
+        lost: NoLeaderError | None = None,
     ) -> int:
         from metashell.cli.work import run_tasks
         from metashell.commands.framework.command import Context
@@ -142,6 +161,7 @@ class _Program(NamedTuple):
             out=self.out,
             warn=self.diagnostics.line,
             habits=self.defaults.config.habits,
+            lost=lost,
         )
         if opened is not None:
             context.show(opened)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final
 
-from metashell.errors import SourceError
+from metashell.errors import NoLeaderError, SourceError
+from metashell.quorum.description import majority_of
 from metashell.security.settings import Address
 
 BESIDE_S: Final = 1.0
@@ -206,12 +207,15 @@ class Attempts:
         """What went wrong with each address, in a line."""
         return "; ".join(f"{a}: {reason}" for a, reason, _ in self._failures.values())
 
-    def error(self, what: str, problem: str | None = None) -> SourceError:
+    def error(
+        self, what: str, problem: str | None = None, *, has_leader: bool = False
+    ) -> SourceError:
         """The error that says what each address gave.
 
         Args:
             what: What is not to be had.
             problem: What went wrong last, for where nothing is noted of any address.
+            has_leader: Whether a leader answers, of which too little came.
         """
         failures = list(self._failures.values())
         hint = self._hint or next(
@@ -221,9 +225,39 @@ class Attempts:
             address, reason, _ = failures[0]
             return SourceError(f"{address}: {reason}", hint=hint)
         reasons = self.summary() or problem
-        return SourceError(f"{what}: {reasons}" if reasons else what, hint=hint)
+        message = f"{what}: {reasons}" if reasons else what
+        troubles = [trouble for _, _, trouble in failures]
+        if has_leader or Trouble.FINAL in troubles:
+            return SourceError(message, hint=hint)
+        is_answered = Trouble.NO_LEADER in troubles
+        return NoLeaderError(message, is_answered=is_answered, hint=hint or self._majority_hint())
+
+    def _majority_hint(self) -> str:
+        """How many voters a leader needs, and which do not answer, as far as is known."""
+        # One controller may be known by two addresses, and by one of them without its id.
+        n = max(len(self._endpoints), len(self._bootstrap))
+        if n == 1:
+            return (
+                "a leader needs a majority of the voters; only one controller is known, so give the"
+                f" addresses of all; {_DIRECTORY}"
+            )
+        named = {(a.host, a.port): node_id for node_id, a in self._endpoints.items()}
+        parts = [
+            f"a leader needs {majority_of(n)} of {n} voters, if all {n} controllers that are known"
+            " here vote"
+        ]
+        missing = []
+        for address, _, trouble in self._failures.values():
+            node_id = named.get((address.host, address.port), address.node_id)
+            if trouble is not Trouble.NO_LEADER:
+                missing.append(
+                    f"{address}" if node_id is None else f"{address} (controller {node_id})"
+                )
+        parts += [f"without an answer: {', '.join(missing)}"] if missing else []
+        return "; ".join([*parts, _DIRECTORY])
 
 
+_DIRECTORY: Final = "`metashell -d DIR` reads a node's directory without a quorum"
 _HINTS: Final = (
     (
         "that is a broker",

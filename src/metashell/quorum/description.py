@@ -12,6 +12,11 @@ from dataclasses import field
 from metashell.dataclass import dataclass
 
 
+def majority_of(n_voters: int) -> int:
+    """How many voters are a majority."""
+    return n_voters // 2 + 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replica:
     """A voter or an observer as the leader sees it."""

@@ -41,8 +41,8 @@ class Inquiry:
         self._members: set[tuple[str, int]] = set()
         """Where leaders of this quorum listened."""
         self._is_refused = False
-        self._asked_for: set[int] = set()
-        """Leaders whose address was asked for."""
+        self._asked_for: set[int | None] = set()
+        """Leaders whose address was asked for; None for all controllers."""
 
     def is_member(self, address: Address, session: QuorumSession) -> bool:
         """Whether a leader is of the quorum that is followed, as far as can be known."""
@@ -84,11 +84,12 @@ class Inquiry:
         self._members.add(at)
         return True
 
-    def asks_address(self, session: QuorumSession, leader_id: int) -> bool:
+    def asks_address(self, session: QuorumSession, leader_id: int | None) -> bool:
         """Whether DescribeCluster is to be sent now, for where a leader listens; once for each.
 
-        Before Kafka 3.9 no other answer says so. Who may not ask is not let in a second time, and
-        each time an error stands in the controller's log.
+        Before Kafka 3.9 no other answer says so. If no leader is known, it asks for the other
+        controllers: one may lead. Who may not ask is not let in a second time, and each time an
+        error stands in the controller's log.
         """
         asks = not self._is_refused and leader_id not in self._asked_for
         self._asked_for.add(leader_id)

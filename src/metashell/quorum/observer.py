@@ -151,7 +151,8 @@ class Observer:
                 assert self.facts.address is not None
                 self._note(self.facts.address, CUT_OFF, Trouble.PASSING)
             self._attempts.break_off()
-            self._fail(self._attempts.error(what, self.facts.problem))
+            leads = self.facts.leads
+            self._fail(self._attempts.error(what, self.facts.problem, has_leader=leads))
         elif self.facts.state is ObserverState.CHOOSING:
             self._choose(now)
         if self.facts.state is ObserverState.FAILED:
@@ -426,7 +427,12 @@ class Observer:
     def _tells_addresses(self, hint: LeaderHint) -> bool:
         """Whether the peer may know an address that we do not."""
         assert self._session is not None
-        if hint.leader_id is None or self._attempts.knows(hint.leader_id):
+        if hint.leader_id is None:
+            # Who else is there is asked as long as no leader was ever found.
+            is_needless = self.facts.is_caught_up
+        else:
+            is_needless = self._attempts.knows(hint.leader_id)
+        if is_needless:
             return False
         return self.facts.inquiry.asks_address(self._session, hint.leader_id)
 

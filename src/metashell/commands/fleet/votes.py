@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from metashell.checks.votes import MOST_COPIES, LogCopy, LogEnd, majorities, majority_of
+from metashell.checks.votes import MOST_COPIES, LogCopy, LogEnd, majorities
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
+from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.rows import FleetRow

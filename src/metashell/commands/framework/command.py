@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runti
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.option import Option
 from metashell.dataclass import dataclass
-from metashell.errors import UsageError
+from metashell.errors import NoLeaderError, UsageError
 from metashell.fs.escape import for_terminal
 from metashell.fs.node import Directory
 
@@ -171,6 +171,8 @@ class Context:
     """Whether rows wait for small older files, which tell times. Without it they are there at once,
     with the times that are known."""
 
+    lost: NoLeaderError | None = None
+    """Why there is no source: no leader of the quorum answers. Few commands know what to say."""
     mode: LineMode | None = None
     """What reads the lines of a shell in place of commands; None for none."""
     kept: dict[str, Any] = field(default_factory=dict)
@@ -271,6 +273,8 @@ class Command(ABC):
     """False where the arguments are no paths; completion then proposes none."""
     one_cluster: bool = False
     """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
+    judges_lost_quorum: bool = False
+    """True where it says what is wrong with a quorum of which no leader answers: `Context.lost`."""
     shell_only: bool = False
     """True where the command means nothing outside a REPL."""
     imports: Sequence[str] = IMAGE_IMPORTS

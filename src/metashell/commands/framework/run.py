@@ -174,6 +174,8 @@ def run_words(context: Context, words: Sequence[str]) -> int:
                 "works only in the shell and in scripts",
                 hint="start the shell: leave out the command",
             )
+        if context.lost is not None and not command.judges_lost_quorum:
+            raise context.lost
         if context.fleet is None:
             return int(command.run(context, args))
         from metashell.commands.framework.cluster import run_on_fleet

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.answers.problems import Problem, Problems
-    from metashell.image.image import Image
+    from metashell.errors import NoLeaderError
 
 _LEVELS: Final = ("critical", "warning", "note")
 _LEVEL: Final = Option(
@@ -51,6 +51,7 @@ class HealthCommand(RowsCommand):
     tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", SUMMARY))
     takes_paths = False
     of_each_cluster = True
+    judges_lost_quorum = True
     manual = Manual(
         synopsis="health [OPTION...] [PROBLEM...]",
         description=(
@@ -88,6 +89,8 @@ class HealthCommand(RowsCommand):
             "transaction.max.timeout.ms. Times count to the end of the logs.\n\n"
             "A voter or observer lags if it was not caught up for 10 s. If its times are not "
             "known, it lags from 1000 offsets on.\n\n"
+            "If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is "
+            "told: nothing is known of the rest.\n\n"
             "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
             "there is any row."
         ),
@@ -143,18 +146,22 @@ class HealthCommand(RowsCommand):
         codes = _chosen(query.parsed)
         level = _level(query.parsed)
         asked = _asked(codes, level)
-        problems = _problems(query)
         lowered: list[LoweredVerdict] = []
 
         def look(problem: Problem) -> None:
             if problem.kind.code == "lowered-config":
                 lowered.extend(lowered_of(problem))
 
-        parts = list(_of_image(query, problems, asked, look))
-        effects = problems.effects(asked)
-        # What was found out of all partitions goes before the rest, and before rows are in order.
-        del problems
-        parts += _of_others(query, codes, asked)
+        if query.context.lost is not None:
+            parts, effects = [_of_lost(query, query.context.lost, asked)], []
+        else:
+            problems = _problems(query)
+            parts = list(_of_image(query, problems, asked, look))
+            effects = problems.effects(asked)
+            # What was found out of all partitions goes before the rest, and before rows are in
+            # order.
+            del problems
+            parts += _of_others(query, codes, asked)
         # Of a quorum and of files a problem can be worse than its kind is.
         parts = [part for part in parts if part[0][0] <= _LEVELS.index(level)]
         is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
@@ -162,7 +169,7 @@ class HealthCommand(RowsCommand):
         rows = in_order(parts.pop(0) for _ in range(len(parts)))
         counts = summary_of(rows)
         query.verdict = verdict_of(
-            _how_it_is(counts, query.image, is_all=codes is None and level == "note"),
+            _how_it_is(query, counts, is_all=codes is None and level == "note"),
             effects,
             lowered,
         )
@@ -255,6 +262,25 @@ def _of_image(
         yield of_problem(problem, columns)
 
 
+def _of_lost(
+    query: RowsQuery, error: NoLeaderError, asked: Sequence[str]
+) -> tuple[tuple[int, int], pa.Table]:
+    """The row of a quorum of which no leader answers, and where it stands.
+
+    Raises:
+        NoLeaderError: Something else is asked for.
+    """
+    from metashell.commands.health.log_problems import of_lost
+    from metashell.commands.health.rows import of_single
+
+    single = of_lost(error)
+    if single.kind.code not in asked:
+        raise error
+    query.remarks += [error.message, *([] if error.hint is None else [error.hint])]
+    query.remarks.append("the quorum alone was judged: no metadata could be fetched")
+    return of_single(single)
+
+
 def _of_others(
     query: RowsQuery, chosen: frozenset[str] | None, asked: Sequence[str]
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
@@ -280,7 +306,7 @@ def _of_others(
             yield of_single(single)
 
 
-def _how_it_is(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]:
+def _how_it_is(query: RowsQuery, counts: pa.Table, *, is_all: bool) -> Sequence[str]:
     """How it is: a line for each severity."""
     from metashell.commands.health.rows import told_count
 
@@ -293,6 +319,7 @@ def _how_it_is(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]
         return told
     nothing = "nothing is wrong" if is_all else "no problem of these kinds"
     # The base alone: what the words say is what was looked at.
+    image = query.image
     n = len(image.partitions), len(image.brokers.ids)
     looked_at = f"{n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
     return [f"{nothing}: {looked_at}", *told]

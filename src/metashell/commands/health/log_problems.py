@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
 from metashell.checks.finding import CheckReport, Finding, Severity
 from metashell.commands.health.rows import Single
-from metashell.errors import PathError
+from metashell.errors import NoLeaderError, PathError
 from metashell.log.fault import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -167,6 +167,17 @@ def disagreements_of(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
             value = leaf.value() if isinstance(leaf, Leaf) else None
             if isinstance(value, Mapping):
                 yield name, value
+
+
+def of_lost(error: NoLeaderError) -> Single:
+    """What a quorum suffers from of which no leader could be followed."""
+    kind = KINDS["quorum-no-leader" if error.is_answered else "quorum-unreachable"]
+    return Single(
+        kind=kind,
+        subject="the quorum",
+        explanation=error.message,
+        action=kind.advice if error.hint is None else f"{kind.advice}; {error.hint}",
+    )
 
 
 def of_live(source: Source, status: LiveStatus) -> Iterator[Single]:

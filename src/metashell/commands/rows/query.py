@@ -130,7 +130,7 @@ class RowsQuery:
 
     def _hint_at_history(self, table: pa.Table) -> None:
         """Remark that older files tell the times that rows lack, where they were not read."""
-        if HISTORY.flags[0] in self.parsed.switches:
+        if self.context.source is None or HISTORY.flags[0] in self.parsed.switches:
             return
         hint = self._dated.hint
         times = [name for name in table.column_names if name.endswith("_time")]
