@@ -15,17 +15,22 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metashell.dataclass import dataclass
+from metashell.log.names import SegmentName, parse_name
 from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
-    from metashell.log.directory import MetadataLog
+    from metashell.log.names import Listing
+    from metashell.log.read import LogFile
 
 MOST_COPIES: Final = 12
 """Copies of voters that `majorities` takes: each one more doubles the sets."""
 
 
-class LogEnd(NamedTuple):
-    """Where a log ends. A vote compares two ends by these fields, in this order."""
+class OffsetAndEpoch(NamedTuple):
+    """Where a log ends. A vote compares two ends by these fields, in this order.
+
+    Source: org.apache.kafka.server.common.OffsetAndEpoch.
+    """
 
     epoch: int
     """Leader epoch of the last batch, or of the newest checkpoint if no batch is behind it."""
@@ -33,18 +38,25 @@ class LogEnd(NamedTuple):
     """The offset behind the last one."""
 
 
-def log_end(log: MetadataLog) -> LogEnd:
+def log_end(listing: Listing, ends: Iterable[OffsetAndEpoch]) -> OffsetAndEpoch:
     """The end of a log, as a node that starts with these files has it.
 
-    A node drops a log that ends before its newest checkpoint. A transaction that is still open and
-    records that are not committed count.
+    A node drops a log that ends before its newest checkpoint.
+
+    Args:
+        listing: The names in the directory.
+        ends: Of segments; that of the last one with a batch is among them.
     """
-    ends = [LogEnd(c.epoch, c.end_offset) for c in log.listing.checkpoints]
-    for file in log.loaded.files:
+    ids = (OffsetAndEpoch(c.epoch, c.end_offset) for c in listing.checkpoints)
+    return max((*ends, *ids), default=OffsetAndEpoch(0, 0))
+
+
+def segment_ends(files: Iterable[LogFile]) -> Iterator[OffsetAndEpoch]:
+    """The ends of segments that were read. Records that do not count yet are part of the log."""
+    for file in files:
         chain = file.chain
-        if not file.is_checkpoint and chain.last_offset >= 0:
-            ends.append(LogEnd(chain.last_epoch, chain.last_offset + 1))
-    return max(ends, default=LogEnd(0, 0))
+        if isinstance(parse_name(file.name), SegmentName) and chain.last_offset >= 0:
+            yield OffsetAndEpoch(chain.last_epoch, chain.last_offset + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +67,7 @@ class LogCopy:
     """Of its directory; it is unique."""
     node_id: int
     directory_id: str | None
-    end: LogEnd
+    end: OffsetAndEpoch
     voters: Mapping[int, str | None]
     """The latest voter set of this log: directory ids by node id, None in a static quorum."""
 

@@ -68,6 +68,8 @@ class HeaderWalk:
     from_offset: int = 0
     last_offset: int = -1
     """Of the last batch that was walked over; -1 for none."""
+    last_epoch: int = -1
+    """Its leader epoch; -1 for none, as of older formats."""
     last_timestamp_ms: int = -1
     """The highest timestamp of all batches walked over, ms since the epoch; -1 for none."""
     n_batches: int = 0
@@ -127,7 +129,7 @@ class HeaderWalk:
                     return pos
                 pos = end
                 continue
-            base, length, _, magic, crc, attributes, last_delta = HEAD.unpack_from(view, at)
+            base, length, epoch, magic, crc, attributes, last_delta = HEAD.unpack_from(view, at)
             if 12 + length > source.size - pos:
                 return pos
             last = base + last_delta
@@ -136,7 +138,7 @@ class HeaderWalk:
                 return pos
             if last >= until:
                 return pos
-            self.last_offset = last
+            self.last_offset, self.last_epoch = last, epoch
             self.n_batches += 1
             (newest,) = _MAX_TIMESTAMP.unpack_from(view, at + _MAX_TIMESTAMP_POS)
             self.last_timestamp_ms = max(self.last_timestamp_ms, newest)
@@ -177,7 +179,7 @@ class HeaderWalk:
         rank = len(self._kept) // HEADER_BYTES + np.cumsum(kept) - 1
         self._markers += [(int(rank[i]), *found) for i, found in markers.items()]
         self._kept += header[kept].tobytes()
-        self.last_offset = int(last[-1])
+        self.last_offset, self.last_epoch = int(last[-1]), int(header["epoch"][-1])
         self.last_timestamp_ms = max(self.last_timestamp_ms, int(header["max_timestamp"].max()))
         self.n_batches += n
         return pos + end

@@ -69,6 +69,8 @@ class LogEnd:
     """Base offset of its first segment. What was deleted of that is told elsewhere."""
     end_offset: int
     """One behind the last offset: the log end offset."""
+    last_epoch: int
+    """Leader epoch of the last batch; -1 for none."""
     last_timestamp_ms: int
     """The highest timestamp of the last batches, ms since the epoch; -1 for none."""
 
@@ -135,12 +137,12 @@ class LogTail:
         walk = HeaderWalk(from_offset=_NEVER)
         self._walk(walk, last, _NEVER)
         end = walk.last_offset + 1 if walk.last_offset >= 0 else last.base_offset
-        time = walk.last_timestamp_ms
+        epoch, time = walk.last_epoch, walk.last_timestamp_ms
         if not walk.n_batches and len(segments) > 1:
             before = HeaderWalk(from_offset=_NEVER)
             self._walk(before, segments[-2], _NEVER)
-            time = before.last_timestamp_ms
-        return LogEnd(first, end, time)
+            epoch, time = before.last_epoch, before.last_timestamp_ms
+        return LogEnd(first, end, epoch, time)
 
     def _walk(self, walk: HeaderWalk, segment: SegmentName, from_offset: int) -> None:
         """Walk over a segment, from shortly before an offset on."""

@@ -12,10 +12,13 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from metashell.checks.votes import OffsetAndEpoch, log_end
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory
+from metashell.log.log_tail import LogTail
+from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
 from metashell.places.place import Place, child_of, parent_of, place_of
@@ -159,7 +162,10 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
     if len(having) > 1:
         first = max(having, key=_end)
         left = ", ".join(shown(one.path) for one in having if one is not first)
-        notes.append(f"the metadata log in {shown(first.path)} is read, not the shorter in {left}")
+        notes.append(
+            f"the metadata log in {shown(first.path)} is read, not that in {left}, which ends"
+            " in an earlier epoch or sooner"
+        )
     return NodePlaces(
         path=first.path,
         cluster_id=first.cluster_id,
@@ -168,18 +174,16 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
     )
 
 
-def _end(found: _Found) -> tuple[int, int, int]:
-    """How far a metadata log reaches, as the listing tells: copies of a log have equal sizes."""
+def _end(found: _Found) -> OffsetAndEpoch:
+    """Where a metadata log ends, as a vote compares it. Cost: reads the end of its last segment."""
     with suppress(MetashellError):
-        state = list_directory(found.metadata or found.place)
-        segments, checkpoints = state.listing.segments, state.listing.checkpoints
-        end = checkpoints[-1].end_offset if checkpoints else -1
-        if segments:
-            last = segments[-1]
-            size = state.files[last.name].size if last.name in state.files else 0
-            return max(last.base_offset, end), size, end
-        return end, 0, end
-    return -1, 0, -1
+        place = found.metadata or found.place
+        listing, ends = list_directory(place).listing, []
+        if listing.segments:
+            tail = LogTail(place, METADATA_DIRECTORY).end()
+            ends.append(OffsetAndEpoch(tail.last_epoch, tail.end_offset))
+        return log_end(listing, ends)
+    return OffsetAndEpoch(-1, -1)
 
 
 def _text(place: Place) -> str:

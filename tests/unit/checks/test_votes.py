@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metashell.checks.votes import LogCopy, LogEnd, electable, majorities
+from metashell.checks.votes import LogCopy, OffsetAndEpoch, electable, majorities
 from support.fixtures import ELECTABLE
 
 STATIC = {1: None, 2: None, 3: None}
@@ -28,7 +28,7 @@ def copy(
         name=name or str(node),
         node_id=node,
         directory_id=directory,
-        end=LogEnd(epoch, end),
+        end=OffsetAndEpoch(epoch, end),
         voters=voters,
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import metashell
+from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell.cli import main
 from metashell.errors import SourceError
 from metashell.log.names import METADATA_DIRECTORY
@@ -19,6 +20,8 @@ from metashell.sources.node_places import nodes_at
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture_dir
+from support.fleets import node
+from support.logs import topic_batch, topic_record
 from support.s3 import S3Server
 from support.shell import run_on
 
@@ -120,13 +123,32 @@ def test_the_longer_of_two_metadata_logs_is_read(tmp_path: Path) -> None:
     old = copy_of(f"{NODE}/broker101/d2", tmp_path)
     segment = f"{0:020d}.log"
     (old / METADATA_DIRECTORY).mkdir()
-    shutil.copy(Path(directory(101, "d1"), METADATA_DIRECTORY, segment), old / METADATA_DIRECTORY)
     longer = copy_of(f"{NODE}/broker101/d1", tmp_path)
-    log = longer / METADATA_DIRECTORY
-    (log / segment).rename(log / f"{7:020d}.log")
-    (node,) = nodes_at([str(old), str(longer)])
-    assert str(longer) == node.path
-    assert "is read, not the shorter in" in node.notes[0]
+    whole = (longer / METADATA_DIRECTORY / segment).read_bytes()
+    (old / METADATA_DIRECTORY / segment).write_bytes(whole[: len(whole) // 2])
+    (found,) = nodes_at([str(old), str(longer)])
+    assert str(longer) == found.path
+    assert "is read, not that in" in found.notes[0]
+
+
+def test_a_log_of_a_later_epoch_is_read_though_it_is_shorter(tmp_path: Path) -> None:
+    """A vote compares the last epoch before the end."""
+    long, short, state = (
+        node(tmp_path, name, {0: segment}, "id")
+        for name, segment in (
+            ("long", topic_batch(0, 50)),
+            ("short", topic_batch(0, 5) + topic_batch(5, 1, leader_epoch=3)),
+            ("state", topic_batch(0, 5)),
+        )
+    )
+    paths = [str(long), str(short)]
+    assert [str(short)] * 2 == [
+        place.path for order in (paths, paths[::-1]) for place in nodes_at(order, joins=True)
+    ]
+    name = checkpoint_name(60, 4)
+    (state / METADATA_DIRECTORY / name).write_bytes(checkpoint_bytes([topic_record(1)], epoch=4))
+    (joined,) = nodes_at([*paths, str(state)], joins=True)
+    assert str(state) == joined.path
 
 
 def config(path: Path, **settings: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from metashell.checks.votes import MOST_COPIES, LogCopy, LogEnd, majorities
+from metashell.checks.votes import MOST_COPIES, LogCopy, OffsetAndEpoch, majorities
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -124,7 +124,7 @@ def _copy(query: RowsQuery, row: FleetRow) -> LogCopy | None:
         name=str(name),
         node_id=node,
         directory_id=None if directory is None else str(directory),
-        end=LogEnd(epoch, end),
+        end=OffsetAndEpoch(epoch, end),
         voters=voters,
     )
     if row["fault"] is not None:

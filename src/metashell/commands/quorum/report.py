@@ -17,7 +17,7 @@ from metashell.errors import PathError, SourceError
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
-    from metashell.checks.votes import LogEnd
+    from metashell.checks.votes import OffsetAndEpoch
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import Epoch, QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
@@ -39,7 +39,7 @@ class Summary:
     cluster_id: str | None
     leader_id: int | None = None
     leader_epoch: int | None = None
-    log_end: LogEnd | None = None
+    log_end: OffsetAndEpoch | None = None
     """Of the log of one node: the leader, or the node whose directory it is."""
     log_owner: tuple[int, str | None] | None = None
     """That node, and its directory id if known."""
@@ -202,12 +202,14 @@ def _described_summary(
     return summary
 
 
-def _leaders_end(description: QuorumDescription) -> LogEnd | None:
+def _leaders_end(description: QuorumDescription) -> OffsetAndEpoch | None:
     """Where the leader's log ends: a leader writes in its epoch before it tells of it."""
-    from metashell.checks.votes import LogEnd
+    from metashell.checks.votes import OffsetAndEpoch
 
     ends = [v.log_end_offset for v in description.voters if v.id == description.leader_id]
-    return LogEnd(description.leader_epoch, ends[0]) if ends and ends[0] is not None else None
+    return (
+        OffsetAndEpoch(description.leader_epoch, ends[0]) if ends and ends[0] is not None else None
+    )
 
 
 def follower_lag(description: QuorumDescription) -> tuple[int | None, int | None]:

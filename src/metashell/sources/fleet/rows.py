@@ -17,7 +17,7 @@ from metashell.places.uri import shown, without_credentials
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
-    from metashell.checks.votes import LogEnd
+    from metashell.checks.votes import OffsetAndEpoch
     from metashell.sources.source import Source
 
 FleetRow: TypeAlias = dict[str, str | int | None]
@@ -141,18 +141,18 @@ def row_of(source: Source) -> FleetRow:
     }
 
 
-def log_end_of(source: Source) -> LogEnd | None:
+def log_end_of(source: Source) -> OffsetAndEpoch | None:
     """Where the whole log of a directory ends, also if an earlier state of it is shown.
 
     None of a quorum and of a file alone, and if segments are left out.
     """
-    from metashell.checks.votes import log_end
+    from metashell.checks.votes import log_end, segment_ends
 
     if source.live is not None or source.log.is_file or source.settings.committed_only:
         return None
     newest = source.newest
     _ = newest.image  # Only then a condensed log knows where its files end.
-    return log_end(newest.log)
+    return log_end(newest.log.listing, segment_ends(newest.log.loaded.files))
 
 
 def _end_fields(source: Source) -> FleetRow:
