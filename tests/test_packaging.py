@@ -162,13 +162,16 @@ def test_required_kernel_is_there_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_source_distribution_has_the_c(tmp_path: Path) -> None:
-    """And no library, which is made where it is installed."""
+def test_source_distribution_has_all_sources(tmp_path: Path) -> None:
+    """Also the C and the scripts, and no library, which is made where it is installed."""
     ran = built("sdist", tmp_path)
     assert 0 == ran.returncode, ran.stderr
     (path,) = tmp_path.iterdir()
     with tarfile.open(path) as archive:
-        names = {Path(name).name for name in archive.getnames() if "/kernel/" in name}
+        files = {name.partition("/")[2] for name in archive.getnames()}
+    expected = {path.relative_to(ROOT).as_posix() for path in (SOURCES / "runbooks").iterdir()}
+    assert set() == expected - files
+    names = {Path(name).name for name in files if "/kernel/" in name}
     assert {"build.py", "digest.c", "kernel.h"} <= names
     assert LIBRARY.name not in names
 

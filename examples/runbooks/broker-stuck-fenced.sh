@@ -1,0 +1,1 @@
+../../src/metashell/runbooks/broker-stuck-fenced.sh

@@ -1,0 +1,1 @@
+../../src/metashell/runbooks/partition-offline.sh

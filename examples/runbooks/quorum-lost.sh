@@ -1,0 +1,1 @@
+../../src/metashell/runbooks/quorum-lost.sh

@@ -1,0 +1,1 @@
+../../src/metashell/runbooks/upgrade-blocked.sh

@@ -1,0 +1,1 @@
+../../src/metashell/runbooks/who-changed-config.sh
