@@ -75,7 +75,7 @@ _CRITICAL: Final = (
         "quorum-no-leader",
         "quorums",
         "no controller leads: topics, configs, ISRs and leaders cannot change",
-        "start controllers until a majority of the voters runs",
+        "start voters on their own log dirs, never on empty ones, until a majority of them runs",
     ),
     (
         "file-damaged",
@@ -119,7 +119,7 @@ _WARNINGS: Final = (
         "unclean-possible",
         "partitions",
         "replicas are out of sync and may become leader: that loses records",
-        "bring the missing brokers back, or set unclean.leader.election.enable=false",
+        "bring the missing brokers back; with unclean.leader.election.enable=false partitions wait",
     ),
     (
         "recovering",
@@ -131,7 +131,7 @@ _WARNINGS: Final = (
         "lost-directory",
         "replicas",
         "replicas are in failed log directories: these copies do not count",
-        "replace the disk and start the broker again, or move the replicas",
+        "see first that other replicas are in sync: on a new disk a replica begins empty",
     ),
     (
         "offline-directory",
@@ -143,7 +143,7 @@ _WARNINGS: Final = (
         "unregistered-broker",
         "replicas",
         "replicas are assigned to a broker that is not registered: these copies are missing",
-        "start a broker with that id, or move its replicas with kafka-reassign-partitions.sh",
+        "start the broker on its own log dirs, or move replicas: kafka-reassign-partitions.sh",
     ),
     (
         "fenced-broker",
@@ -167,25 +167,25 @@ _WARNINGS: Final = (
         "offsets-of-earlier-topic",
         "committed offsets",
         "the topic was created again since: consumers may skip records or repeat them",
-        "reset these offsets with kafka-consumer-groups.sh --reset-offsets",
+        "choose what to skip or repeat, then kafka-consumer-groups.sh --reset-offsets",
     ),
     (
         "voter-lagging",
-        "offsets",
-        "a voter is behind: the quorum may lose its majority",
+        "voters",
+        "the quorum may lose its majority",
         "check that controller's log, disk and network",
     ),
     (
         "observer-lagging",
-        "offsets",
-        "a node is behind: it acts on old metadata",
+        "observers",
+        "it acts on old metadata",
         "check that node's log, disk and network",
     ),
     (
         "unregistered-voter",
         "nodes",
         "the controller votes and is not registered: it never ran, or its Kafka is older",
-        "start that controller, or remove it from the voters",
+        "start it; remove it from the voters only if it is gone and a majority of the others runs",
     ),
     (
         "quorum-disagreement",
@@ -235,7 +235,7 @@ _NOTES: Final = (
         "no-spare-replica",
         "partitions",
         "no replica may fail: if one does, writes with acks=all fail",
-        "give the topic more replicas; a min.insync.replicas above 1 can be lowered instead",
+        "give the topic more replicas; a lower min.insync.replicas confirms with fewer copies",
     ),
     (
         "no-preferred-leader",
@@ -253,7 +253,7 @@ _NOTES: Final = (
         "ignored-static-voters",
         "settings",
         "the quorum is dynamic: the node ignores controller.quorum.voters",
-        "remove it from server.properties; set controller.quorum.bootstrap.servers",
+        "set controller.quorum.bootstrap.servers first; then remove it from server.properties",
     ),
     (
         "ghost-registration",
@@ -277,7 +277,7 @@ _NOTES: Final = (
         "offsets-of-gone-topic",
         "committed offsets",
         "the topic does not exist: a new one of that name begins at these offsets",
-        "delete them with kafka-consumer-groups.sh --delete-offsets",
+        "if the topic is gone for good: kafka-consumer-groups.sh --delete-offsets",
     ),
     (
         "offsets-expiring",
@@ -287,7 +287,7 @@ _NOTES: Final = (
     ),
     (
         "hot-coordinator-partition",
-        "records",
+        "partitions",
         "the partition takes far more writes than others: its leader has more to do",
         "let the group commit less often",
     ),
@@ -295,7 +295,7 @@ _NOTES: Final = (
         "config-of-gone-resource",
         "configs",
         "configs are set for a resource that does not exist: a new one of that name gets them",
-        "delete the configs, or create the resource",
+        "delete the configs, unless the resource is to be created again",
     ),
     (
         "unknown-config",

@@ -154,7 +154,7 @@ def election_reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
         text = pc.binary_join_element_wise("waits for ", brokers, f" ({title})", "")
         waiting = pc.coalesce(waiting, pc.if_else(waits_for_any, text, None))
     waiting = pc.fill_null(
-        waiting, "no replica is in sync or eligible: only an unclean election helps"
+        waiting, "no replica is in sync or eligible: only an unclean election, which loses data"
     )
     texts = [None, *(_HOW[name] for name in HOW[1:])]
     chosen = pa.array(texts, pa.string()).take(pa.array(outcome.how))

@@ -14,8 +14,9 @@ from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
 from metashell.records.verdicts import Flaw, LoadVerdict
 
 REPLACE_REPLICA: Final = (
-    "copy the directory before anything else. If another replica is in sync, stop this broker, move"
-    " the partition's directory away and start it: it fetches the log from the leader"
+    "copy the directory before anything else. Only if another replica is in the ISR: stop this"
+    " broker, see that the other one leads, move the partition's directory away and start it. If no"
+    " other leads, the records are lost"
 )
 _COMPARE: Final = "compare the record with that of another replica: `log --offset N` prints it"
 _UPGRADE: Final = "run the brokers on the Kafka release that wrote the record"

@@ -24,11 +24,16 @@ _BLOCK: Final = 1 << 18
 
 _KEEP_A_COPY: Final = "copy the directory before anything else"
 REPLACE_SEGMENT: Final = (
-    f"{_KEEP_A_COPY}; with the other controllers healthy, stop this node, move its metadata"
-    " directory away and let it fetch the log from the leader"
+    f"{_KEEP_A_COPY}: it may hold the only copy of a record. Only while another controller leads"
+    " and all other voters follow it without lag: stop this node, move its .log files away and"
+    " start it. Leave quorum-state, which holds its vote"
 )
 REMOVE_CHECKPOINT: Final = (
-    "stop the node and move this file away; an older checkpoint or the leader's serves instead"
+    f"{_KEEP_A_COPY}. Only where segments go back to an older whole checkpoint, or another"
+    " controller leads: stop the node and move this file away. What nothing else holds is lost"
+)
+_NO_CUT: Final = (
+    f"{_KEEP_A_COPY}: a node that starts cuts this off, and drops the segments behind it"
 )
 
 FAULT_CODES: Final = (
@@ -152,7 +157,9 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
             code="zero-tail",
             message=f"the last {facts.padding} bytes are zero{where}",
             action="none needed: the batches before are sound, and a node cuts this off when it"
-            " starts",
+            " starts"
+            if is_last
+            else _NO_CUT,
             file=facts.name,
             pos=facts.size - facts.padding,
             offset=facts.end_offset if is_last else None,
@@ -247,8 +254,8 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
                 code="name-mismatch",
                 message=f"its first batch has offset {facts.named_offset}, its name says"
                 f" {parsed.base_offset}",
-                action="it was renamed or belongs elsewhere: give it back the name that its first"
-                " batch says",
+                action=f"{_KEEP_A_COPY}. Find out whether it was renamed or is of another log. Only"
+                " a renamed one gets the name of its first batch back, while the node is stopped",
                 file=facts.name,
                 pos=0,
                 offset=facts.named_offset,

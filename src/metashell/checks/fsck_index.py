@@ -29,7 +29,10 @@ _LIMIT_BYTES: Final = 64 << 20
 """Kafka's default for a whole index is 10 MiB."""
 _MAX_OFFSET: Final = (1 << 63) - (1 << 32)
 """A name has room for more digits than an offset."""
-_REBUILD: Final = "stop the node and remove this file: it is made again from the segment"
+_REBUILD: Final = (
+    "where `check` finds nothing in the segment itself: stop the node and move this file away. The"
+    " node makes it again, and cuts a damaged segment off as it does"
+)
 
 
 def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator[Finding]:

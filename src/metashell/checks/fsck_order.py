@@ -21,7 +21,8 @@ _KNOWN_NAME: Final = re.compile(
 _NUMBERED: Final = re.compile(r"\d{20}\.(index|timeindex)")
 
 
-_NODE_FILES: Final = frozenset({"quorum-state", "leader-epoch-checkpoint"})
+_EPOCHS_FILE: Final = "leader-epoch-checkpoint"
+_NODE_FILES: Final = frozenset({"quorum-state", _EPOCHS_FILE})
 """Files that a node has once it was started, and then it has a segment too."""
 
 
@@ -49,7 +50,8 @@ def check_names(names: Collection[str], missing: Finding | None = None) -> Itera
                 code="file-misnamed",
                 message="no segment or checkpoint by its name, so neither Kafka nor this shell"
                 " reads it",
-                action="if it was renamed, give it back its name",
+                action="copy the directory first; if it was renamed, give it back its name while"
+                " the node is stopped",
                 file=name,
             )
         elif _NUMBERED.fullmatch(name) and f"{name[:20]}.log" not in have:
@@ -138,8 +140,8 @@ def check_order(
             message=f"the checkpoint ends at offset {covered}, but the segments end at"
             f" {expected}: a segment is missing, or the node stopped while it loaded the"
             " checkpoint",
-            action="look for a segment that was removed; a node drops its segments when it starts"
-            " and goes on behind the checkpoint",
+            action="copy the directory and look for the removed segment before you start the node:"
+            " it then drops its segments and goes on behind the checkpoint",
             file=segments[-1].name,
             offset=expected,
         )
@@ -231,14 +233,14 @@ def _across(before: CheckedFile, segment: CheckedFile) -> Iterator[Finding]:
 def check_epochs(
     segments: Sequence[CheckedFile],
     checkpoints: Sequence[CheckedFile],
-    entries: Sequence[tuple[int, int]],
+    entries: Sequence[tuple[int, int]] | None,
 ) -> Iterator[Finding]:
     """Leader epochs: of ``leader-epoch-checkpoint``, of segments, of checkpoints' names.
 
     Args:
         segments: In order.
         checkpoints: In order.
-        entries: (epoch, offset of its first record), in order.
+        entries: (epoch, offset of its first record), in order; None without the file.
     """
     for checkpoint in checkpoints:
         parsed = checkpoint.parsed
@@ -246,7 +248,7 @@ def check_epochs(
             continue
         held = parsed.end_offset - 1
         told = {
-            "leader-epoch-checkpoint": _epoch_by_entries(entries, held, parsed.epoch),
+            _EPOCHS_FILE: _epoch_by_entries(entries or (), held, parsed.epoch),
             "the batch of that offset": _epoch_by_batches(segments, held),
         }
         for who, epoch in told.items():
@@ -263,6 +265,14 @@ def check_epochs(
                 )
     if entries:
         yield from _check_entries(segments, entries)
+    elif entries is not None and any(len(segment.epoch) for segment in segments):
+        yield Finding(
+            severity=Severity.NOTE,
+            code="epoch-entry-missing",
+            message="the file has no entry, as a power cut leaves it",
+            action="none needed: a node that starts takes the epochs from the log",
+            file=_EPOCHS_FILE,
+        )
 
 
 def _epoch_by_entries(entries: Sequence[tuple[int, int]], offset: int, claimed: int) -> int | None:
@@ -289,7 +299,6 @@ def _check_entries(
     segments: Sequence[CheckedFile], entries: Sequence[tuple[int, int]]
 ) -> Iterator[Finding]:
     """Each epoch's first batch stands where the file says, but for the first, which may be cut."""
-    name = "leader-epoch-checkpoint"
     starts = dict(entries)
     seen: dict[int, int] = {}
     for segment in segments:
@@ -310,8 +319,9 @@ def _check_entries(
             code="epoch-entry-missing" if missing else "epoch-entry",
             message=f"leader epoch {epoch} begins at offset {offset} in the log,"
             + (" and the file does not know it" if missing else f" at {start} by this file"),
-            action="stop the node and remove the file: it is made again from the log",
-            file=name,
+            action="stop the node and move the file away, but keep it: the node makes another from"
+            " the log. If the file is right, the log is another one's",
+            file=_EPOCHS_FILE,
             offset=offset,
         )
     ends = [end for segment in segments if (end := segment.end_offset) is not None]
@@ -325,6 +335,6 @@ def _check_entries(
                 f" ends at {log_end}",
                 action="none needed where the log was cut on purpose; a node drops the entry when"
                 " it starts",
-                file=name,
+                file=_EPOCHS_FILE,
                 offset=start,
             )

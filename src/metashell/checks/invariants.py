@@ -28,7 +28,7 @@ _WIDE: Final = 16
 _MOST_IN_TABLE: Final = 1 << 16
 """Broker ids below this are looked up in a table."""
 
-_ELECT: Final = "start one of these brokers; see `kafka-leader-election --help`"
+_ELECT: Final = "start one of these brokers on its own log dirs; an unclean election may lose data"
 _REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
 _REPLAY: Final = (
     "compare with another controller's directory (`checksum`): this state comes from damage or"

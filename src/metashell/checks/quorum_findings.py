@@ -6,17 +6,20 @@ the log who votes. ``check`` reports what is found here; ``/quorum/disagreements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from metashell.checks.finding import Finding, Severity
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import METADATA_TOPIC_ID
+from metashell.node_files import epoch_checkpoint, meta_properties, quorum_state
+from metashell.node_files import partition_metadata as topic_of_log
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
+from metashell.node_files.partition_metadata import read_partition_metadata
 from metashell.node_files.quorum_state import QuorumState, read_quorum_state
-from metashell.places.bounded_file import AnyPlace, child_of, parent_of, read_if_present
+from metashell.places.bounded_file import AnyPlace, child_of, parent_of
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -26,6 +29,40 @@ _T = TypeVar("_T")
 
 MALFORMED: Final = "file-malformed"
 """Code of the finding of a file that can't be used."""
+UNREADABLE: Final = "file-unreadable"
+"""Code of the finding of a file that the disk or its permissions keep from us."""
+
+_WRITE_IDS: Final = (
+    "copy the log dir first. Then write this node's own cluster.id, node.id and directory.id into"
+    " the file: the note `meta-properties-content` has what the log proves"
+)
+_FORGOTTEN_VOTE: Final = (
+    "without the file a node has forgotten its vote and may vote twice in one epoch. A file of a"
+    " backup has forgotten votes too. Start the node without it only while all other voters follow"
+    " one leader"
+)
+_OF_MALFORMED: Final[Mapping[str, str]] = {
+    meta_properties.FILE_NAME: f"a node does not start with it: {_WRITE_IDS}",
+    quorum_state.FILE_NAME: f"a node does not start with it. Keep the file: {_FORGOTTEN_VOTE}",
+    epoch_checkpoint.FILE_NAME: "a node does not start with it. Stop the node and move the file"
+    " away, but keep it: the node makes another from the log",
+    topic_of_log.FILE_NAME: "a node does not start with it. Keep a copy, then write the file again:"
+    f" that of every metadata log has `version: 0` and `topic_id: {METADATA_TOPIC_ID}`",
+}
+"""What to do about a file that can't be used."""
+_OF_WIPED: Final[Mapping[str, tuple[str, str]]] = {
+    meta_properties.FILE_NAME: (
+        "there is no such file: a node does not start on this log dir",
+        f"none needed in a copy that no node starts on. Else {_WRITE_IDS}",
+    ),
+    quorum_state.FILE_NAME: (
+        "there is no such file: a node starts in the epoch of its log, and knows of no vote",
+        f"none needed in a copy that no node starts on. Else: {_FORGOTTEN_VOTE}",
+    ),
+}
+"""What it means that a file is gone where the others of its node are there, and what to do."""
+_MOST_TOLD: Final = 10
+"""Nodes that are told one by one."""
 
 _WHOSE: Final = (
     "make sure that this log dir belongs to this node: compare with node.id and the log dirs of its"
@@ -47,6 +84,7 @@ class CheckedNodeFiles:
 def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     """Read the small files of a metadata directory and of the log dir that it is in."""
     findings: list[Finding] = []
+    missing: list[str] = []
 
     def read(
         name: str, how: Callable[[AnyPlace], _T | None], where: AnyPlace = directory
@@ -54,58 +92,61 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
         try:
             found = how(child_of(where, name))
         except SourceError as error:
-            findings.append(_malformed(name, error))
+            findings.append(of_unusable(name, error))
             return None
         if found is None:
-            findings.append(_missing(name))
+            missing.append(name)
         return found
 
     beside = CheckedNodeFiles(
-        read("meta.properties", read_meta_properties, parent_of(directory)),
-        read("quorum-state", read_quorum_state),
-        read("leader-epoch-checkpoint", read_epoch_checkpoint),
+        read(meta_properties.FILE_NAME, read_meta_properties, parent_of(directory)),
+        read(quorum_state.FILE_NAME, read_quorum_state),
+        read(epoch_checkpoint.FILE_NAME, read_epoch_checkpoint),
         findings,
     )
-    topic_id = read("partition.metadata", _read_topic_id)
-    if topic_id not in (None, METADATA_TOPIC_ID):
+    known = read(topic_of_log.FILE_NAME, lambda _: read_partition_metadata(directory))
+    if known is not None and known.topic_id != METADATA_TOPIC_ID:
         findings.append(
             _error(
                 "topic-id",
-                f"the topic id is {topic_id!r}, that of the metadata log is {METADATA_TOPIC_ID}",
-                "partition.metadata",
+                f"the topic id is {known.topic_id!r}, that of the metadata log is"
+                f" {METADATA_TOPIC_ID}",
+                topic_of_log.FILE_NAME,
             )
         )
+    # Segments alone are a copy of the log; with one of these files it was a node's directory.
+    is_of_node = len(missing) < len(_OF_MALFORMED)
+    findings.extend(_missing(name, is_of_node=is_of_node) for name in missing)
     return beside
 
 
-def _read_topic_id(path: AnyPlace) -> str | None:
-    data = read_if_present(path)
-    if data is None:
-        return None
-    for line in data.decode("ascii", "replace").splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() == "topic_id":
-            return value.strip()[:64]
-    raise SourceError(f"{path}: no topic_id")
+def of_unusable(name: str, error: SourceError) -> Finding:
+    """The finding of a file that can't be read, or is malformed.
 
-
-def _malformed(name: str, error: SourceError) -> Finding:
+    Args:
+        name: The file, of those beside a metadata log.
+        error: What reading it ended with.
+    """
     reason = error.message.replace("\n", " ")
-    return Finding(
-        severity=Severity.ERROR,
-        code=MALFORMED,
-        message=f"it can't be used: {reason}",
-        action="a node does not start with it: take it from a backup, or format the log dir anew",
-        file=name,
-    )
+    if isinstance(error.__cause__, OSError):
+        return Finding(
+            severity=Severity.ERROR,
+            code=UNREADABLE,
+            message=f"it can't be read: {reason}",
+            action="run metashell as Kafka's user; check the disk",
+            file=name,
+        )
+    return _error(MALFORMED, f"it can't be used: {reason}", name, _OF_MALFORMED[name])
 
 
-def _missing(name: str) -> Finding:
+def _missing(name: str, *, is_of_node: bool) -> Finding:
+    if is_of_node and name in _OF_WIPED:
+        return _warning("file-missing", _OF_WIPED[name][0], name, _OF_WIPED[name][1])
     return Finding(
         severity=Severity.NOTE,
         code="file-missing",
         message="there is no such file: what it would tell is not checked",
-        action="none needed in a copy; a node's directory has it",
+        action="none needed in a copy that no node starts on",
         file=name,
     )
 
@@ -138,22 +179,69 @@ class QuorumCheck:
     Args:
         image: The newest image.
         last_epoch: Leader epoch of the last batch of the log, None without one.
+        cluster_id: That of the node's other log directories, None where they tell none.
     """
 
-    def __init__(self, beside: CheckedNodeFiles, image: Image, last_epoch: int | None) -> None:
+    def __init__(
+        self,
+        beside: CheckedNodeFiles,
+        image: Image,
+        last_epoch: int | None,
+        cluster_id: str | None = None,
+    ) -> None:
         self.properties, self.state = beside.properties, beside.state
         self.image = image
-        self.last_epoch = last_epoch
+        self.ids_are_lost = any(
+            finding.file == meta_properties.FILE_NAME and finding.severity is not Severity.NOTE
+            for finding in beside.findings
+        )
+        self.last_epoch, self.cluster_id = last_epoch, cluster_id
         self.voters = self._voters()
         """Directory id of each voter in the log; empty with a static quorum."""
 
     def run(self) -> Iterator[Finding]:
         """All of them."""
-        if self.properties is not None and self.properties.node_id is not None:
+        if self.ids_are_lost:
+            yield self._content()
+        elif self.properties is not None and self.properties.node_id is not None:
             yield from self._whose_directory(self.properties.node_id, self.properties.directory_id)
         if self.state is not None:
             yield from self._state_and_voters(self.state)
             yield from self._state_and_log(self.state)
+
+    def _content(self) -> Finding:
+        """What ``meta.properties`` should hold, as far as something proves it."""
+        cluster_id = self.cluster_id or (None if self.state is None else self.state.cluster_id)
+        told = [
+            f"cluster.id={cluster_id}"
+            if cluster_id
+            else "cluster.id is in no record: every other node's meta.properties has it"
+        ]
+        nodes = sorted(self._nodes())
+        if len(nodes) == 1:
+            told.append(f"node.id={nodes[0]} is the only node that the log knows")
+        elif nodes:
+            ids = _listed(map(str, nodes))
+            told.append(f"node.id is one of {ids}: the log does not tell which")
+        if self.voters:
+            of = (f"{one} of voter {voter}" for voter, one in sorted(self.voters.items()))
+            told.append(f"directory.id is {_listed(of)}; that of an observer is not known")
+        else:
+            told.append("directory.id of a controller is in no record")
+        return Finding(
+            severity=Severity.NOTE,
+            code="meta-properties-content",
+            message="; ".join(told),
+            action="compare with node.id in the node's configuration before you write the file",
+            file=meta_properties.FILE_NAME,
+        )
+
+    def _nodes(self) -> set[int]:
+        """The nodes that the log, or the list of static voters, knows."""
+        controllers = self.image.part("controllers").columns.fixed("controller_id").tolist()
+        brokers = self.image.brokers.ids.tolist()
+        static = {voter for of in self.image.quorum.leaders[-1:] for voter in of.voters}
+        return {*brokers, *controllers, *self._static_voters(), *static, *self.voters}
 
     def _voters(self) -> dict[int, str]:
         from metashell.schema.uuids import uuid_texts
@@ -197,14 +285,13 @@ class QuorumCheck:
                 f"directory.id is {directory}, but by the log voter {node} has"
                 f" {self.voters[node]}: with this directory the node does not vote",
                 "meta.properties",
-                "after a new disk: `kafka-metadata-quorum remove-controller` with the old"
-                " directory id, then `add-controller`; else it is another node's log dir",
+                "find out which it is: a new disk, or another node's log dir. After a new disk, and"
+                " only while all other voters follow one leader: `kafka-metadata-quorum"
+                " remove-controller` with the old directory id, then `add-controller`",
             )
             return
-        brokers, controllers = self.image.brokers, self.image.part("controllers")
-        known = {*brokers.ids.tolist(), *self._static_voters(), *self.voters}
-        known.update(controllers.columns.fixed("controller_id").tolist())
-        if node not in known:
+        brokers = self.image.brokers
+        if node not in self._nodes():
             yield _warning(
                 "node-id-unknown",
                 f"node.id is {node}, and the log knows no broker, controller or voter of that id",
@@ -243,7 +330,8 @@ class QuorumCheck:
                 f"the voters are {sorted(voters)}, by the last leader change they are"
                 f" {sorted(leaders[-1].voters)}",
                 "quorum-state",
-                "make controller.quorum.voters equal on all nodes",
+                "find out which of them are right. Two sets of voters can elect two leaders: make"
+                " controller.quorum.voters equal on all nodes",
             )
         if voters and state.leader_id is not None and state.leader_id not in voters:
             yield _error(
@@ -270,7 +358,8 @@ class QuorumCheck:
                 f"the leader epoch is {state.leader_epoch}, the log is at {self.last_epoch}:"
                 " the file is older than the log",
                 "quorum-state",
-                "none needed in a copy made while the node ran; else a file of another time",
+                "none needed in a copy made while the node ran; else a file of another time, which"
+                " does not have the later votes",
             )
         for leadership in self.image.quorum.leaders[-1:]:
             same_epoch = leadership.epoch == state.leader_epoch
@@ -283,11 +372,19 @@ class QuorumCheck:
                 )
 
 
+def _listed(words: Iterator[str]) -> str:
+    """Words with commas, the first ones where there are many."""
+    all_of_them = list(words)
+    n_more = len(all_of_them) - _MOST_TOLD
+    more = [f"{n_more:,} more"] if n_more > 0 else []
+    return ", ".join(all_of_them[:_MOST_TOLD] + more)
+
+
 def disagreements(directory: AnyPlace, image: Image) -> list[Finding]:
     """What the files beside a log and the log say differently. Cost: folds the cluster.
 
-    Files that are missing are no disagreement, and of the log only the part counts that the image
-    was made from; ``check`` reads all of it.
+    Files that a copy of the log alone lacks are no disagreement. Of the log only the part counts
+    that the image was made from; ``check`` reads all of it.
 
     Args:
         directory: The metadata directory.
@@ -306,7 +403,7 @@ def _check_epochs(beside: CheckedNodeFiles, records: Records) -> Iterator[Findin
     from metashell.checks.fsck import facts_of
     from metashell.checks.fsck_order import check_epochs
 
-    if not beside.epochs:
+    if beside.epochs is None:
         return
     loaded, frames = records.loaded, records.frames
     segments = [

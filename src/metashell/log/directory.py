@@ -247,7 +247,7 @@ def _read_listed(
     if listing.is_empty:
         raise SourceError(
             f"{path}: no segment or checkpoint there",
-            hint="a node writes them once it was formatted and started",
+            hint="a running node writes them: is it the node's metadata.log.dir?",
         )
     faults: list[Fault] = []
     notes: list[str] = []

@@ -183,17 +183,16 @@ class LogTail:
         """The entries of a snapshot; None where it is gone or at fault, as a broker then goes on
         with the one before.
         """
-        data = read_if_present(
-            child_of(self.place, snapshot.name), limit_bytes=SNAPSHOT_LIMIT_BYTES
-        )
-        if data is None:
-            return None
+        place = child_of(self.place, snapshot.name)
         try:
-            return parse_producer_snapshot(data)
+            data = read_if_present(place, limit_bytes=SNAPSHOT_LIMIT_BYTES)
+            return None if data is None else parse_producer_snapshot(data)
         except DecodeError as error:
-            reason = f"{error}; a broker goes on with an older one"
-            faults.append(Fault(FaultKind.DAMAGED, reason, snapshot.name, 0, snapshot.end_offset))
-            return None
+            kind, reason = FaultKind.DAMAGED, f"{error}; a broker goes on with an older one"
+        except SourceError as error:
+            kind, reason = FaultKind.UNREADABLE, f"{error.message}; an older one is read"
+        faults.append(Fault(kind, reason, snapshot.name, 0, snapshot.end_offset))
+        return None
 
     def _walk_from(self, offset: int) -> HeaderWalk:
         """Walk from an offset to the end of the log."""

@@ -337,7 +337,7 @@ def plan_splits(
         if listing.is_empty:
             raise SourceError(
                 f"{place}: no segment or checkpoint there",
-                hint="a node writes them once it was formatted and started",
+                hint="a running node writes them: is it the node's metadata.log.dir?",
             )
         planner = _Planner(place, max(split_bytes, 1), uncut)
         try:

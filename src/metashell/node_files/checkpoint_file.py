@@ -24,6 +24,8 @@ _SHOWN: Final = 40
 def entry_lines(data: bytes, file: str) -> list[str]:
     """The lines of the entries, one after the other from the file's third line on.
 
+    A file that ends before the number of entries has none, as in Kafka: a power cut leaves such.
+
     Args:
         data: The file's content. Bytes that are no ASCII stay, one character each.
         file: Its name, for errors.
@@ -31,17 +33,19 @@ def entry_lines(data: bytes, file: str) -> list[str]:
     Raises:
         SourceError: The version is unknown, or the number of entries is another than announced.
     """
-    if not data.strip(b"\0 \t\r\n"):
-        raise SourceError(f"{file}: empty")
+    if not data:
+        return []
+    if not data.strip(b"\0"):
+        raise SourceError(f"{file}: nothing but zero bytes")
     if data.count(b"\n") > _ENTRIES_MAX:
         raise SourceError(f"{file}: more than {_ENTRIES_MAX:,} entries")
     # Latin-1 never fails; who reads an entry refuses what does not belong there.
-    lines = data.decode("latin-1").rstrip("\r\n").split("\n")
+    lines = data.decode("latin-1").removesuffix("\n").split("\n")
     (version,) = numbers_of(lines[0], (INT32_MAX,), f"{file}:1", "a number")
     if version != _VERSION:
         raise SourceError(f"{file}:1: version {version} is unknown")
     if len(lines) == 1:
-        raise SourceError(f"{file}:2: the number of entries is missing")
+        return []
     (count,) = numbers_of(lines[1], (INT32_MAX,), f"{file}:2", "a number")
     if count != len(lines) - 2:
         raise SourceError(f"{file}:2: {count} entries announced, {len(lines) - 2} found")

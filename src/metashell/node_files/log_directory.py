@@ -43,7 +43,10 @@ class LogDirectory:
     not_logs: tuple[str, ...]
     """Other directories in it, sorted: with one of these the node does not start."""
     identity: MetaProperties | None
-    """Its ``meta.properties``; None where there is none."""
+    """Its ``meta.properties``; None where there is none, or none that can be used."""
+    identity_fault: str | None = None
+    """Why its ``meta.properties`` can't be used: a node does not start with it, or takes the
+    directory offline."""
 
     @property
     def has_metadata_log(self) -> bool:
@@ -78,33 +81,32 @@ class LogDirectory:
         return read_clean_shutdown(self.place) if CLEAN_SHUTDOWN in self.files else None
 
 
-def read_log_directory(place: Place, *, is_lenient: bool = False) -> LogDirectory:
+def read_log_directory(place: Place) -> LogDirectory:
     """List a log directory and read its ``meta.properties``.
 
     Args:
         place: Where it is.
-        is_lenient: Whether that file may be malformed, which is as if it were missing.
 
     Raises:
-        SourceError: It can't be listed, or that file can't be read or is malformed.
+        SourceError: It can't be listed.
     """
     entries = entries_in(place)
     files = frozenset(entry.name for entry in entries if not entry.is_directory)
     directories = [e.name for e in entries if e.is_directory and not is_ignored(e.name)]
     parsed = {name: parse_log_name(name) for name in directories}
-    identity = None
+    identity = fault = None
     if META_PROPERTIES in files:
         try:
             identity = read_meta_properties(child_of(place, META_PROPERTIES))
-        except SourceError:
-            if not is_lenient:
-                raise
+        except SourceError as error:
+            fault = error.message
     return LogDirectory(
         place,
         files,
         tuple(sorted(log for log in parsed.values() if log is not None)),
         tuple(sorted(name for name, log in parsed.items() if log is None)),
         identity,
+        fault,
     )
 
 

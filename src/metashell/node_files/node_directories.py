@@ -116,9 +116,9 @@ def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
     for directory in directories:
         of = directory.identity
         if of is None:
-            yield Conflict(
-                ConflictKind.NO_META_PROPERTIES, f"{directory.place}: there is no meta.properties"
-            )
+            if directory.identity_fault is None:
+                text = f"{directory.place}: there is no meta.properties"
+                yield Conflict(ConflictKind.NO_META_PROPERTIES, text)
             continue
         for key, value, kind in (
             ("cluster.id", of.cluster_id, ConflictKind.OTHER_CLUSTER_ID),

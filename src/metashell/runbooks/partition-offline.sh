@@ -40,8 +40,8 @@ echo "== The brokers"
 
 echo
 echo "== What to do"
-echo "Start a broker that a partition waits for. Its replica has every acknowledged record,"
-echo "and the controller elects it."
+echo "Start a broker that a partition waits for, on its own log directories. The controller elects"
+echo "its replica. On an empty log directory the replica has lost its records."
 lost=$("$metashell" "$@" partitions --offline --topic "$topic" -o tsv \
     --columns topic,partition,unclean_candidate | awk -F '\t' 'NR > 1 && $3 != ""')
 if [ -n "$lost" ]; then

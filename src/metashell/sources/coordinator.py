@@ -32,7 +32,11 @@ from metashell.node_files.offset_checkpoint import (
 from metashell.places.place import parent_of, shown
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
-from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+from metashell.sources.coordinator_logs import (
+    CoordinatorLogs,
+    CoordinatorRecords,
+    nothing_committed,
+)
 from metashell.sources.log_clock import clock_of
 from metashell.sources.status import Capabilities, Status
 from metashell.sources.without_image import SourceWithoutImage
@@ -234,8 +238,5 @@ def _committed_end(place: Place, partition: CoordinatorPartition, *, is_file: bo
     marks = read_offset_checkpoint(directory, OffsetCheckpoint.HIGH_WATERMARK)
     mark = TopicPartition(partition.log.value, partition.number)
     if marks is None or mark not in marks:
-        raise SourceError(
-            f"{place}: nothing there says which records are committed",
-            hint=f"a broker writes it to {OffsetCheckpoint.HIGH_WATERMARK} in its log directory",
-        )
+        raise nothing_committed(str(place))
     return marks[mark]

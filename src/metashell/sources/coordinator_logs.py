@@ -219,6 +219,8 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         records = KeyedRecords(log.loaded, types)
         if self.settings.committed_only:
             end = max(self._high_watermark(one.directory, partition) for one in found)
+            if end < 0:
+                raise nothing_committed(str(partition))
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
         if self._until_ms is not None:
             records = records.until_time(self._until_ms)
@@ -270,12 +272,22 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         return (None if best is None else best[0]), judged
 
     def _high_watermark(self, directory: LogDirectory, partition: CoordinatorPartition) -> int:
-        """The first offset that may not be committed, as the broker last wrote it."""
+        """The first offset that may not be committed, as the broker last wrote it; -1 where it
+        wrote none.
+        """
         marks = self._marks.get(directory.place)
         if marks is None:
             marks = directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
             self._marks[directory.place] = marks
-        return marks.get(TopicPartition(self.log.value, partition.number), 0)
+        return marks.get(TopicPartition(self.log.value, partition.number), -1)
+
+
+def nothing_committed(what: str) -> SourceError:
+    """The error of a log of which nothing tells which records are committed."""
+    return SourceError(
+        f"{what}: nothing there says which records are committed",
+        hint=f"a broker writes it to {OffsetCheckpoint.HIGH_WATERMARK} in its log directory",
+    )
 
 
 def by_node(replicas: Iterable[LogReplica]) -> list[LogReplica]:

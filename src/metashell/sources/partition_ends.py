@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from metashell.dataclass import dataclass
@@ -77,7 +78,11 @@ class PartitionEnds:
         end = self.end(place)
         if end is None:
             return None, None
-        return end.end_offset, self._logs.high_watermarks.get(place)
+        return end.end_offset, self._marks.get(place)
+
+    @cached_property
+    def _marks(self) -> Mapping[TopicPartition, int]:
+        return self._logs.high_watermarks(self._report)
 
     def behind(self, topic: str, partition: int, offsets: Sequence[int]) -> LogBehind | None:
         """What lies behind offsets in a partition's log; None where it is not here."""

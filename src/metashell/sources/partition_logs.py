@@ -7,16 +7,16 @@ nothing is read.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.log.log_tail import LogTail
-from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
+from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 
 if TYPE_CHECKING:
+    from metashell.sources.coordinator_reading import ReadReport
     from metashell.sources.source import Source
 
 
@@ -64,16 +64,20 @@ class PartitionLogs:
             if topics is None or partition.topic in topics:
                 yield partition, self.tail(partition)
 
-    @cached_property
-    def high_watermarks(self) -> Mapping[TopicPartition, int]:
+    def high_watermarks(self, report: ReadReport) -> Mapping[TopicPartition, int]:
         """What the broker last wrote to its disk; it lags behind by seconds.
 
-        Raises:
-            SourceError: A file can't be read or is malformed.
+        Args:
+            report: Told of the files that can't be read or are malformed.
         """
         found: dict[TopicPartition, int] = {}
         for directory in self.directories:
-            for partition, offset in directory.offsets(OffsetCheckpoint.HIGH_WATERMARK).items():
+            try:
+                marks = directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
+            except SourceError as error:
+                report.unread(f"{error.message}: high watermarks are missing")
+                continue
+            for partition, offset in marks.items():
                 found[partition] = max(offset, found.get(partition, offset))
         return found
 
@@ -94,7 +98,6 @@ def partition_logs(source: Source) -> PartitionLogs | None:
     """The logs in the log directories of a source's node; None where it has no log directory.
 
     Raises:
-        SourceError: A log directory can't be listed, or its ``meta.properties`` is malformed.
+        SourceError: A log directory can't be listed.
     """
-    places = source.log_places
-    return PartitionLogs([read_log_directory(place) for place in places]) if places else None
+    return PartitionLogs(source.log_directories) if source.log_directories else None

@@ -247,7 +247,7 @@ class Source(SourceContents):
 
         directories: Sequence[LogDirectory] = ()
         with suppress(SourceError):  # Whoever asks for such logs is told.
-            directories = self._log_directories
+            directories = self.log_directories
         return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
 
     def _coordinator_remarks(self) -> list[str]:
@@ -435,24 +435,28 @@ class Source(SourceContents):
         Raises:
             SourceError: A log directory can't be listed.
         """
-        if not self._log_directories:
+        if not self.log_directories:
             return None
         from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 
         image = (lambda: self.image) if self.capabilities.has_image else None
         return NodeCoordinatorLogs(
-            log, self._log_directories, self.settings, image, until_ms=self.moment_ms
+            log, self.log_directories, self.settings, image, until_ms=self.moment_ms
         )
 
     @lazy
-    def _log_directories(self) -> Sequence[LogDirectory]:
-        """The log directories, as they were listed when they were first looked at."""
+    def log_directories(self) -> Sequence[LogDirectory]:
+        """The log directories, as they were listed when they were first looked at.
+
+        Raises:
+            SourceError: One can't be listed.
+        """
         places = self.log_places
         if not places:
             return ()
         from metashell.node_files.log_directory import read_log_directory
 
-        return [read_log_directory(place, is_lenient=True) for place in places]
+        return [read_log_directory(place) for place in places]
 
     @property
     def local_directories(self) -> Sequence[str]:

@@ -362,7 +362,7 @@ def _directories(node: NodePlaces) -> list[LogDirectory]:
 
     def listed(path: str) -> LogDirectory | None:
         with suppress(MetashellError):
-            return read_log_directory(log_directory(path), is_lenient=True)
+            return read_log_directory(log_directory(path))
         return None
 
     jobs = [partial(listed, path) for path in (node.path, *node.log_dirs)]

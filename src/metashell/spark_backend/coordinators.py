@@ -180,7 +180,7 @@ def numbers_of(node: NodePlaces, log: CoordinatorLog) -> list[int]:
     """
     found: set[int] = set()
     for path in (node.path, *node.log_dirs):
-        directory = read_log_directory(log_directory(path), is_lenient=True)
+        directory = read_log_directory(log_directory(path))
         found.update(name.partition for name in directory.logs_of(log.value))
     return sorted(found)
 
@@ -197,7 +197,7 @@ def _parent(path: str) -> str:
 
 
 def _node_id(place: Place) -> int | None:
-    identity = read_log_directory(place, is_lenient=True).identity
+    identity = read_log_directory(place).identity
     return None if identity is None else identity.node_id
 
 
@@ -207,7 +207,7 @@ def coordinator_faults(site: Site, options: Options) -> Iterator[pa.RecordBatch]
     The column ``file`` has the partition in front of the segment.
     """
     try:
-        directory = read_log_directory(parent_of(site.place), is_lenient=True)
+        directory = read_log_directory(parent_of(site.place))
     except MetashellError:
         return  # The metadata directory may be all that can be listed.
     for log in CoordinatorLog:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import metashell
+from metashell.answers.problem_kinds import KINDS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.log_problems import of_live
-from metashell.commands.health.rows import LEVELS
+from metashell.commands.health.rows import LEVELS, in_order, of_single, summary_of, told_count
 from metashell.commands.health.verdict import HealthVerdict
 from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
@@ -375,6 +376,17 @@ def status(*voters: Replica, observers: tuple[Replica, ...] = (), **fields: Any)
     return LiveStatus(**{**known, **fields})
 
 
+def test_how_far_a_node_is_behind(sound: Source) -> None:
+    """Its row says offsets and time; the summary counts nodes."""
+    late = tuple(replica(n, 100 - n, 40_000) for n in (8, 9))
+    found = list(of_live(sound, status(replica(1), observers=late)))
+    told = [one.explanation for one in found]
+    meaning = KINDS["observer-lagging"].meaning
+    assert [f"{n} offsets behind, not caught up for 20 s: {meaning}" for n in (8, 9)] == told
+    (kind,) = summary_of(in_order(map(of_single, found))).to_pylist()
+    assert ("observer-lagging", 2) == (kind["problem"], told_count(kind))
+
+
 def test_live_quorums(sound: Source) -> None:
     """Who is behind, whether anyone leads, whether anything comes."""
 
@@ -383,13 +395,13 @@ def test_live_quorums(sound: Source) -> None:
 
     one = replica(1)
     assert [] == told(status(one, replica(2, 99, 55_000)))
-    assert [("voter-lagging", "voter 2", 90)] == told(status(one, replica(2, 10, 40_000)))
+    assert [("voter-lagging", "voter 2", 1)] == told(status(one, replica(2, 10, 40_000)))
     assert [] == told(status(one, replica(2, 90, None)))
-    assert [("voter-lagging", "voter 2", 1500)] == told(
+    assert [("voter-lagging", "voter 2", 1)] == told(
         status(replica(1, 2000), replica(2, 500, None))
     )
     assert [] == told(status(one, replica(2, None, None)))
-    assert [("observer-lagging", "observer 9", 50)] == told(
+    assert [("observer-lagging", "observer 9", 1)] == told(
         status(one, observers=(replica(9, 50, 1),))
     )
     assert [("quorum-no-leader", "the quorum", 1)] == told(status(leader_id=None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +14,11 @@ import pytest
 import metashell
 from metashell.errors import ExitCode, SourceError
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
+from metashell.image.quorum_members import voters_of
+from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.fixtures import SAMPLE, copy_of
+from support.fixtures import SAMPLE, copy_of, fixture_dir
 from support.shell import from_yaml, run, run_on
 
 NODES: Final = {
@@ -160,6 +163,123 @@ def test_no_topic_id(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     assert ExitCode.OK == run_on(source, "tree /").status
     assert "partition.metadata" in run_on(source, "check").out
+
+
+BROKER: Final = fixture_dir("node-44/broker102/d1")
+OF_LOG_DIRECTORY: Final = (*OffsetCheckpoint, "meta.properties", ".kafka_cleanshutdown")
+ANSWERS: Final = {
+    "groups -o csv": None,
+    "producers -o csv": None,
+    "transactions -o csv": None,
+    "transactions --hanging -o csv": None,
+    "offsets --stalled -o csv": None,
+    "offsets -o csv --lag": OffsetCheckpoint.HIGH_WATERMARK,
+    "share -o csv": None,
+}
+"""Commands, and the file that one of its columns needs."""
+
+
+@pytest.mark.long
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("how", ["empty", *HOW])
+@pytest.mark.parametrize("file", OF_LOG_DIRECTORY)
+def test_broker_files(file: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beside a broker's logs costs the column that needs it, and no row."""
+    sound = metashell.open(BROKER)
+    directory = tmp_path / "d1"
+    shutil.copytree(BROKER, directory)
+    (directory / file).write_text("")
+    if how != "empty":
+        spoil(directory / file, how, monkeypatch)
+    source = metashell.open(directory)
+    for line, needed in ANSWERS.items():
+        ran = run_on(source, line)
+        # A pipe or a directory of that name is no file of the node.
+        is_lost = needed == file and how in ("brace", "denied", "link", "huge")
+
+        assert (ExitCode.FAILED if is_lost else ExitCode.OK) == ran.status, line
+        assert is_lost == any(file in told for told in ran.err if needed), line
+        if needed != file:
+            assert run_on(sound, line).out == ran.out
+
+
+def test_a_producer_snapshot_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one before is read with the batches behind it, and the status is 1."""
+    sound = metashell.open(BROKER)
+    directory = tmp_path / "d1"
+    shutil.copytree(BROKER, directory)
+    newest = max(directory.glob("__consumer_offsets-2/*.snapshot"))
+    spoil(newest, "denied", monkeypatch)
+    ran = run_on(metashell.open(directory), "producers __consumer_offsets -o csv")
+
+    assert ExitCode.FAILED == ran.status
+    assert any(newest.name in told for told in ran.err)
+    assert run_on(sound, "producers __consumer_offsets -o csv").out == ran.out
+
+
+@pytest.mark.parametrize("content", ["", "0\n", "0\n0\n"])
+def test_an_empty_checkpoint_of_epochs(content: str, tmp_path: Path) -> None:
+    """A node starts with it, so that it is a note for check and nothing for health."""
+    directory = copy_of("real-44-admin", tmp_path)
+    (directory / "__cluster_metadata-0" / "leader-epoch-checkpoint").write_text(content)
+    source = metashell.open(directory)
+    found = [json.loads(line) for line in run_on(source, "check -o jsonl").out.splitlines()]
+
+    assert [("note", "leader-epoch-checkpoint")] == [
+        (one["severity"], one["file"]) for one in found if "epoch" in one["code"]
+    ]
+    assert [] == source.ls("/quorum/disagreements")
+
+
+def told_of(source: Source, file: str) -> dict[str, dict[str, Any]]:
+    """What ``check`` finds about a file, by code."""
+    lines = run_on(source, "check -o jsonl").out.splitlines()
+    return {one["code"]: one for one in map(json.loads, lines) if one["file"] == file}
+
+
+@pytest.mark.parametrize("content", [None, "root:x:0\n"])
+def test_lost_ids(content: str | None, tmp_path: Path) -> None:
+    """The finding says that no node starts so, and a note what the log proves of the ids."""
+    directory = copy_of("real-40-dynamic-broker", tmp_path)
+    path = directory / "meta.properties"
+    path.unlink() if content is None else path.write_text(content)
+    source = metashell.open(directory)
+    found = told_of(source, "meta.properties")
+    note = found.pop("meta-properties-content")
+    (one,) = found.values()
+
+    assert "does not start" in one["message"] + one["action"]
+    assert {"file-missing" if content is None else "file-malformed"} == found.keys()
+    assert "cluster.id is in no record" in note["message"]
+    for voter in voters_of(source.image.quorum, None):
+        assert f"{voter.directory_id} of voter {voter.id}" in note["message"]
+    problems = json.loads(run_on(source, "health -o json").out)
+    assert ["file meta.properties"] == [
+        row["subject"] for row in problems if row["problem"] == "quorum-disagreement"
+    ]
+
+
+@pytest.mark.parametrize("content", [None, "{", ""])
+def test_a_lost_vote(content: str | None, tmp_path: Path) -> None:
+    """Whoever goes on without quorum-state is told that the node may vote twice."""
+    directory = copy_of("real-44-admin", tmp_path)
+    path = directory / "__cluster_metadata-0" / "quorum-state"
+    path.unlink() if content is None else path.write_text(content)
+    (one,) = told_of(metashell.open(directory), "quorum-state").values()
+
+    assert ("warning" if content is None else "error") == one["severity"]
+    assert "may vote twice in one epoch" in one["action"]
+
+
+def test_no_advice_loses_what_it_should_save() -> None:
+    """No text of the program tells a reader to format a directory, or to take an old vote back."""
+    words = ("format the log dir", "take it from a backup", "remove this file", "remove the file")
+    sources = Path(metashell.__file__).parent.rglob("*.py")
+    texts = {path: path.read_text() for path in sources}
+
+    assert [] == [(path, word) for path, text in texts.items() for word in words if word in text]
 
 
 class Bad(Directory):

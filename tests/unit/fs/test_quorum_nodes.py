@@ -118,11 +118,11 @@ def test_several_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_log_without_its_base_is_not_compared(tmp_path: Path) -> None:
-    """It may lack the registration of the node whose directory it is."""
+    """It may lack the registration of the node whose directory it is; its files are looked at."""
     directory = make_directory(tmp_path, (5, topic_batch(5, 2)))
     (tmp_path / "meta.properties").write_text("version=1\nnode.id=77\n")
 
-    assert [] == metashell.open(directory).ls("/quorum/disagreements")
+    assert ["file-missing"] == metashell.open(directory).ls("/quorum/disagreements")
 
 
 def test_no_disagreements_of_a_file_or_an_earlier_state() -> None:

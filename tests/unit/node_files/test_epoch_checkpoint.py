@@ -20,6 +20,9 @@ from metashell.node_files.epoch_checkpoint import (
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
+        (b"", []),
+        (b"0", []),
+        (b"0\n", []),
         (b"0\n0\n", []),
         (b"0\n1\n1 0\n", [(1, 0)]),
         (b"0\n3\n1 0\n2 148\n4 214", [(1, 0), (2, 148), (4, 214)]),
@@ -27,18 +30,19 @@ from metashell.node_files.epoch_checkpoint import (
     ],
 )
 def test_parses(data: bytes, expected: list[tuple[int, int]]) -> None:
-    """Entries in order, with or without a last line end."""
+    """Entries in order, with or without a last line end; a file that ends before has none."""
     assert tuple(EpochStart(*pair) for pair in expected) == parse_epoch_checkpoint(data, "f")
 
 
 @pytest.mark.parametrize(
     ("data", "part"),
     [
-        (b"", "f: empty"),
-        (b"\0\0\0\0", "f: empty"),
+        (b"\0\0\0\0", "f: nothing but zero bytes"),
+        (b"\n", "f:1: not a number"),
+        (b"0\n\n", "f:2: not a number"),
+        (b"0\n1\n1 0\n\n", "f:2: 1 entries announced, 2 found"),
         (b"x\n", "f:1: not a number: 'x'"),
         (b"1\n0\n", "f:1: version 1 is unknown"),
-        (b"0\n", "f:2: the number of entries is missing"),
         (b"0\n-1\n", "f:2: not a number"),
         (b"0\n2\n1 0\n", "f:2: 2 entries announced, 1 found"),
         (b"0\n1\n1 0\n2 5\n", "f:2: 1 entries announced, 2 found"),

@@ -298,7 +298,7 @@ class _Run:
             return None
         from metashell.checks.fsck_index import check_index
         from metashell.checks.fsck_order import check_epochs, check_missing, check_names
-        from metashell.checks.quorum_findings import check_ids, read_node_files
+        from metashell.checks.quorum_findings import UNREADABLE, check_ids, read_node_files
         from metashell.log.names import CheckpointName, SegmentName
         from metashell.places.place import file_in, names_in
 
@@ -320,8 +320,10 @@ class _Run:
                         self.report.extend(check_index(facts, path, is_last=is_last))
         beside = read_node_files(directory)
         self.report.extend(beside.findings)
+        self.unreadable |= any(finding.code == UNREADABLE for finding in beside.findings)
         self.report.extend(check_ids(beside))
-        entries = [(e.epoch, e.start_offset) for e in beside.epochs or ()]
+        epochs = beside.epochs
+        entries = None if epochs is None else [(e.epoch, e.start_offset) for e in epochs]
         self.report.extend(check_epochs(segments, checkpoints, entries))
         return beside
 
@@ -362,7 +364,10 @@ class _Run:
         if beside is None:
             return
         epochs = [int(facts.epoch[-1]) for facts in self.facts.values() if len(facts.epoch)]
-        self.report.extend(QuorumCheck(beside, image, max(epochs, default=None)).run())
+        known = {one.identity.cluster_id for one in self.source.log_directories if one.identity}
+        cluster_id = known.pop() if len(known) == 1 else None
+        check = QuorumCheck(beside, image, max(epochs, default=None), cluster_id)
+        self.report.extend(check.run())
 
     def _base_is_missing(self) -> bool:
         """Whether the replay begins in the middle: with a segment that is not the log's first."""

@@ -7,12 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from metashell.checks.coordinator_log import (
-    REPLACE_REPLICA,
-    check_batches,
-    check_files,
-    check_records,
-)
+from metashell.checks.coordinator_log import check_batches, check_files, check_records
 from metashell.checks.finding import CheckReport, Finding, Severity
 from metashell.commands.check.summary import summary_line
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -56,7 +51,7 @@ class KeyedCheck:
                             severity=Severity.ERROR,
                             code="unreadable",
                             message=error.message,
-                            action=REPLACE_REPLICA,
+                            action=error.hint or "run metashell as Kafka's user; check the disk",
                             file=str(partition),
                         )
                     )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding, Severity
-from metashell.node_files.log_directory import read_log_directory
+from metashell.checks.quorum_findings import MALFORMED
+from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.node_directories import conflicts_in, group_by_node
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_logs import LogReplica
     from metashell.sources.source import Source
 
-_REPAIR: Final = "correct this before you start the node; it changes nothing as long as it runs"
+_REPAIR: Final = (
+    "correct this before you start the node; it changes nothing as long as it runs. Keep a copy of"
+    " what you change, and format or delete nothing: other replicas may lack its records"
+)
+_OFFLINE: Final = (
+    "a node does not start with it where the metadata log is, and takes any other log dir offline."
+    " Copy the file first; then write this log dir's own cluster.id, node.id and directory.id"
+)
 _TRUNCATE: Final = (
     "copy the directory before anything else. When its broker starts, it cuts its log down to what"
     " the leader has"
@@ -32,7 +40,18 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
     Raises:
         SourceError: A log directory can't be listed.
     """
-    directories = [read_log_directory(place, is_lenient=True) for place in source.log_places]
+    directories = source.log_directories
+    for directory in directories:
+        # Of the metadata log's directory it is told with the other files beside that log.
+        told = directory.has_metadata_log and source.capabilities.has_image
+        if directory.identity_fault is not None and not told:
+            yield Finding(
+                severity=Severity.ERROR,
+                code=MALFORMED,
+                message=f"it can't be used: {directory.identity_fault}",
+                action=_OFFLINE,
+                file=META_PROPERTIES,
+            )
     for group in group_by_node(directories):
         for conflict in conflicts_in(group):
             yield Finding(

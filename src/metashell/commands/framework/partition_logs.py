@@ -28,6 +28,9 @@ def needs_partition_logs(query: RowsQuery) -> PartitionLogs:
     hint = "a broker's log directory has the logs of partitions: `metashell -d DIR`"
     if logs is None:
         raise UsageError("this source has no log directory", hint=hint)
+    for directory in logs.directories:
+        if directory.identity_fault is not None:
+            query.warn(f"{directory.identity_fault}; logs are read without it")
     if not logs.partitions:
         where = ", ".join(shown(str(directory.place)) for directory in logs.directories)
         raise MetashellError(f"{where}: no log of a topic there", hint=hint)

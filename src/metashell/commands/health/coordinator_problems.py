@@ -150,7 +150,6 @@ class _Groups:
             yield Single(
                 kind=KINDS[HOT],
                 subject=f"partition {GROUP.topic}-{load.partition}",
-                count=load.n,
                 command=quote_words(["groups", load.group]) if load.group else "groups",
                 explanation=f"{load.n:,} records in the last hour{most}",
             )

@@ -241,15 +241,15 @@ def _lag(
     is_behind = (lag or 0) >= LAGS_OFFSETS if behind_ms is None else behind_ms >= LAGS_MS
     if lag == 0 or not is_behind:
         return
-    seconds = "" if behind_ms is None else f"not caught up for {behind_ms // 1000} s: "
+    offsets = [] if lag is None else [f"{lag:,} offsets behind"]
+    seconds = [] if behind_ms is None else [f"not caught up for {behind_ms // 1000} s"]
     yield Single(
         kind=kind,
         subject=f"{role} {replica.id}",
-        count=lag or 0,
         path=f"/quorum/{role}s/{replica.id}",
         command="quorum",
         since_time_ms=caught_up,
-        explanation=seconds + kind.meaning,
+        explanation=f"{', '.join(offsets + seconds)}: {kind.meaning}",
     )
 
 

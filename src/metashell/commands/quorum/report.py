@@ -304,7 +304,7 @@ def _owner_of(source: Source) -> tuple[int, str | None] | None:
 
 
 def _logged_summary(source: Source) -> Summary:
-    from metashell.checks.quorum_findings import MALFORMED
+    from metashell.checks.quorum_findings import MALFORMED, UNREADABLE
     from metashell.image.quorum_members import known_voters, voters_in_log, who_leads
     from metashell.sources.fleet.rows import log_end_of
 
@@ -328,7 +328,8 @@ def _logged_summary(source: Source) -> Summary:
         # What can't be used is among the disagreements, where these are looked for.
         notes=[] if disagreements else list(files.notes),
         disagreements=disagreements,
-        is_whole=not files.notes and MALFORMED not in [found["code"] for found in disagreements],
+        is_whole=not files.notes
+        and all(found["code"] not in (MALFORMED, UNREADABLE) for found in disagreements),
     )
 
 

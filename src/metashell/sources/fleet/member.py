@@ -145,7 +145,7 @@ class FleetMember:
             if base_name(place) == METADATA_DIRECTORY:
                 place = parent_of(place)
             with suppress(SourceError):  # Whoever opens it is told.
-                logs = read_log_directory(place, is_lenient=True).logs
+                logs = read_log_directory(place).logs
                 if any(log.name != METADATA_DIRECTORY for log in logs):
                     return True
         return False
