@@ -33,8 +33,8 @@ UNREADABLE: Final = "file-unreadable"
 """Code of the finding of a file that the disk or its permissions keep from us."""
 
 _WRITE_IDS: Final = (
-    "copy the log dir first. Then write this node's own cluster.id, node.id and directory.id into"
-    " the file: the note `meta-properties-content` has what the log proves"
+    "copy the log dir first. Then write version=1 and this node's own cluster.id, node.id and"
+    " directory.id into the file: the note `meta-properties-content` has what the log proves"
 )
 _FORGOTTEN_VOTE: Final = (
     "without the file a node has forgotten its vote and may vote twice in one epoch. A file of a"
@@ -61,6 +61,7 @@ _OF_WIPED: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """What it means that a file is gone where the others of its node are there, and what to do."""
+_ID_BYTES: Final = 16
 _MOST_TOLD: Final = 10
 """Nodes that are told one by one."""
 
@@ -92,7 +93,7 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
         try:
             found = how(child_of(where, name))
         except SourceError as error:
-            findings.append(of_unusable(name, error))
+            findings.append(_of_unusable(name, error))
             return None
         if found is None:
             missing.append(name)
@@ -120,7 +121,7 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     return beside
 
 
-def of_unusable(name: str, error: SourceError) -> Finding:
+def _of_unusable(name: str, error: SourceError) -> Finding:
     """The finding of a file that can't be read, or is malformed.
 
     Args:
@@ -223,11 +224,12 @@ class QuorumCheck:
         elif nodes:
             ids = _listed(map(str, nodes))
             told.append(f"node.id is one of {ids}: the log does not tell which")
-        if self.voters:
-            of = (f"{one} of voter {voter}" for voter, one in sorted(self.voters.items()))
-            told.append(f"directory.id is {_listed(of)}; that of an observer is not known")
+        of = [f"{one} of voter {voter}" for voter, one in sorted(self.voters.items())]
+        of += [f"{one} of broker {broker}" for broker, one in sorted(self._only_log_dirs().items())]
+        if of:
+            told.append(f"directory.id is {_listed(iter(of))}; the log does not prove any other")
         else:
-            told.append("directory.id of a controller is in no record")
+            told.append("directory.id is in no record, or one of several")
         return Finding(
             severity=Severity.NOTE,
             code="meta-properties-content",
@@ -235,6 +237,18 @@ class QuorumCheck:
             action="compare with node.id in the node's configuration before you write the file",
             file=meta_properties.FILE_NAME,
         )
+
+    def _only_log_dirs(self) -> dict[int, str]:
+        """The directory id of each broker that has registered one alone, and is no voter."""
+        from metashell.schema.uuids import uuid_text
+
+        brokers = self.image.brokers
+        registered = zip(brokers.ids.tolist(), brokers.log_dirs.raws(), strict=True)
+        return {
+            broker: uuid_text(dirs)
+            for broker, dirs in registered
+            if dirs is not None and len(dirs) == _ID_BYTES and broker not in self.voters
+        }
 
     def _nodes(self) -> set[int]:
         """The nodes that the log, or the list of static voters, knows."""

@@ -255,6 +255,7 @@ def test_lost_ids(content: str | None, tmp_path: Path) -> None:
     assert "cluster.id is in no record" in note["message"]
     for voter in voters_of(source.image.quorum, None):
         assert f"{voter.directory_id} of voter {voter.id}" in note["message"]
+    assert " of broker 101" in note["message"]
     problems = json.loads(run_on(source, "health -o json").out)
     assert ["file meta.properties"] == [
         row["subject"] for row in problems if row["problem"] == "quorum-disagreement"
