@@ -13,9 +13,11 @@ import metashell
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
+from metashell.fs.walk import paths
 from metashell.image.arrow import table_names
 from metashell.redact import REDACTED
 from support.fixtures import copy_of, differing_directories, fixture
+from support.fleets import node, topics
 from support.kraft import as_spark, read, rows
 
 StructType = pytest.importorskip("pyspark.sql.types").StructType
@@ -108,6 +110,57 @@ def test_bad_directories_among_good_ones_are_left_out(tmp_path: Path) -> None:
     empty.mkdir()
     found = read("topics", f"{tmp_path}/*")
     assert len(found) == len(metashell.open(good / "__cluster_metadata-0").table("topics"))
+
+
+BAD_FILES = {
+    "empty": ("meta.properties", b""),
+    "garbage": ("meta.properties", b"\xff\x00{" * 99),
+    "no-number": ("meta.properties", b"version=1\nnode.id=x\n"),
+    "huge": ("meta.properties", b"version=1\n" * 120_000),
+    "a-directory": ("meta.properties", None),
+    "no-json": ("quorum-state", b"{"),
+    "no-utf-8": ("quorum-state", b'{"clusterId": "\xff"}'),
+    "no-epochs": ("leader-epoch-checkpoint", b"0\n1\nx\n"),
+}
+"""A node's own files that can't be used: which, and what is in it."""
+
+
+@pytest.fixture
+def bad_files(tmp_path: Path) -> str:
+    """A sound member of a fleet beside those of `BAD_FILES`; the glob that means all."""
+    node(tmp_path, "sound", {0: topics(0)}, "sound")
+    for name, (file, data) in BAD_FILES.items():
+        directory = node(tmp_path, name, {0: topics(0)}, None)
+        bad = directory if file == "meta.properties" else directory / "__cluster_metadata-0"
+        if data is None:
+            (bad / file).mkdir()
+        else:
+            (bad / file).write_bytes(data)
+    return f"{tmp_path}/*"
+
+
+@pytest.mark.parametrize("table", ["topics", "nodes", "records", "TopicRecord", "files"])
+def test_bad_node_files_cost_their_members_ids(bad_files: str, table: str) -> None:
+    """Every member has rows, of which those of the sound one name its cluster."""
+    found = read(table, bad_files).to_pylist()
+    known = {(Path(row["directory"]).parent.name, row["cluster_id"]) for row in found}
+    assert {("sound", "sound"), *((name, None) for name in BAD_FILES)} == known
+
+
+def test_bad_node_files_are_faults(bad_files: str) -> None:
+    """Each has a row that names the file, and nothing else is wrong."""
+    found = read("faults", bad_files).to_pylist()
+    files = {Path(row["directory"]).parent.name: row["file"] for row in found}
+    assert {name: file for name, (file, _) in BAD_FILES.items()} == files
+    assert ["unreadable"] * len(BAD_FILES) == [row["kind"] for row in found]
+
+
+def test_bad_node_files_leave_out_what_they_would_tell(bad_files: str) -> None:
+    """Of the nodes only those below the directory of the file, as in a walk."""
+    for name in BAD_FILES:
+        directory = Path(bad_files).parent / name
+        walked = paths(metashell.open(directory).root, "/", failed=lambda *_: None)
+        assert "".join(walked).split() == read("nodes", directory)["path"].to_pylist()
 
 
 def test_alone_a_bad_directory_is_an_error(tmp_path: Path) -> None:

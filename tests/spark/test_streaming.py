@@ -97,6 +97,17 @@ def test_growing_directories_are_followed_over_restarts(tmp_path: Path) -> None:
     assert len(query.read) == len(set(query.read)) == 7
 
 
+def test_a_member_whose_ids_can_not_be_read_is_followed(tmp_path: Path) -> None:
+    """Its rows lack them, and the others' do not."""
+    for name, text in (("a", ""), ("b", "version=1\ncluster.id=b\n")):
+        append(tmp_path / name, 0, topic_batch(0, 1))
+        (tmp_path / name / "meta.properties").write_text(text)
+    query = Query(tmp_path / "*")
+    assert [("a", 0), ("b", 0)] == query.poll()
+    append(tmp_path / "a", 0, topic_batch(1, 1))
+    assert [("a", 1)] == query.poll()
+
+
 @pytest.fixture
 def clusters(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     """Three clusters in a store, by the prefix that they have there."""

@@ -331,7 +331,10 @@ class CoordinatorStreamReader(StreamReader):
 
         @cache
         def marks(place: str) -> Mapping[TopicPartition, int]:
-            return directories[place].offsets(OffsetCheckpoint.HIGH_WATERMARK)
+            # A file that can't be used tells as little as one that is missing: the query waits.
+            with suppress(SourceError):
+                return directories[place].offsets(OffsetCheckpoint.HIGH_WATERMARK)
+            return {}
 
         directories = {
             str(replica.directory.place): replica.directory

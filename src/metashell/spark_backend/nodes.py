@@ -89,12 +89,18 @@ def _children(
 ) -> Iterator[tuple[str, _Row | None, Node, Timed]]:
     """The children of a directory in order that can be wanted, or have something that can.
 
+    A directory that needs a file that can't be used has none, as in a walk.
+
     Returns:
         Path, row, node, and the node that knows its times; no row where it is not wanted itself.
     """
+    try:
+        every = directory.names()
+    except MetashellError:
+        return
     names = [
         name
-        for name in directory.names()
+        for name in every
         if wanted.may_be(_PATH, base + name) or wanted.may_begin(_PATH, base + name + "/")
     ]
     touches = timed.children(names)

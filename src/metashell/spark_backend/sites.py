@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
 
 from metashell.dataclass import dataclass
-from metashell.errors import MetashellError
+from metashell.errors import MetashellError, SourceError
 from metashell.log.directory import find_metadata_directory
 from metashell.node_files.node_files import NodeFiles
 from metashell.places.place import Place, expand, is_uri, place_of
@@ -97,7 +98,11 @@ def _look(place: str) -> Site | BadSite:
     except MetashellError as e:
         return BadSite(shown(place), str(e))
     files = NodeFiles(directory)
-    meta = files.meta_properties
-    node_id = None if meta is None else meta.node_id
+    cluster_id = node_id = None
+    # The table `faults` tells of a file that can't be used: only its ids are missing.
+    with suppress(SourceError):
+        meta = files.meta_properties
+        node_id = None if meta is None else meta.node_id
+        cluster_id = files.cluster_id
     opened_by = directory if isinstance(directory, str) else directory.uri
-    return Site(str(directory), files.cluster_id, node_id, opened_by)
+    return Site(str(directory), cluster_id, node_id, opened_by)

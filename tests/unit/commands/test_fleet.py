@@ -137,6 +137,17 @@ def test_a_damaged_and_an_unreadable_directory(parent: Path) -> None:
     assert line.endswith("no segment or checkpoint there")
 
 
+def test_a_file_that_would_tell_the_cluster_is_a_fault(tmp_path: Path) -> None:
+    """A quorum-state that can't be used, where no meta.properties is."""
+    directory = copy_of("real-44-live", tmp_path / "a")
+    (directory / "meta.properties").unlink()
+    (directory / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    ran = run_on(fleet_of(tmp_path / "a"), "fleet --json")
+    (row,) = rows(ran.out)
+    assert (1, 1) == (ran.status, row["faults"])
+    assert "quorum-state" in row["fault"]
+
+
 def test_a_torn_tail_is_no_fault(tmp_path: Path) -> None:
     """A copy of a running node often has one."""
     copy_of("real-44-torn", tmp_path / "a")

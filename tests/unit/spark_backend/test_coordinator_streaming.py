@@ -190,6 +190,8 @@ def test_a_query_that_ends_with_what_is_there(tmp_path: Path) -> None:
     assert [3] == query.offsets()
     committed = Query("offsets", tmp_path, committedOnly=True)
     assert committed.poll() is None
+    (tmp_path / "replication-offset-checkpoint").write_bytes(b"garbage")
+    assert committed.poll() is None
     broker.marks(2)
     assert [1, 2] == committed.offsets()
     broker.marks(3)

@@ -115,15 +115,16 @@ def row_of(source: Source) -> FleetRow:
     partitions = image.partitions
     isr, replicas = partitions.list_column("isr"), partitions.list_column("replicas")
     faults = [str(f) for f in source.all_faults() if f.kind is not FaultKind.TORN]
-    node_id = None
+    cluster_id = node_id = None
     try:
         node_id = source.node_id
+        cluster_id = source.cluster_id
     except SourceError as error:
         faults.append(error.message)
     n_faults = len(faults) + image.records.faults_left_out
     status = source.status()
     return {
-        "clusterId": cluster_id_of(source),
+        "clusterId": cluster_id,
         "nodeId": node_id,
         "brokers": len(image.brokers),
         "fenced": int(np.count_nonzero(image.brokers.fenced)),
