@@ -24,7 +24,7 @@ from metashell.condensed.table import (
 )
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
-from metashell.log.read import LogFile
+from metashell.log.read import Loaded
 from metashell.log.splits import (
     SPLIT_BYTES,
     Plan,
@@ -98,7 +98,7 @@ def condense_split(split: Split, how: Condensing, registry: Registry | None = No
     tables: list[pa.Table] = []
     for loaded in read_split(split, split.end - split.begin):
         records = Records(loaded, registry)
-        facts = later_facts(facts, _facts_of(loaded.files[0], records.unframed))
+        facts = later_facts(facts, _facts_of(loaded, records.unframed))
         redaction = Redaction(how.settings.show_secrets)
         if how.merges:
             candidates = how.candidates(records, split.order)
@@ -118,7 +118,8 @@ def condense_again(tables: Sequence[pa.Table], registry: Registry, how: Condensi
     return condensed_table(records, how.candidates(records), Redaction(how.settings.show_secrets))
 
 
-def _facts_of(file: LogFile, unframed: Sequence[Fault]) -> FileFacts:
+def _facts_of(loaded: Loaded, unframed: Sequence[Fault]) -> FileFacts:
+    (file,) = loaded.files
     chain = file.chain
     return FileFacts(
         name=file.name,
@@ -127,7 +128,8 @@ def _facts_of(file: LogFile, unframed: Sequence[Fault]) -> FileFacts:
         last_offset=chain.last_offset,
         last_epoch=chain.last_epoch,
         last_timestamp_ms=chain.last_timestamp_ms,
-        n_batches=len(chain.positions),
+        latest_timestamp_ms=loaded.latest_timestamp_ms(file),
+        n_batches=chain.n_batches,
         faults=tuple(chain.faults),
         unframed=tuple(unframed),
     )
@@ -149,6 +151,7 @@ def later_facts(before: FileFacts, here: FileFacts) -> FileFacts:
         last_offset=here.last_offset,
         last_epoch=here.last_epoch,
         last_timestamp_ms=here.last_timestamp_ms,
+        latest_timestamp_ms=max(before.latest_timestamp_ms, here.latest_timestamp_ms),
     )
 
 

@@ -85,6 +85,7 @@ class FileFacts:
     last_offset: int = -1
     last_epoch: int = -1
     last_timestamp_ms: int = -1
+    latest_timestamp_ms: int = -1
     n_batches: int = 0
     faults: tuple[Fault, ...] = ()
     """What is wrong with its batches."""
@@ -315,13 +316,14 @@ def loaded_of(files: Sequence[FileFacts]) -> Loaded:
     found = []
     for facts in files:
         chain = Chain(
-            # Only how many there are is known.
-            array("q", bytes(8 * facts.n_batches)),
+            array("q"),
             list(facts.faults),
             facts.first_offset,
             facts.last_offset,
             facts.last_epoch,
             facts.last_timestamp_ms,
+            n_elsewhere=facts.n_batches,
+            latest_timestamp_ms=facts.latest_timestamp_ms,
         )
         found.append(
             LogFile(facts.name, 0, facts.size, chain, facts.end_offset, facts.epoch, facts.is_alone)

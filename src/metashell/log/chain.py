@@ -71,6 +71,15 @@ class Chain:
     """maxTimestamp of the last batch, ms since the epoch."""
     padding: int = 0
     """Zero bytes at the end: a preallocated segment."""
+    n_elsewhere: int = 0
+    """Batches that were read by somebody else, as of a condensed log: no byte of them is here."""
+    latest_timestamp_ms: int = -1
+    """The latest maxTimestamp of those; of batches here, see `Loaded.latest_timestamp_ms`."""
+
+    @property
+    def n_batches(self) -> int:
+        """How many there are, here or elsewhere."""
+        return len(self.positions) + self.n_elsewhere
 
     @property
     def is_whole(self) -> bool:

@@ -12,17 +12,20 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Chain, Chainer
+from metashell.log.chain import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS, Chain, Chainer
 from metashell.log.extent import extent, rest_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.places.files import FileRef, MemoryFile, name_of, open_regular, unreadable
 from metashell.places.remote import OnStore, RemoteFile, fill, opened_together
 from metashell.places.vanished import VanishedError
+
+if TYPE_CHECKING:
+    from metashell.schema.arena import AnyArray
 
 SLACK: Final = 1024
 """Zero bytes behind the last; the same number as the arena's."""
@@ -74,6 +77,25 @@ class Loaded:
     def faults(self) -> list[Fault]:
         """What was wrong with their batches, in order."""
         return [fault for file in self.files for fault in file.chain.faults]
+
+    def latest_timestamp_ms(self, file: LogFile) -> int:
+        """The latest maxTimestamp of a file's batches, ms since the epoch; -1 without one."""
+        import numpy as np
+
+        if not file.chain.positions:
+            return file.chain.latest_timestamp_ms
+        begin = np.frombuffer(file.chain.positions, dtype=np.int64)
+        # Messages from before there were batches have it elsewhere, or nowhere.
+        begin = begin[np.frombuffer(self.buffer, dtype=np.uint8)[begin + MAGIC_POS] >= 2]
+        if not begin.size:
+            return file.chain.last_timestamp_ms
+        times: AnyArray = np.ndarray(
+            shape=(self.size - MAX_TIMESTAMP.size + 1,),
+            dtype=">i8",
+            buffer=self.buffer,
+            strides=(1,),
+        )
+        return int(times[begin + MAX_TIMESTAMP_POS].max())
 
 
 def not_read(name: str, error: SourceError | VanishedError, offset: int | None = None) -> Fault:

@@ -9,13 +9,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from metashell.log.chain import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock
 
 if TYPE_CHECKING:
-    from metashell.log.read import Loaded, LogFile
-    from metashell.schema.arena import AnyArray
     from metashell.sources.source import Source
 
 
@@ -80,33 +77,17 @@ def present_ms(source: Source) -> int | None:
 
 def _end_of(newest: Source) -> tuple[int, int | None, int | None]:
     """Offset and time of a log's last record, and the latest time of any."""
+    if not newest.capabilities.has_log:
+        # Whoever decodes it elsewhere tells of its files with what is left of it.
+        _ = newest.image
     loaded = newest.log.loaded
-    files = [file for file in loaded.files if not file.is_checkpoint and file.chain.positions]
+    files = [file for file in loaded.files if not file.is_checkpoint and file.chain.n_batches]
     if not files:
         last = newest.image.provenance
         return last.offset, _known(last.timestamp_ms), _known(last.timestamp_ms)
     chain = files[-1].chain
-    latest = max(_latest_ms(loaded, file) for file in files)
+    latest = max(map(loaded.latest_timestamp_ms, files))
     return chain.last_offset, _known(chain.last_timestamp_ms), _known(latest)
-
-
-def _latest_ms(loaded: Loaded, file: LogFile) -> int:
-    """The latest maxTimestamp of a file's batches."""
-    import numpy as np
-
-    begin = np.frombuffer(file.chain.positions, dtype=np.int64)
-    # Messages from before there were batches have it elsewhere, or nowhere.
-    begin = begin[np.frombuffer(loaded.buffer, dtype=np.uint8)[begin + MAGIC_POS] >= 2]
-    if not begin.size:
-        return file.chain.last_timestamp_ms
-    at = begin + MAX_TIMESTAMP_POS
-    times: AnyArray = np.ndarray(
-        shape=(loaded.size - MAX_TIMESTAMP.size + 1,),
-        dtype=">i8",
-        buffer=loaded.buffer,
-        strides=(1,),
-    )
-    return int(times[at].max())
 
 
 def _known(timestamp_ms: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from metashell.sources.condensed import source_of
 from metashell.sources.log_clock import clock_of
 from support.fixtures import DEMO, fixture
 from support.live import Cluster
-from support.logs import record
+from support.logs import make_directory, record
 from support.shell import run_on
 
 DAY = 20_718 * 86_400_000
@@ -176,11 +177,32 @@ def test_every_command_refuses_what_lies_behind_the_end(line: str, point: str) -
     assert "is not covered" in "\n".join(ran.err)
 
 
-def test_condensed_log_ends_where_the_files_do() -> None:
-    """A directory from the cache or Spark has the same clock, without reading its files here."""
-    directory = fixture("real-44-trimmed").input
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("splits", [1, 1 << 26])
+def test_condensed_log_ends_where_the_files_do(
+    tmp_path: Path, *, is_known: bool, splits: int
+) -> None:
+    """A directory from the cache or Spark has the same clock, without reading its files here.
+
+    The clock of this log went back, and nothing is left of its latest and its last batch.
+    """
+    times = [LAST, LAST + 60_000, LAST + 30_000, LAST - 30_000]
+    names = ["FeatureLevelRecord", "NoOpRecord", "FeatureLevelRecord", "NoOpRecord"]
+    batches = [
+        encode_batch([record(name)], base_offset=i, leader_epoch=1, timestamp=timestamp)
+        for i, (name, timestamp) in enumerate(zip(names, times, strict=True))
+    ]
+    directory = make_directory(tmp_path, (0, b"".join(batches[:3])), (3, batches[3]))
     source = metashell.open(directory, engine="local")
     settings = ReadSettings()
-    condensed = source_of(condense_place(str(directory), settings), settings, str(directory))
+    log = condense_place(str(directory), settings, split_bytes=splits)
+    condensed = source_of(log, settings, str(directory))
+    if is_known:
+        _ = condensed.image
     expected, found = clock_of(source), clock_of(condensed)
+    assert (3, LAST - 30_000, LAST + 60_000) == (
+        expected.last_offset,
+        expected.last_ms,
+        expected.latest_ms,
+    )
     assert replace(expected, now_ms=0) == replace(found, now_ms=0)

@@ -64,10 +64,13 @@ def test_put_together_it_is_the_local_image(name: str, seed: int) -> None:
         assert_same_image(image, source.image, HIDDEN, faults=not log.records.merges_at_fault)
         assert faults_of(source.log.faults) == faults_of(log.faults)
         facts = [(f.name, f.size, f.first_offset, f.last_offset, f.n_batches) for f in log.files]
+        loaded = source.log.loaded
         assert facts == [
-            (f.name, f.size, f.chain.first_offset, f.chain.last_offset, len(f.chain.positions))
-            for f in source.log.loaded.files
+            (f.name, f.size, f.chain.first_offset, f.chain.last_offset, f.chain.n_batches)
+            for f in loaded.files
         ]
+        latest = [facts.latest_timestamp_ms for facts in log.files]
+        assert latest == [loaded.latest_timestamp_ms(file) for file in loaded.files]
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)

@@ -64,7 +64,7 @@ def _file_value(file: LogFile) -> dict[str, JsonValue]:
     value: dict[str, JsonValue] = {
         "kind": "checkpoint" if file.name.endswith(".checkpoint") else "segment",
         "sizeBytes": file.size,
-        "batches": len(chain.positions),
+        "batches": chain.n_batches,
         "firstOffset": chain.first_offset,
         "lastOffset": chain.last_offset,
         "lastEpoch": chain.last_epoch,

@@ -20,7 +20,7 @@ from metashell.version import __version__
 if TYPE_CHECKING:
     from metashell.condensed.table import FileFacts
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Changes with what is stored, and with what decides which records are."""
 
 MAX_FAULTS: Final = 10_000
