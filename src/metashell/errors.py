@@ -7,7 +7,9 @@ A message is one sentence that names what it is about (a path, a file, a flag);
 
 from __future__ import annotations
 
+import os
 from enum import IntEnum
+from typing import Final
 
 
 class ExitCode(IntEnum):
@@ -20,6 +22,8 @@ class ExitCode(IntEnum):
     """The command line or a command's arguments are wrong."""
     SOURCE = 3
     """The source can't be read, reached or waited for."""
+    INTERNAL = 70
+    """A bug of metashell, or memory ran out: nothing is said of the cluster (EX_SOFTWARE)."""
     INTERRUPTED = 130
     """Stopped by ^C."""
 
@@ -69,6 +73,74 @@ class NoLeaderError(SourceError):
     def __init__(self, message: str, *, is_answered: bool, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.is_answered = is_answered
+
+
+class InternalError(SourceError):
+    """A bug of metashell, also one that showed in another process.
+
+    Where a part of an answer fails so, such as a directory of a fleet, the others are given.
+
+    Args:
+        message: What it is, and where.
+        traceback: For who asks for it by `DEBUG`; it may hold anything.
+        hint: What to do next.
+    """
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, message: str, *, traceback: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.traceback = traceback
+
+    @classmethod
+    def of(cls, error: BaseException) -> InternalError:
+        """What is told of an exception that is no `MetashellError`.
+
+        Its own message is not shown: it may hold a secret.
+        """
+        if isinstance(error, cls):
+            return error
+        if isinstance(error, MemoryError):
+            return cls("out of memory")
+        from traceback import format_exception
+
+        return cls.told("".join(format_exception(error)), type(error).__name__)
+
+    @classmethod
+    def told(cls, traceback: str, kind: str) -> InternalError:
+        """The same of its traceback and its type's name."""
+        import re
+
+        frames = re.findall(OUR_FRAME, traceback)
+        where = f" at {frames[-1][0]}, line {frames[-1][1]}" if frames else ""
+        return cls(
+            f"internal error: {kind}{where}: this is a bug of metashell",
+            traceback=traceback,
+            hint=f"run again with {DEBUG}=1 for the traceback, and report it",
+        )
+
+    def lines(self, prefix: str) -> list[str]:
+        """As of every error; the traceback stands before it where that is asked for."""
+        lines = super().lines(prefix)
+        return [*self.traceback.splitlines(), lines[0]] if os.environ.get(DEBUG) else lines
+
+
+DEBUG: Final = "METASHELL_DEBUG"
+"""The environment variable that asks for tracebacks."""
+OUR_FRAME: Final = r'(?m)^ +File "(?:.*[/\\])?metashell[/\\](.+\.py)", line (\d+)'
+"""A line of a traceback that names a module of ours."""
+
+
+def began_with_interrupt(error: BaseException) -> bool:
+    """Whether ^C lies behind an error, as when it fell into the import of a C extension."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, KeyboardInterrupt):
+            return True
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 class NoMetadataLogError(SourceError):

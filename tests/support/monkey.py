@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import re
+from traceback import format_exception
 from typing import Final
 
 from textual.css.query import NoMatches
 
-from metashell.commands.framework.defect import defect_lines
 from metashell.fs.escape import UNSAFE
 from support.pilot import Driver
 
@@ -52,7 +52,7 @@ class Monkey:
 
         def failed(error: Exception) -> object:
             if defect_is(error):
-                self.defects.append("\n".join(defect_lines(error)))
+                self.defects.append("\n".join(format_exception(error)))
             return fails(error)
 
         driver.app.jobs._fails = failed

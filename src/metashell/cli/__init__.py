@@ -54,6 +54,14 @@ def main(
         return run_program(argv, opener, runner)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        # It can't be imported, or has no streams to say so with.
+        from metashell.errors import InternalError
+
+        told = InternalError.of(error)
+        if sys.stderr is not None:
+            sys.stderr.writelines(f"{line}\n" for line in told.lines("metashell: "))
+        return told.exit_code
 
 
 def run_process() -> NoReturn:

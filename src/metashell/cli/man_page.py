@@ -37,6 +37,7 @@ EXIT_STATUS: Final = (
     ("1", "Something is missing or failed; the rest was done."),
     ("2", "The command line, a command's arguments, a script or the configuration is wrong."),
     ("3", "The source can't be read."),
+    ("70", "A bug of metashell, or memory ran out: nothing is said of the cluster."),
     ("130", "Interrupted."),
 )
 _FILES: Final = (

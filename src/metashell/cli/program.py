@@ -15,7 +15,13 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
-from metashell.errors import ExitCode, MetashellError, NoLeaderError
+from metashell.errors import (
+    ExitCode,
+    InternalError,
+    MetashellError,
+    NoLeaderError,
+    began_with_interrupt,
+)
 
 if TYPE_CHECKING:
     from metashell.cli.defaults import Defaults
@@ -315,12 +321,8 @@ def _unexpected(error: Exception, out: StreamOutput, diagnostics: Diagnostics) -
         # The reader has what it wanted, as with `| head`.
         out.discard()
         return ExitCode.OK
-    from metashell.commands.framework.defect import began_with_interrupt, defect_lines
-
     if began_with_interrupt(error):
         return _interrupted(out, diagnostics)
     out.discard()
-
-    for line in defect_lines(error):
-        diagnostics.line(line)
-    return ExitCode.FAILED
+    diagnostics.error(InternalError.of(error))
+    return ExitCode.INTERNAL

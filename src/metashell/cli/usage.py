@@ -54,9 +54,9 @@ EXAMPLES: Final = """\
 """
 
 _EXIT_CODES: Final = """\
-  0  ok                                  3  the source can't be read
-  1  something is missing or failed      130  interrupted
-  2  wrong usage
+  0  ok                                  3    the source can't be read
+  1  something is missing or failed      70   metashell has a bug, or no memory
+  2  wrong usage                         130  interrupted
 """
 
 

@@ -15,7 +15,13 @@ from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.script import CommandLine, open_script, script_lines
 from metashell.dataclass import dataclass
-from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.errors import (
+    ExitCode,
+    InternalError,
+    MetashellError,
+    UsageError,
+    began_with_interrupt,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +99,15 @@ def run_tasks(
         after_each: Called when a task is done.
 
     Returns:
-        The status that ``exit`` was given, else the first failure's exit status, else 0.
+        The status that ``exit`` was given, else that of a bug of ours, else the first failure's
+        exit status, else 0.
     """
     first_failure = 0
     for task in tasks:
-        code = _run_task(task, context, runner, diagnostics, keep_going=keep_going)
+        code = _run_task(task, context, runner, diagnostics)
         after_each()
-        first_failure = first_failure or code
+        # What a bug left unsaid is in no other status.
+        first_failure = code if code == ExitCode.INTERNAL else first_failure or code
         if context.exit_requested or (code and not keep_going):
             break
     return first_failure if context.exit_status is None else context.exit_status
@@ -110,13 +118,8 @@ def _run_task(
     context: Context,
     runner: CommandRunner,
     diagnostics: Diagnostics,
-    *,
-    keep_going: bool,
 ) -> int:
-    """Run one task; its errors are printed with its place in front.
-
-    So are defects of ours where there is a next task to go on to.
-    """
+    """Run one task; its errors, and bugs of ours, are printed with its place in front."""
 
     def warn(text: str) -> None:
         # What is indented, such as a hint, belongs to the line before.
@@ -135,13 +138,10 @@ def _run_task(
     except (BrokenPipeError, OutputError):
         raise
     except Exception as error:
-        from metashell.commands.framework.defect import began_with_interrupt, defect_lines
-
-        if not keep_going or began_with_interrupt(error):
+        if began_with_interrupt(error):
             raise
-        for line in defect_lines(error):
-            warn(line)
-        return ExitCode.FAILED
+        diagnostics.error(InternalError.of(error), prefix=task.place or "metashell: ")
+        return ExitCode.INTERNAL
 
 
 def _is_terminal(stream: object) -> bool:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from metashell.errors import MetashellError, SourceError
+from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.quorum.cluster_query import ask_cluster_id
 from metashell.quorum.description import LiveStatus
 from metashell.quorum.observer import Observer
@@ -135,7 +135,7 @@ class Follower:
         except MemoryError:
             self._error = SourceError("the log does not fit in memory")
         except Exception as e:  # whoever waits must hear of it
-            self._error = SourceError(f"following the quorum failed: {type(e).__name__}: {e}")
+            self._error = InternalError.of(e)
         finally:
             self._drop()
             self._is_over = True

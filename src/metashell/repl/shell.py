@@ -25,13 +25,12 @@ from prompt_toolkit.utils import is_dumb_terminal
 from metashell import commands
 from metashell.commands.framework.cluster import opened_here
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.defect import defect_lines
 from metashell.commands.framework.pager import pager_command
 from metashell.commands.framework.run import run_line
 from metashell.commands.framework.session_place import follow
 from metashell.commands.framework.statement import is_comment, logical_lines, needs_more
 from metashell.commands.framework.status import SourceStatus, status_of, with_live_facts
-from metashell.errors import ExitCode, MetashellError
+from metashell.errors import ExitCode, InternalError, MetashellError
 from metashell.fs.escape import diagnostic, escape
 from metashell.repl import appearance
 from metashell.repl.complete import LineCompleter
@@ -274,9 +273,8 @@ class Shell:
             self._warn_of(error)
             return error.exit_code
         except Exception as error:
-            for part in defect_lines(error):
-                self._warn(part)
-            return ExitCode.FAILED
+            self._warn_of(InternalError.of(error))
+            return ExitCode.INTERNAL
 
     def _follow(self) -> None:
         """Take the newest state of a live source, or go on with the one at hand."""

@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from metashell.errors import MetashellError, SourceError
+from metashell.errors import OUR_FRAME, InternalError, MetashellError, SourceError
 
 _LENGTH_MAX: Final = 300
 _CAUSE: Final = re.compile(r"(?:^|\n)\s*Caused by: (?:[\w.$]+: )?(.+)")
 _PY4J: Final = "An error occurred while calling "
 _JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.){2,}[\w$]+: ")
 _ERROR_CLASS: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
-_PYTHON_ERROR: Final = re.compile(r"(?m)^(?:[\w.]*\.)?(\w*(?:Error|Exception)): (.+)$")
+_PYTHON_ERROR: Final = re.compile(r"(?m)^ +File .+\n(?: .*\n)*([A-Za-z_][\w.]*)(?:: (.+))?$")
+"""The line behind a traceback's frames."""
 _SECRET: Final = re.compile(
     r"(?i)((?:secret|password|token|access[.]?key|credential)[\w.]*\s*[=:]\s*)\S+"
 )
@@ -134,20 +135,23 @@ def _is_interrupt(error: BaseException) -> bool:
 
 
 def failure(what: str, error: BaseException, more: str | None = None) -> SourceError:
-    """The error that tells of one of Spark's."""
+    """The error that tells of one of Spark's; of a bug of ours in a task, as of one here."""
     text = str(error)
     for pattern, sentence, hint in _KNOWN:
         if pattern.search(text):
             return SourceError(sentence, hint=hint)
+    python = _python_error(text)
+    if python is not None and not _is_ours(python[0]) and re.search(OUR_FRAME, text):
+        return InternalError.told(text, python[0].rpartition(".")[2])
     return SourceError(f"{what}: {more or _sentence(text) or type(error).__name__}")
 
 
 def _sentence(text: str) -> str:
     """The one line of an error that says most: the Python error of a worker, else the cause."""
-    python = _PYTHON_ERROR.findall(text) if "Traceback" in text else []
-    if python:
-        kind, said = python[-1]
-        text = f"{said}" if kind.endswith(("SourceError", "MetashellError")) else f"{kind}: {said}"
+    python = _python_error(text)
+    if python is not None:
+        kind, said = python
+        text = said if _is_ours(kind) else f"{kind.rpartition('.')[2]}: {said}".rstrip(": ")
     else:
         cause = _CAUSE.findall(text)
         text = cause[-1] if cause else text
@@ -156,6 +160,17 @@ def _sentence(text: str) -> str:
     line = telling[0] if telling else ""
     line = _ERROR_CLASS.sub("", _JAVA_CLASS.sub("", line))
     return _SECRET.sub(r"\1[redacted]", line)[:_LENGTH_MAX].rstrip(". ")
+
+
+def _python_error(text: str) -> tuple[str, str] | None:
+    """The type of a worker's last Python error, and what it says; None where it is none."""
+    found = _PYTHON_ERROR.findall(text) if "Traceback" in text else []
+    return found[-1] if found else None
+
+
+def _is_ours(kind: str) -> bool:
+    """Whether a type of Python's errors is a `MetashellError`."""
+    return kind.startswith(f"{MetashellError.__module__}.")
 
 
 def _is_grpc(error: Exception) -> bool:

@@ -222,9 +222,12 @@ class DelegatedFleet(_Delegated, FleetSource):
         sites = [_site(member.path) for member in self.members.values()]
         names = list(self.members)
         finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
-        finding.failed = lambda name, reason: self.failed(self.members[name], reason)
+        finding.failed = self._can_not_be_read
         finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
         return finding
+
+    def _can_not_be_read(self, name: str, reason: str) -> None:
+        self.failed(self.members[name], SourceError(reason))
 
     def statements(self, cwd: str) -> SparkTables | None:
         """Have Spark run SQL on the directories, or the one of `cwd`, at their newest state."""
@@ -261,7 +264,7 @@ class DelegatedFleet(_Delegated, FleetSource):
 
         tables.warned, tables.known = warned, lambda: self.warnings
         if here is None:
-            tables.failed = lambda name, reason: self.failed(self.members[name], reason)
+            tables.failed = self._can_not_be_read
 
     @cached_property
     def _tables(self) -> dict[str | None, SparkTables]:

@@ -311,7 +311,8 @@ class Database:
             return failure
         if isinstance(error, duckdb.InterruptException):
             return KeyboardInterrupt()
-        if not isinstance(error, (duckdb.Error, OSError, pa.ArrowException)):
+        is_told = isinstance(error, (duckdb.Error, OSError, pa.ArrowException))
+        if not is_told or isinstance(error, (duckdb.InternalException, duckdb.FatalException)):
             return error
         text = str(error)
         if "INTERRUPT Error" in text:

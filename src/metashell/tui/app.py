@@ -17,7 +17,7 @@ from textual.filter import Monochrome, NoColor
 from textual.widget import AwaitMount, MountError
 from textual.widgets import ContentSwitcher, Input
 
-from metashell.errors import ExitCode, MetashellError, SourceError
+from metashell.errors import ExitCode, InternalError, MetashellError, SourceError
 from metashell.tui.ahead import ViewsAhead
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
@@ -410,11 +410,9 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             return
         if self.scene is None:  # nothing would ever be shown
             self.defect = error
-            self.exit(return_code=int(ExitCode.FAILED))
+            self.exit(return_code=int(ExitCode.INTERNAL))
             return
-        from metashell.commands.framework.defect import defect_lines
-
-        self.tell("\n".join(defect_lines(error)), "error")
+        self.tell("\n".join(InternalError.of(error).lines("")), "error")
 
     # What the user takes away, and ends.
 

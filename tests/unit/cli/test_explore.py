@@ -116,8 +116,8 @@ def test_defects_are_told(explored: Callable[..., Result], program: Program) -> 
     """As those of a command; no traceback."""
     program.opener.error = TypeError("an unsupported thing")
     result = explored("-d", "x", "tui", explorer=opened)
-    assert 1 == result.code
-    assert "an unsupported thing" in result.err
+    assert 70 == result.code
+    assert "internal error: TypeError" in result.err
     assert "Traceback" not in result.err
 
 

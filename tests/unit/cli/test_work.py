@@ -27,8 +27,9 @@ def test_words_survive_as_they_are(program: Program) -> None:
         (["-c", "nonsense", "-c", "echo b"], 2, ""),
         (["--keep-going", "-c", "nonsense", "-c", "fail", "-c", "echo b"], 2, "b\n"),
         (["--keep-going", "-c", "raise", "-c", "nonsense", "-c", "echo b"], 1, "b\n"),
-        (["--keep-going", "-c", "boom", "-c", "echo b"], 1, "b\n"),
-        (["-c", "boom", "-c", "echo b"], 1, ""),
+        (["-c", "echo a", "-c", "boom", "-c", "echo b"], 70, "a\n"),
+        (["--keep-going", "-c", "raise", "-c", "boom", "-c", "fail"], 70, ""),
+        (["--keep-going", "-c", "boom", "-c", "echo b"], 70, "b\n"),
         (["--keep-going", "-c", "interrupt", "-c", "echo b"], 130, ""),
         (["-c", "echo a", "-c", "exit", "-c", "echo b"], 0, "a\n"),
         (["--keep-going", "-c", "fail", "-c", "exit", "-c", "echo b"], 1, ""),
@@ -129,8 +130,10 @@ def test_internal_error(program: Program, monkeypatch: pytest.MonkeyPatch) -> No
     plain = program("-d", "x", "boom")
     monkeypatch.setenv("METASHELL_DEBUG", "1")
     debug = program("-d", "x", "boom")
-    assert (1, 1) == (plain.code, debug.code)
-    assert plain.err.startswith("metashell: internal error: TypeError: an unsupported thing\n")
+    assert (70, 70) == (plain.code, debug.code)
+    assert plain.err.startswith("metashell: internal error: TypeError")
+    assert "this is a bug of metashell\n" in plain.err
+    assert "an unsupported thing" not in plain.err
     assert "METASHELL_DEBUG=1" in plain.err
     assert "Traceback" not in plain.err
     assert "Traceback" in debug.err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metashell.commands.framework.cluster import run_on_fleet
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.run import run_line
 from metashell.commands.rows.columns import integer, one_table
@@ -237,11 +238,12 @@ class Picky(RowsCommand):
     of_each_cluster = True
     tables = one_table(integer("n", "Of a test."))
     manual = Manual("picky", "Answers.")
+    error: Exception = MetashellError("none to be had")
 
     def answer(self, query: RowsQuery) -> None:
         """A number."""
         if query.source.node_id == 2:
-            raise MetashellError("none to be had")
+            raise self.error
         query.add([{"n": query.source.node_id}])
 
 
@@ -256,8 +258,27 @@ def test_no_answer_costs_its_own_rows(is_elsewhere: bool, parent: Path) -> None:
     assert 0 == Picky().run(context, ["-o", "csv"])
     assert "controller-1,1\n" in "".join(out.parts)
     failures = fleet.failures()
-    assert "none to be had" == failures.pop("controller-2")
+    assert "none to be had" == failures.pop("controller-2").message
     assert ["empty"] == list(failures)
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_a_bug_costs_its_own_rows_and_is_the_status(
+    is_elsewhere: bool, parent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer of the others has it; what it quotes is not shown."""
+    monkeypatch.delenv("METASHELL_DEBUG", raising=False)
+    monkeypatch.setattr(Picky, "error", KeyError("s3cr3t"))
+    fleet = fleet_of(parent)
+    if is_elsewhere:
+        fleet.runner = Here()  # type: ignore[assignment]
+    out, told = Captured(), list[str]()
+    context = Context(root=fleet.root, fleet=fleet, out=out, warn=told.append)
+    assert 70 == run_on_fleet(context, Picky(), ["-o", "csv"])
+    assert "controller-1,1\n" in "".join(out.parts)
+    (line,) = (line for line in told if "controller-2" in line)
+    assert line.startswith("picky: /clusters/controller-2: internal error: KeyError")
+    assert "s3cr3t" not in "".join(told)
 
 
 def test_members_are_closed_after_their_answer(

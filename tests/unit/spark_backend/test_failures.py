@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.errors import SourceError
+from metashell.errors import ExitCode, SourceError
 from metashell.spark_backend.failures import NO_MEMORY, failure, failures, within_memory
 
 JAVA = """An error occurred while calling o57.collectToPython.
@@ -62,6 +62,25 @@ def test_sentences(text: str, sentence: str) -> None:
     error = failure("it failed", RuntimeError(text))
     assert error.message.startswith(sentence)
     assert "\n" not in error.message
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [("IndexError: the secret s3cr3t", "IndexError"), ("pyarrow.lib.ArrowInvalid: x", "ArrowInv")],
+)
+def test_a_bug_of_ours_in_a_task(last: str, kind: str) -> None:
+    """It has the status of bugs, and is told as here: with its place, without what it quotes."""
+    text = PYTHON + (
+        "Traceback (most recent call last):\n"
+        '  File "/s/metashell.zip/metashell/image/fold.py", line 7, in fold\n'
+        '  File "/s/numpy/core.py", line 9, in take\n'
+        f"{last}\n"
+    )
+    error = failure("it failed", RuntimeError(text))
+    assert ExitCode.INTERNAL == error.exit_code
+    assert error.message.startswith(f"internal error: {kind}")
+    assert " at image/fold.py, line 7: " in error.message
+    assert "s3cr3t" not in "".join(error.lines(""))
 
 
 def test_task_without_memory_says_what_helps() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
-from metashell.errors import ExitCode, MetashellError
+from metashell.errors import ExitCode, SourceError
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
@@ -44,8 +44,8 @@ def _sources(query: RowsQuery) -> Iterator[tuple[str, Source]]:
         stop_if_cancelled(query.context)
         try:
             source = member.source()
-        except MetashellError as error:
-            fleet.failed(member, error.message)
+        except SourceError as error:
+            fleet.failed(member, error)
             continue
         yield name, source
 

@@ -7,13 +7,13 @@ afterwards. Commands that only walk the tree need none of this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Command, Context
 from metashell.commands.framework.command_line import Word
-from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.errors import ExitCode, InternalError, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import CLUSTERS, cluster_path, decode_name, is_absolute, join, split
 
@@ -43,12 +43,17 @@ def run_on_fleet(context: Context, command: Command, args: Sequence[str]) -> int
     finally:
         failures = fleet.failures()
         _tell(context, command, failures)
+    if any(isinstance(error, InternalError) for error in failures.values()):
+        return ExitCode.INTERNAL
     return status or (ExitCode.FAILED if failures else ExitCode.OK)
 
 
-def _tell(context: Context, command: Command, failures: dict[str, str]) -> None:
+def _tell(context: Context, command: Command, failures: Mapping[str, SourceError]) -> None:
     for name, error in list(failures.items())[:_FAILURES_TOLD]:
-        context.warn(escape(f"{command.name}: {cluster_path(name)}: {error}"))
+        prefix = f"{command.name}: {cluster_path(name)}: "
+        is_bug = isinstance(error, InternalError)
+        for line in error.lines(prefix) if is_bug else [f"{prefix}{error.message}"]:
+            context.warn(escape(line))
     if len(failures) > _FAILURES_TOLD:
         n_more = len(failures) - _FAILURES_TOLD
         context.warn(f"{command.name}: {n_more} more can't be read: `fleet` lists them")
@@ -91,6 +96,8 @@ def _run_on_member(
     member = _chosen(fleet, context.cwd, args)
     try:
         before = member.source()
+    except InternalError:
+        raise
     except SourceError as error:
         raise SourceError(f"{_path_of(member)}: {error.message}") from error
     own = context_of(context, member)

@@ -19,7 +19,7 @@ from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
 from metashell.dataclass import dataclass
-from metashell.errors import MetashellError, SourceError, UsageError
+from metashell.errors import UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def with_cluster(answered: Answered) -> pa.Table:
 
 def _of_fleet(context: Context, fleet: FleetSource, question: Question) -> Iterator[Answered]:
     from metashell.commands.framework.cluster import context_of, member_at
+    from metashell.sources.fleet.rows import why
 
     here = member_at(fleet, context.cwd)
     members = [here] if here is not None else list(fleet.members.values())
@@ -101,8 +102,8 @@ def _of_fleet(context: Context, fleet: FleetSource, question: Question) -> Itera
                 yield _ask(context_of(context, member), question, member.name)
         except UsageError:
             raise
-        except MetashellError as error:
-            fleet.failed(member, error.message)
+        except Exception as error:  # whatever is wrong with one is no reason to lose the others
+            fleet.failed(member, why(error))
 
 
 def _ask(context: Context, question: Question, cluster: str | None) -> Answered:
@@ -212,26 +213,29 @@ def _answered(
     """
     import pyarrow as pa
 
+    from metashell.sources.fleet.rows import error_of
+
     if row["error"] is None:
         member.was_read(row["notes"], row["stopped_by"])
     for text in row.get("warnings") or ():
         _warn(context, question.command, member.name, text)
-    if row["error"] is not None:
-        raise SourceError(row["error"])
+    error = error_of(row)
+    if error is not None:
+        raise error
     with pa.ipc.open_stream(row["table"]) as stream:
         return Answered(member.name, stream.read_all(), row["status"], row["verdict"])
 
 
 def answer_row(place: str, reading: Reading, question: Question) -> dict[str, Any]:
     """What a directory answers; ``error`` is why it does not, and this never raises."""
-    from metashell.sources.fleet.rows import why
+    from metashell.sources.fleet.rows import error_fields
 
     try:
         return {**answer_row_of(reading.open(place), question), "error": None}
     except UsageError as error:
         return {"usage": (error.message, error.hint), "error": error.message}
     except Exception as error:  # whatever is wrong with one is no reason to lose the others
-        return {"error": why(error)}
+        return error_fields(error)
 
 
 def answer_row_of(source: Source, question: Question) -> dict[str, Any]:

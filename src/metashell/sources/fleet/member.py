@@ -47,7 +47,7 @@ class FleetMember:
         """How it is read."""
         self._lock = RLock()
         self._source: Source | None = None
-        self._error: str | None = None
+        self._error: SourceError | None = None
         self._warnings: Sequence[str] = ()
         self._stopped_by: Fault | None = None
         self._has_own_state = False
@@ -68,14 +68,16 @@ class FleetMember:
         with self._lock:
             if self._error is not None:
                 self._fleet.failed(self, self._error)
-                raise SourceError(self._error)
+                raise self._error.with_traceback(None)
             if self._source is None:
                 try:
                     self._source = self.reading.open(self.path)
                 except Exception as error:
                     self._error = why(error)
                     self._fleet.failed(self, self._error)
-                    raise SourceError(self._error) from error
+                    if self._error is error:
+                        raise
+                    raise self._error from error
             source = self._source
         self._fleet.used(self)
         return source

@@ -7,12 +7,12 @@ another machine, and one bad directory is one bad row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
-from metashell.errors import MetashellError, SourceError
+from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.places.uri import shown, without_credentials
 from metashell.sources.fleet.reading import Reading
 
@@ -318,15 +318,31 @@ def failed(place: str, reason: str) -> FleetRow:
     }
 
 
-def why(error: Exception) -> str:
-    """What a row says of an error."""
+def why(error: Exception) -> SourceError:
+    """What is told of a directory where reading it ended so."""
+    if isinstance(error, SourceError):
+        return error
     if isinstance(error, MetashellError):
-        return without_credentials(error.message)
+        return SourceError(error.message, hint=error.hint)
     if isinstance(error, MemoryError):
-        return "it does not fit in memory"
+        return SourceError("it does not fit in memory")
     if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    return f"reading it failed unexpectedly: {type(error).__name__}"
+        return SourceError(error.strerror or type(error).__name__)
+    return InternalError.of(error)
+
+
+def error_fields(error: Exception) -> dict[str, str]:
+    """What a row has of an error; see `error_of`."""
+    told = why(error)
+    bug = {"traceback": told.traceback} if isinstance(told, InternalError) else {}
+    return {"error": without_credentials(told.message), **bug}
+
+
+def error_of(row: Mapping[str, Any]) -> SourceError | None:
+    """The error that a row has; None where it has none."""
+    if "traceback" in row:
+        return InternalError(row["error"], traceback=row["traceback"])
+    return None if row["error"] is None else SourceError(row["error"])
 
 
 def _told(
@@ -337,6 +353,6 @@ def _told(
         directory = shown(place)
         found = tell(reading.open(place))
     except Exception as error:  # whatever is wrong with one is no reason to lose the others
-        return {**dict.fromkeys(keys), "directory": directory, "error": why(error)}
+        return {**dict.fromkeys(keys), "directory": directory, **error_fields(error)}
     row = {"error": None, **found, "directory": directory}
     return {key: row[key] for key in keys}

@@ -15,7 +15,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 
-from metashell.errors import MetashellError, SourceError
+from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.path import CLUSTERS
 from metashell.places.uri import is_uri, shown
@@ -87,7 +87,7 @@ class FleetSource:
         self._notes = tuple(notes)
         self._lock = RLock()
         self._used: OrderedDict[str, FleetMember] = OrderedDict()
-        self._failures: dict[str, str] = {}
+        self._failures: dict[str, SourceError] = {}
         # By what may be shown of a URI: it can hold a key.
         names = unique_names([(identity_of(node.path), node.cluster_id) for node in nodes])
         members = (FleetMember(self, name, node) for name, node in zip(names, nodes, strict=True))
@@ -178,7 +178,7 @@ class FleetSource:
                     held -= n_bytes
                     del self._used[other.name]
 
-    def failed(self, member: FleetMember, error: str) -> None:
+    def failed(self, member: FleetMember, error: SourceError) -> None:
         """Note that a member was asked for and can't be opened."""
         with self._lock:
             self._failures[member.name] = error
@@ -190,7 +190,7 @@ class FleetSource:
         for name in names:
             self.members[name].try_again()
 
-    def failures(self) -> dict[str, str]:
+    def failures(self) -> dict[str, SourceError]:
         """The members that were asked for since `begin` and can't be opened, each with why."""
         with self._lock:
             return dict(self._failures)
@@ -340,7 +340,7 @@ class FleetSource:
         """
         from metashell.sources.engine import core_count
         from metashell.sources.fleet.pool import DIED, run_all
-        from metashell.sources.fleet.rows import failed
+        from metashell.sources.fleet.rows import error_of, failed
 
         chosen = list(self.members.values()) if members is None else list(members)
         found: dict[str, FleetRow] = {}
@@ -361,6 +361,10 @@ class FleetSource:
             for i, row in computed:
                 if row is not None:
                     check(row)
+                    error = error_of(row)
+                    if isinstance(error, InternalError):
+                        # A row has no other place for it.
+                        self.failed(left[i], error)
                 found[left[i].name] = failed(left[i].path, DIED) if row is None else row
                 done += weights[i]
                 if tell is not None:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.errors import SchemaError, SourceError, UsageError
+from metashell.errors import InternalError, SchemaError, SourceError, UsageError
 from metashell.fs.path import resolve
 from metashell.read_settings import READ_DEFAULTS
 from metashell.redact import REDACTED
 from metashell.sources.fleet import FIELDS, FleetSource, fleet_row
 from metashell.sources.fleet import source as fleet_module
 from metashell.sources.fleet.reading import Reading
+from metashell.sources.fleet.rows import error_of
 from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import OTHER_ID, SAMPLE_ID, backups, node, topics
@@ -223,10 +224,9 @@ def test_a_row_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         raise ZeroDivisionError
 
     monkeypatch.setattr("metashell.sources.directory.list_metadata_directory", fail)
-    assert (
-        "reading it failed unexpectedly: ZeroDivisionError"
-        == (fleet_row(str(tmp_path), Reading())["error"])
-    )
+    row = fleet_row(str(tmp_path), Reading())
+    assert str(row["error"]).startswith("internal error: ZeroDivisionError at ")
+    assert isinstance(error_of(row), InternalError)
 
 
 def test_paths_below_a_member_are_those_of_its_source(parent: Path) -> None:
