@@ -136,14 +136,16 @@ def _is_interrupt(error: BaseException) -> bool:
 
 def failure(what: str, error: BaseException, more: str | None = None) -> SourceError:
     """The error that tells of one of Spark's; of a bug of ours in a task, as of one here."""
-    text = str(error)
+    text = str(error) if more is None else more
     for pattern, sentence, hint in _KNOWN:
         if pattern.search(text):
             return SourceError(sentence, hint=hint)
+    if more is not None:
+        return SourceError(f"{what}: {more}")
     python = _python_error(text)
     if python is not None and not _is_ours(python[0]) and re.search(OUR_FRAME, text):
         return InternalError.told(text, python[0].rpartition(".")[2])
-    return SourceError(f"{what}: {more or _sentence(text) or type(error).__name__}")
+    return SourceError(f"{what}: {_sentence(text) or type(error).__name__}")
 
 
 def _sentence(text: str) -> str:

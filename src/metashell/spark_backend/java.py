@@ -36,7 +36,12 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{1}: %m%n%ex{short}
+logger.executors.name = org.apache.spark.deploy.client
+logger.executors.level = info
 """
+_EXECUTOR_ENDED: Final = re.compile(
+    r"Executor updated: \S+ is now (?:EXITED|FAILED|LOST)(?: \((.+)\))?"
+)
 
 
 class JavaProcess:
@@ -115,14 +120,22 @@ class JavaProcess:
     def complaint(self) -> str:
         """The line of its log that says best what is wrong."""
         with suppress(OSError):
-            with open(self._log, "rb") as log:
-                log.seek(max(0, os.path.getsize(self._log) - _LOG_TAIL))
-                text = log.read().decode("utf-8", "replace")
-            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            lines = [line.strip() for line in self._tail().splitlines() if line.strip()]
             telling = [line for line in lines if _TELLING.search(line)] or lines[-1:]
             if telling:
                 return _TELLING_NOISE.sub("", telling[0])[:300]
         return "it said nothing"
+
+    def ended_executors(self) -> list[str]:
+        """Why each of the newest executors ended that a master of Spark's own had started."""
+        with suppress(OSError):
+            return executors_ended(self._tail())
+        return []
+
+    def _tail(self) -> str:
+        with open(self._log, "rb") as log:
+            log.seek(max(0, os.path.getsize(self._log) - _LOG_TAIL))
+            return log.read().decode("utf-8", "replace")
 
     def end(self) -> None:
         """End it and all that it started, Python workers included."""
@@ -146,6 +159,11 @@ class JavaProcess:
 
 _TELLING: Final = re.compile(r"Exception|[Ee]rror|ERROR|cannot|not found|Unable|Invalid")
 _TELLING_NOISE: Final = re.compile(r"^(?:Exception in thread \"[^\"]*\" |Error: |ERROR \w+: )")
+
+
+def executors_ended(log: str) -> list[str]:
+    """Why executors ended, by the lines of a log."""
+    return [reason or "no reason given" for reason in _EXECUTOR_ENDED.findall(log)]
 
 
 def _with_logging(conf: Mapping[str, str], directory: Path) -> dict[str, str]:

@@ -41,7 +41,7 @@ from metashell.spark_backend.fold import (
     run_tasks,
 )
 from metashell.spark_backend.packing import packed
-from metashell.spark_backend.session import SparkSettings, session
+from metashell.spark_backend.session import SparkSettings, explanation, session
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure
@@ -69,6 +69,8 @@ class Engine:
         self._settings, self._progress, self._announce = settings, progress, announce
         self._stack = ExitStack()
         self._session: SparkSession | None = None
+        self.failure: SourceError | None = None
+        """Why it last ended."""
 
     @property
     def session(self) -> SparkSession:
@@ -101,9 +103,10 @@ class Engine:
         from metashell.spark_backend.failures import failures
 
         try:
-            with failures("the Spark job failed"):
+            with failures("the Spark job failed", explain=explanation):
                 return job(self.session)
-        except BaseException:
+        except BaseException as error:
+            self.failure = error if isinstance(error, SourceError) else None
             self.close()
             raise
 
@@ -156,6 +159,9 @@ class DelegatedSource(_Delegated, CondensedSource):
         )
 
     def _condense_there(self) -> CondensedLog:
+        if self.engine.failure is not None:
+            # Whoever asks for a node after the other would have each start a session in vain.
+            raise self.engine.failure.with_traceback(None)
         try:
             log, how = self.engine.run(lambda spark: _condensed(spark, self.site, self.settings))
         finally:

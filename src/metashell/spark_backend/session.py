@@ -48,6 +48,9 @@ _CONNECT_LIMIT_S: Final = 10.0
 _CONNECT_RETRIES: Final = 8
 _CANCEL_LIMIT_S: Final = 3.0
 _STOP_LIMIT_S: Final = 10.0
+_LOOK_S: Final = 1.0
+_EXECUTORS_MAX: Final = 10
+"""Executors that may end before any task does, as Spark's master counts them."""
 
 _PYTHON_KEY: Final = "spark.pyspark.python"
 _FOREIGN: Final = (
@@ -113,8 +116,27 @@ def session(settings: SparkSettings, *, progress: Progress | None = None) -> Ite
         make(settings, Path(directory), progress or _no_progress) as (made, explain),
         failures("the Spark job failed", explain=explain),
         watch(made, progress),
+        _explained(explain),
     ):
         yield made
+
+
+_explanations: Final[list[Callable[[], str | None]]] = []
+"""Of the session that this process has of its own."""
+
+
+@contextmanager
+def _explained(explain: Callable[[], str | None]) -> Iterator[None]:
+    _explanations.append(explain)
+    try:
+        yield
+    finally:
+        _explanations.remove(explain)
+
+
+def explanation() -> str | None:
+    """Why the session of this process failed, where its own errors say less; else None."""
+    return _explanations[-1]() if _explanations else None
 
 
 def active_session() -> SparkSession | None:
@@ -183,14 +205,49 @@ def _classic_session(
         stack.push(lambda kind, *_: _end_classic(made, kind is not None))
         if not is_local(settings.master):
             made.sparkContext.addPyFile(str(package_zip(directory)))
-        yield (
-            made,
-            lambda: (
-                None
-                if process.is_running
-                else (f"Spark's Java process ended: {process.complaint()}")
-            ),
-        )
+        executors = stack.enter_context(_watched_executors(made, process))
+
+        def explain() -> str | None:
+            if not process.is_running:
+                return f"Spark's Java process ended: {process.complaint()}"
+            return executors()
+
+        yield made, explain
+
+
+@contextmanager
+def _watched_executors(
+    made: SparkSession, process: JavaProcess
+) -> Iterator[Callable[[], str | None]]:
+    """Cancel jobs whose executors end again and again, and tell why these ended.
+
+    A master of Spark's own may start them anew without end, and jobs wait for them meanwhile.
+    """
+    over, tracker, found = threading.Event(), made.sparkContext.statusTracker(), list[str]()
+
+    def done() -> int:
+        jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
+        stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+    def look() -> None:
+        with suppress(Exception):
+            while not over.wait(_LOOK_S):
+                ended = process.ended_executors()
+                if len(ended) >= _EXECUTORS_MAX and not done() and tracker.getActiveJobsIds():
+                    found.append(ended[-1])
+                    made.sparkContext.cancelAllJobs()
+                    return
+
+    def why() -> str | None:
+        return f"its executors can't start: {found[-1]}" if found else None
+
+    thread = threading.Thread(target=look, daemon=True, name="metashell-spark-executors")
+    thread.start()
+    try:
+        yield why
+    finally:
+        over.set()
 
 
 def _start(

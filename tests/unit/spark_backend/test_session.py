@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import metashell
-from metashell.spark_backend import session
+from metashell.errors import SourceError
+from metashell.read_settings import READ_DEFAULTS
+from metashell.spark_backend import opening, session
+from metashell.spark_backend.java import executors_ended
 from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
 from support.fixtures import DEMO
+from support.shell import run_on
 from support.waiting import LIMIT_S
 
 PACKAGE = Path(metashell.__file__).parent
@@ -103,6 +110,68 @@ def test_settings_do_not_show_secrets() -> None:
     """Keys are shown, values and tokens are not."""
     settings = SparkSettings(master="sc://h:1/;token=tok3n", conf={"spark.a.password": "s3cret"})
     assert "SparkSettings(master='sc://h:1', conf=['spark.a.password'])" == repr(settings)
+
+
+LOG = """\
+INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/0 is now RUNNING
+INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/0 is now EXITED (Exit code 1)
+INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/1 is now LOST
+"""
+
+
+def test_why_executors_ended() -> None:
+    """As the master says it of each."""
+    assert ["Exit code 1", "no reason given"] == executors_ended(LOG)
+
+
+@pytest.mark.parametrize(("n_ended", "n_done"), [(10, 0), (9, 0), (10, 1)])
+def test_executors_that_end_again_and_again(
+    n_ended: int, n_done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any task is done they end the job; one that loses some of them goes on."""
+    monkeypatch.setattr(session, "_LOOK_S", 0.001)
+    looked, cancelled = threading.Semaphore(0), threading.Event()
+
+    class Process:
+        def ended_executors(self) -> list[str]:
+            looked.release()
+            return ["Exit code 1"] * n_ended
+
+    tracker = SimpleNamespace(
+        getActiveJobsIds=lambda: [1],
+        getJobInfo=lambda _: SimpleNamespace(stageIds=[2]),
+        getStageInfo=lambda _: SimpleNamespace(numCompletedTasks=n_done),
+    )
+    context = SimpleNamespace(statusTracker=lambda: tracker, cancelAllJobs=cancelled.set)
+    made: Any = SimpleNamespace(sparkContext=context)
+    process: Any = Process()
+    with session._watched_executors(made, process) as why:
+        if (n_ended, n_done) == (10, 0):
+            assert cancelled.wait(LIMIT_S)
+            assert "its executors can't start: Exit code 1" == why()
+        else:
+            assert all(looked.acquire(timeout=LIMIT_S) for _ in range(3))
+            assert (False, None) == (cancelled.is_set(), why())
+
+
+def test_what_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No node of the directory starts a session of its own, and the status is the source's."""
+    starts: list[str] = []
+
+    def fail(*_: object, **__: object) -> None:
+        starts.append("session")
+        raise SourceError("its executors can't start")
+
+    monkeypatch.setattr(opening, "session", fail)
+    for line in ("find /image", "find /image -count", "find /image -o json"):
+        engine = opening.Engine(SparkSettings(), None, lambda: None)
+        source = opening.DelegatedSource(engine, str(DEMO), READ_DEFAULTS, use_cache=False)
+        ran = run_on(source, line)
+        assert (3, "", ("find: its executors can't start",)) == (ran.status, ran.out, ran.err)
+        with pytest.raises(SourceError, match="executors can't start"):
+            _ = source.image
+        assert ["session"] == starts
+        starts.clear()
 
 
 @pytest.mark.slow

@@ -228,6 +228,9 @@ class FindCommand(RowsCommand):
         add: Callable[[Sequence[RowMapping]], None] | None = None,
     ) -> int:
         """Search each start in turn."""
+        if context.source is not None and context.source.capabilities.delegates:
+            # What those can't decode who have the log is no fault of a node.
+            _ = context.source.image
         targets = Targets(context, self.name, query.starts or (".",))
         search = Search(context, query, targets.failed, add)
         targets.before_warning = search.flush
