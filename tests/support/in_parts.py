@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from metashell.condensed.log import CondensedLog
 from metashell.condensed.spread import Spread
 from metashell.read_settings import ReadSettings
+from metashell.sources.status import Capabilities
 from metashell.spark_backend.find import (
     FoundRow,
     SparkSearch,
@@ -97,6 +98,8 @@ class InParts:
     rng: Random
     names: Sequence[str] | None = None
     settings: ReadSettings = field(default_factory=ReadSettings)
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    """Those of a source whose image is here: the root given."""
 
     def __post_init__(self) -> None:
         self.parts = list(groups(pieces_of(self.jobs, self.rng), "directory", "part"))

@@ -163,7 +163,7 @@ def test_what_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SourceError("its executors can't start")
 
     monkeypatch.setattr(opening, "session", fail)
-    for line in ("find /image", "find /image -count", "find /image -o json"):
+    for line in ("find /image", "find /image -count", "find / -name x -count"):
         engine = opening.Engine(SparkSettings(), None, lambda: None)
         source = opening.DelegatedSource(engine, str(DEMO), READ_DEFAULTS, use_cache=False)
         ran = run_on(source, line)
