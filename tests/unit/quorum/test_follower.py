@@ -480,8 +480,9 @@ def test_errors_in_the_thread(raised: Exception, message: str) -> None:
 
     with FakeQuorumServer(1) as server, following(server, store=Bad()) as follower:
         assert not follower.wait_until(lambda: False, LIMIT_S)
-        assert failure(follower).message.startswith(message)
-        assert follower.status().problem == message
+        told = failure(follower).message
+        assert told.startswith(message)
+        assert told == follower.status().problem
 
 
 def test_error_of_the_context() -> None:
