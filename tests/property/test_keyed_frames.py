@@ -15,7 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftgen.batch import Codec, Record, encode_batch
+from kraftgen.batch import (
+    CODEC_IDS,
+    Codec,
+    Record,
+    compress,
+    encode_batch,
+    encode_batch_record,
+    encode_raw_batch,
+)
 from kraftgen.files import segment_name
 from kraftgen.old_messages import encode_message, wrap_messages
 from metashell.log.keyed_chain import KeyedChainer
@@ -216,6 +224,31 @@ def test_tiny_wrapped_messages(path: Path) -> None:
     frames = framed(path, b"".join(wrap(i * n) for i in range(1, 13)))
 
     assert 0 < len(frames) * RECORD_BYTES <= INFLATED_BYTES + 2 * path.stat().st_size
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("middle", [b"\x7f", b"\x00"])
+def test_rows_of_the_batches_behind_a_bad_one(path: Path, codec: Codec, middle: bytes) -> None:
+    """Of a batch that does not frame no row is left, and the others keep theirs."""
+    records = [encode_batch_record(Record(key=b"k", value=b"1"), at) for at in range(3)]
+    records[1] = middle * len(records[1])
+    bad = encode_raw_batch(
+        compress(b"".join(records), codec),
+        count=3,
+        base_offset=10,
+        last_offset_delta=2,
+        leader_epoch=1,
+        timestamp=TIME,
+        attributes=CODEC_IDS[codec],
+    )
+    before, behind = (
+        encode_batch([Record(key=b"k", value=value)] * n, base_offset=offset, codec=codec)
+        for offset, n, value in ((0, 2, b"0"), (20, 4, b"2"))
+    )
+    frames = framed(path, before + bad + behind)
+    assert [0, 2, 2, 6] == frames.batches.first_row.tolist()
+    assert [0, 0, 2, 2, 2, 2] == frames.batch.tolist()
+    assert [b"0"] * 2 + [b"2"] * 4 == frames.values(np.arange(6))
 
 
 def test_what_is_cut_off_in_a_message(path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from metashell.fs.node import Directory
@@ -9,7 +11,7 @@ from metashell.tui.asking.completing import CompletingInput
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.screens.find import FindScreen
 from metashell.tui.tree.listing import walk
-from support.fixtures import fixture
+from support.fixtures import copy_of, fixture
 from support.pilot import Driver, drive, session_on
 
 
@@ -172,6 +174,20 @@ def test_tells_what_is_wrong(text: str, said: str) -> None:
         assert screen.problem is None
 
     drive(test)
+
+
+def test_tells_what_could_not_be_looked_at(tmp_path: Path) -> None:
+    """What was found stays to be gone to, and the warning stands behind how much it is."""
+    made = copy_of("real-44-broker-down", tmp_path)
+    (made / "__cluster_metadata-0" / "quorum-state").write_text("{")
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "kraft.version")
+        assert "/quorum/kraft.version" in screen.results.paths
+        assert screen.problem is None
+        assert "found; find: /quorum/quorum-state: " in " ".join(driver.screen().split())
+
+    drive(test, session_on(made), size=(200, 40))
 
 
 @pytest.mark.slow

@@ -136,6 +136,13 @@ def test_positions(tmp_path: Path, codec: Codec) -> None:
             assert detail.value.data == value
             assert inside[detail.value.position :].startswith(value)
             assert f"value: position {detail.value.position} (0x" in driver.screen()
+            # The lines of bytes count from there: 16 or 8 a line.
+            texts = [line.text for line in view.pane.lines]
+            rows = texts[1 + next(i for i, text in enumerate(texts) if "── value" in text) :]
+            starts = [int(row.split()[0], 16) for row in rows if row]
+            each = 16 if len(starts) == -(-len(value) // 16) else 8
+            first = detail.value.position
+            assert list(range(first, first + len(value), each)) == starts
             assert _position(dict(detail.batch)["position"]) == (len(before), len(batch))
             await driver.press("up")
 

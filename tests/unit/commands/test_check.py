@@ -13,7 +13,13 @@ import pytest
 
 import metashell
 from kraftgen.batch import Damage, encode_batch, encode_raw_batch
-from kraftgen.files import checkpoint_bytes, checkpoint_name, control_batch, segment_name
+from kraftgen.files import (
+    checkpoint_bytes,
+    checkpoint_name,
+    control_batch,
+    segment_name,
+    write_leader_epochs,
+)
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.schema.uuids import LOST
@@ -560,6 +566,17 @@ def test_wrong_epoch_in_a_name_is_told_by_all_who_know(tmp_path: Path) -> None:
 
     assert 3 == len(messages)
     assert any("leader-epoch-checkpoint says 1" in message for message in messages)
+
+
+@pytest.mark.parametrize(("start", "beyond"), [(5, []), (6, [6]), (9, [9])])
+def test_an_epoch_begins_at_the_end_of_the_log_at_most(
+    tmp_path: Path, start: int, beyond: list[int]
+) -> None:
+    """An elected leader has written nothing yet; an entry behind that is told."""
+    directory = make_directory(tmp_path, (0, topic_batch(0, 3)), (3, topic_batch(3, 2)))
+    write_leader_epochs(directory, [(1, 0), (2, start)])
+    found = findings(directory)
+    assert beyond == [f["offset"] for f in found if f["code"] == "epoch-entry-beyond"]
 
 
 def test_differing_checkpoint_names_paths(tmp_path: Path) -> None:

@@ -31,17 +31,24 @@ def partition(topic_id: bytes, **fields: object) -> bytes:
 
 @pytest.fixture
 def source() -> Iterator[Source]:
-    """Topics orders and __consumer_offsets; group g has a config, t:1 an ACL."""
-    acl = {
-        "id": bytes([1]) * 16,
-        "resource_type": 5,
-        "resource_name": "t:1",
-        "pattern_type": 3,
-        "principal": "User:a",
-        "host": "*",
-        "operation": 2,
-        "permission_type": 3,
-    }
+    """Topics orders and __consumer_offsets; group g has a config, group h and t:1 an ACL.
+
+    There is an ACL for all groups, one for all transactional ids, and one for the topic orders.
+    """
+    rules = [(5, "t:1"), (5, "*"), (3, "h"), (3, "*"), (2, "orders")]
+    acls = [
+        {
+            "id": bytes([number]) * 16,
+            "resource_type": kind,
+            "resource_name": name,
+            "pattern_type": 3,
+            "principal": "User:a",
+            "host": "*",
+            "operation": 2,
+            "permission_type": 3,
+        }
+        for number, (kind, name) in enumerate(rules, 1)
+    ]
     values = [
         broker(1),
         broker(2),
@@ -51,7 +58,8 @@ def source() -> Iterator[Source]:
         record("TopicRecord", name=GROUP.topic, topic_id=bytes([8]) * 16),
         partition(bytes([8]) * 16),
         config(32, "g", "consumer.session.timeout.ms", "50000"),
-        record("AccessControlEntryRecord", **acl),
+        config(2, "orders", "retention.ms", "1"),
+        *(record("AccessControlEntryRecord", **acl) for acl in acls),
     ]
     with cluster(*values) as opened:
         yield opened
@@ -174,9 +182,9 @@ def test_clusters_of_a_fleet(tmp_path: Path) -> None:
     [
         ("coordinator ", ["group:", "txn:", "share:"]),
         ("coordinator g", ["group:"]),
-        ("coordinator group:", ["group:g"]),
+        ("coordinator group:", ["group:g", "group:h"]),
         ("coordinator txn:", ["txn:t:1"]),
-        ("coordinator share:", ["share:g:"]),
+        ("coordinator share:", ["share:g:", "share:h:"]),
         ("coordinator share:g:o", ["share:g:orders:"]),
         ("coordinator share:g:orders:", ["share:g:orders:0", "share:g:orders:1"]),
         ("coordinator nothing:", []),

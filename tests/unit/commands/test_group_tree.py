@@ -178,6 +178,22 @@ def test_differences() -> None:
     assert (0, "") == (ran.status, ran.out)
 
 
+@pytest.mark.parametrize(
+    ("path", "roots"),
+    [
+        ("", {"/image"}),
+        ("/image", {"/image"}),
+        ("/groups", {"/groups"}),
+        ("/", {"/groups", "/image", "/share", "/transactions"}),
+    ],
+)
+def test_differences_below_a_path(path: str, roots: set[str]) -> None:
+    """Groups are compared where they are asked for, and with the image for `/`."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    lines = run_on(source, f"diff 11:56:05 end {path}").out.splitlines()
+    assert roots == {f"/{line.split('/')[1].split()[0]}" for line in lines if line[:1] in "+-~"}
+
+
 def test_digests_of_replicas() -> None:
     """Two replicas have one digest of a group; another group has another."""
     found = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from rich.text import Text
+from textual.app import App, ComposeResult
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
@@ -117,6 +119,34 @@ def test_stream_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     following.write("".join(f"{n}\n" for n in range(8)))
     job.actions.pop()()
     assert shown[-1] == ["3", "4", "5", "6", "7"]
+
+
+@pytest.mark.parametrize(
+    ("follows", "above", "at"),
+    [(True, 0, "end"), (True, 3, "where it was"), (False, 0, "where it was")],
+)
+def test_newest_line_stays_in_sight(follows: bool, above: int, at: str) -> None:
+    """Where it is followed, and nobody scrolled away from it."""
+
+    class Program(App[None]):
+        def compose(self) -> ComposeResult:
+            yield lines.TextLines()
+
+    async def test() -> None:
+        async with Program().run_test(size=(20, 6)) as pilot:
+            shown = pilot.app.query_one(lines.TextLines)
+            shown.follows = follows
+            shown.write([f"line {number}" for number in range(20)])
+            await pilot.pause()
+            shown.scroll_end(animate=False, immediate=True)
+            shown.scroll_to(y=shown.max_scroll_y - above, animate=False, immediate=True)
+            before = shown.scroll_y
+            shown.write(["one", "two"])
+            await pilot.pause()
+            assert shown.scroll_y == (shown.max_scroll_y if at == "end" else before)
+            assert shown.max_scroll_y == before + above + 2
+
+    asyncio.run(test())
 
 
 @pytest.mark.parametrize(
