@@ -105,17 +105,25 @@ def _list(partitions: Partitions, name: str) -> pa.Array:
 
 
 def voter_columns(image: Image, _: Redaction) -> Makers:
-    """Those of voters; a quorum of fixed ones has their ids alone."""
-    quorum = image.quorum
-    if quorum.voters is None or quorum.voters_row is None:
-        ids = list(quorum.leaders[-1].voters) if quorum.leaders else []
-        return {"voter_id": lambda: pa.array(ids, type=pa.int32())}
-    rows = np.full(quorum.voters.n, quorum.voters_row, dtype=np.int64)
-    columns = columns_to_arrow(quorum.voters)
+    """Those of voters; of fixed ones only the ids are known, and all else is null."""
+    quorum, records = image.quorum, image.records
+    if quorum.voters is not None and quorum.voters_row is not None:
+        return _voters(records, quorum.voters, quorum.voters_row)
+    ids = quorum.leaders[-1].voters if quorum.leaders else ()
+    none = records.decode("VotersRecord", np.empty(0, dtype=np.int64))[1].structs("voters").items
+    types = {name: make().type for name, make in _voters(records, none).items()}
+    null = {name: partial(pa.nulls, len(ids), kind) for name, kind in types.items()}
+    return {**null, "voter_id": lambda: pa.array(ids, type=types["voter_id"])}
+
+
+def _voters(records: Records, voters: Columns, row: int = -1) -> Makers:
+    """The columns of voters that the record in a row names."""
+    rows = np.full(voters.n, row, dtype=np.int64)
+    columns = columns_to_arrow(voters)
     return {
         **{name: partial(columns.__getitem__, name) for name in columns},
-        **_where(image.records, "created", lambda: rows),
-        **_where(image.records, "changed", lambda: rows),
+        **_where(records, "created", lambda: rows),
+        **_where(records, "changed", lambda: rows),
     }
 
 

@@ -19,7 +19,6 @@ from weakref import finalize
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
@@ -27,10 +26,9 @@ from metashell.log.unread import Unread
 from metashell.sql.dataset import LazyDataset, RowBatches
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, words_of
-from metashell.sql.tables import TableInfo
+from metashell.sql.tables import TableInfo, with_sql_times
 
 _T = TypeVar("_T")
-_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": False,
@@ -57,9 +55,6 @@ _ABOUT_TABLES: Final = frozenset({"show", "information_schema", "pg_catalog", "s
 _SLICE_S: Final = 0.1
 _CLOSE_LIMIT_S: Final = 5.0
 _BATCH_ROWS: Final = 1 << 15
-_MOST_MS: Final = ((1 << 63) - 2) // 1000
-"""Milliseconds of DuckDB's last time before its infinity."""
-
 _MISSING_TABLE: Final = re.compile(r"Table with name (.+?) does not exist")
 _KIND: Final = re.compile(r"^(?:[A-Za-z_]+ )+Error: ")
 _POSITION: Final = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
@@ -351,29 +346,10 @@ def _reader(catalog: Catalog, name: str, watch: _Watch) -> Callable[[Sequence[st
     def read(columns: Sequence[str]) -> RowBatches:
         rows = catalog.read(name, columns, watch.poll, watch.unread)
         if isinstance(rows, pa.Table):
-            return _with_sql_times(rows, watch.unread)
-        return (_with_sql_times(batch, watch.unread) for batch in rows)
+            return with_sql_times(rows, watch.unread.tell)
+        return (with_sql_times(batch, watch.unread.tell) for batch in rows)
 
     return read
-
-
-def _with_sql_times(rows: _Rows, unread: Unread) -> _Rows:
-    """Rows whose times are all such that DuckDB has: it counts microseconds in 64 bits.
-
-    The others become null, and are told with their number of milliseconds.
-    """
-    for i, column in enumerate(rows.schema):
-        if not pa.types.is_timestamp(column.type) or not len(rows):
-            continue
-        ms = rows.column(i).cast(pa.int64())
-        low, high = pc.min_max(ms).as_py().values()
-        if low is None or -_MOST_MS <= low <= high <= _MOST_MS:
-            continue
-        fits = pc.and_(pc.greater_equal(ms, -_MOST_MS), pc.less_equal(ms, _MOST_MS))
-        for value in pc.unique(ms.filter(pc.invert(fits))).to_pylist():
-            unread.tell(f"{column.name} {value} ms is outside the times of SQL: shown as null")
-        rows = rows.set_column(i, column, pc.if_else(fits, rows.column(i), None))
-    return rows
 
 
 def _no_files() -> UsageError:

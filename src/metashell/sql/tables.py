@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
@@ -65,6 +66,10 @@ _HELP: Final = {
 }
 
 Batches = Iterator[pa.RecordBatch]
+_Rows = TypeVar("_Rows", pa.RecordBatch, pa.Table)
+
+_MOST_MS: Final = ((1 << 63) - 2) // 1000
+"""Milliseconds of the last time in microseconds, before DuckDB's infinity."""
 
 
 class HowRead(Protocol):
@@ -253,13 +258,7 @@ _TYPE_NAMES: Final = {
 def state_schema(registry: Registry, table: str) -> pa.Schema:
     """The columns of a table of the image."""
     empty = Image(Records(Loaded(anonymous(SLACK), 0, []), registry))
-    found = image_table(table, empty, Redaction()).schema
-    if table != "voters":
-        return found
-    # A quorum of fixed voters has only their ids, and no record that says when.
-    voters = message_schema(registry, "VotersRecord").field("voters").type.value_type
-    when = image_table("topics", empty, Redaction()).schema
-    return pa.schema([*voters, *(f for f in when if f.name.startswith(("created_", "changed_")))])
+    return image_table(table, empty, Redaction()).schema
 
 
 def read_table(
@@ -293,27 +292,13 @@ def read_table(
         more = source.coordinator_tables
         return iter(()) if more is None else more.read(name, columns, poll, report)
     if name in table_names() or not source.capabilities.has_image:
-        return _of_image(source, image(), name, columns)
+        return some_columns(name, image(), source.redaction, columns)
     if name == FAULTS:
         return pa.Table.from_batches([faults_batch(source.all_faults())]).select(list(columns))
     if name == FILES:
         rows = _files(source, poll, told)
         return pa.Table.from_batches(rows, FILES_SCHEMA).select(list(columns))
     return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll, told))
-
-
-def _of_image(source: TableSource, image: Image, name: str, columns: Sequence[str]) -> pa.Table:
-    schema = state_schema(source.registry, name)
-    if name != "voters":
-        return some_columns(name, image, source.redaction, columns)
-    found = image_table(name, image, source.redaction)
-    arrays = {
-        column: found[column]
-        if column in found.column_names
-        else pa.nulls(len(found), schema.field(column).type)
-        for column in columns
-    }
-    return pa.table(arrays)
 
 
 def _files(source: TableSource, poll: Callable[[], None], told: Told) -> Batches:
@@ -351,8 +336,8 @@ def _of_log(
     writer = JsonValues(registry, redaction) if "value" in columns else None
     known, names = frozenset(source.log.faults), TopicNames()
     if not source.log.is_file:
-        # The segments tell names as they come by.
-        names.elsewhere = records_with_names(source.log, registry, segments_too=False)
+        # In the order of the rows: so the first name of an id is the same wherever one looks.
+        names.elsewhere = records_with_names(source.log, registry, segments_too=True)
     for block in _blocks(source, keys, names, poll, known, told):
         poll()
         if name == RECORDS:
@@ -421,6 +406,27 @@ def _last_offset(source: TableSource) -> int:
     if source.settings.committed_only and not source.log.is_file:
         last = min(last, -1 if checkpoint is None else checkpoint.end_offset - 1)
     return last
+
+
+def with_sql_times(rows: _Rows, told: Callable[[str], None]) -> _Rows:
+    """Rows whose times are all such that SQL has: it counts microseconds in 64 bits.
+
+    Args:
+        rows: Of a table.
+        told: Called with what to say of each other time, which becomes null.
+    """
+    for i, column in enumerate(rows.schema):
+        if not pa.types.is_timestamp(column.type) or not rows.num_rows:
+            continue
+        ms = rows.column(i).cast(pa.int64())
+        low, high = pc.min_max(ms).as_py().values()
+        if low is None or -_MOST_MS <= low <= high <= _MOST_MS:
+            continue
+        fits = pc.and_(pc.greater_equal(ms, -_MOST_MS), pc.less_equal(ms, _MOST_MS))
+        for value in pc.unique(ms.filter(pc.invert(fits))).to_pylist():
+            told(f"{column.name} {value} ms is outside the times of SQL: shown as null")
+        rows = rows.set_column(i, column, pc.if_else(fits, rows.column(i), None))
+    return rows
 
 
 def with_cluster(name: str, table: pa.Table | Batches, schema: pa.Schema) -> Batches:

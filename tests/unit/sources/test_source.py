@@ -37,7 +37,7 @@ def test_every_table(real_directory: Fixture) -> None:
         table = source.table(name)
         table.validate(full=True)
         assert len(table.column_names) == len(set(table.column_names))
-        assert {"created_offset", "changed_time"} <= set(table.column_names) or name == "voters"
+        assert {"created_offset", "changed_time"} <= set(table.column_names)
     with pytest.raises(KeyError):
         source.table("nonsense")
 
