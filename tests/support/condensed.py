@@ -17,6 +17,7 @@ from metashell.condensed.table import (
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.image.quorum_members import known_epochs
+from metashell.log.frames import build_frames, epoch_runs
 from metashell.log.read import Loaded
 from metashell.records.records import Records
 from metashell.redact import Redaction
@@ -28,6 +29,7 @@ SHOWN = Redaction(show_secrets=True)
 
 def facts_of(loaded: Loaded) -> list[FileFacts]:
     """What is known of the files of a log."""
+    batches = build_frames(loaded)[0].batches
     return [
         FileFacts(
             name=file.name,
@@ -40,8 +42,9 @@ def facts_of(loaded: Loaded) -> list[FileFacts]:
             last_epoch=file.chain.last_epoch,
             last_timestamp_ms=file.chain.last_timestamp_ms,
             faults=tuple(file.chain.faults),
+            epochs=tuple(epoch_runs(batches.header[batches.file == number])),
         )
-        for file in loaded.files
+        for number, file in enumerate(loaded.files)
     ]
 
 

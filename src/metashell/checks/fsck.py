@@ -93,7 +93,10 @@ class CheckedFile:
 
 
 def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
-    """Gather the facts about one of the files loaded; of a condensed log those that are left."""
+    """Gather the facts about one of the files loaded.
+
+    Of a condensed log all that is known of offsets and epochs is told as a batch for each epoch.
+    """
     file = loaded.files[index]
     first, stop = _batch_range(frames, index)
     pos, header = frames.batches.pos[first:stop], frames.batches.header[first:stop]
@@ -102,6 +105,10 @@ def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
     has_head = len(head) >= min(file.size, 61) >= 61 and head[16] == 2
     ends = pos[[0, -1]].tolist() if len(pos) and loaded.size else ()
     base = header["base_offset"].astype(np.int64)
+    last, epoch = base + header["last_delta"], header["epoch"].astype(np.int64)
+    if file.epochs is not None:
+        epoch, base, end = np.array(file.epochs, dtype=np.int64).reshape(-1, 3).T
+        last = end - 1
     rows = frames.batches.first_row
     return CheckedFile(
         name=file.name,
@@ -116,8 +123,8 @@ def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
         ),
         pos=pos - file.start,
         base=base,
-        last=base + header["last_delta"].astype(np.int64),
-        epoch=header["epoch"].astype(np.int64),
+        last=last,
+        epoch=epoch,
         first_time=header["base_timestamp"].astype(np.int64),
         max_time=header["max_timestamp"].astype(np.int64),
         n_records=int(rows[stop] - rows[first]),

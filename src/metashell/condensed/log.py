@@ -24,7 +24,8 @@ from metashell.condensed.table import (
 )
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
-from metashell.log.read import Loaded
+from metashell.log.frames import epoch_runs
+from metashell.log.read import EpochRun
 from metashell.log.splits import (
     SPLIT_BYTES,
     Plan,
@@ -98,7 +99,7 @@ def condense_split(split: Split, how: Condensing, registry: Registry | None = No
     tables: list[pa.Table] = []
     for loaded in read_split(split, split.end - split.begin):
         records = Records(loaded, registry)
-        facts = later_facts(facts, _facts_of(loaded, records.unframed))
+        facts = later_facts(facts, _facts_of(records))
         redaction = Redaction(how.settings.show_secrets)
         if how.merges:
             candidates = how.candidates(records, split.order)
@@ -118,8 +119,9 @@ def condense_again(tables: Sequence[pa.Table], registry: Registry, how: Condensi
     return condensed_table(records, how.candidates(records), Redaction(how.settings.show_secrets))
 
 
-def _facts_of(loaded: Loaded, unframed: Sequence[Fault]) -> FileFacts:
-    (file,) = loaded.files
+def _facts_of(records: Records) -> FileFacts:
+    """What is known of the one file of some records."""
+    (file,) = records.loaded.files
     chain = file.chain
     return FileFacts(
         name=file.name,
@@ -128,10 +130,11 @@ def _facts_of(loaded: Loaded, unframed: Sequence[Fault]) -> FileFacts:
         last_offset=chain.last_offset,
         last_epoch=chain.last_epoch,
         last_timestamp_ms=chain.last_timestamp_ms,
-        latest_timestamp_ms=loaded.latest_timestamp_ms(file),
+        latest_timestamp_ms=records.loaded.latest_timestamp_ms(file),
         n_batches=chain.n_batches,
         faults=tuple(chain.faults),
-        unframed=tuple(unframed),
+        unframed=tuple(records.unframed),
+        epochs=tuple(epoch_runs(records.frames.batches.header)),
     )
 
 
@@ -142,6 +145,7 @@ def later_facts(before: FileFacts, here: FileFacts) -> FileFacts:
         n_batches=before.n_batches + here.n_batches,
         faults=before.faults + here.faults,
         unframed=before.unframed + here.unframed,
+        epochs=_joined(before.epochs, here.epochs),
     )
     if not here.n_batches:
         return joined
@@ -153,6 +157,14 @@ def later_facts(before: FileFacts, here: FileFacts) -> FileFacts:
         last_timestamp_ms=here.last_timestamp_ms,
         latest_timestamp_ms=max(before.latest_timestamp_ms, here.latest_timestamp_ms),
     )
+
+
+def _joined(before: tuple[EpochRun, ...], here: tuple[EpochRun, ...]) -> tuple[EpochRun, ...]:
+    """The epochs of two pieces that follow on each other."""
+    if before and here and before[-1][0] == here[0][0]:
+        run = (before[-1][0], before[-1][1], here[0][2])
+        return (*before[:-1], run, *here[1:])
+    return before + here
 
 
 @dataclass

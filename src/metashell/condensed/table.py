@@ -34,7 +34,7 @@ from metashell.log.frames import (
     Merged,
     control_key,
 )
-from metashell.log.read import Loaded, LogFile
+from metashell.log.read import EpochRun, Loaded, LogFile
 from metashell.records.records import Records
 from metashell.records.transactions import is_marker
 from metashell.redact import Redaction
@@ -91,6 +91,8 @@ class FileFacts:
     """What is wrong with its batches."""
     unframed: tuple[Fault, ...] = ()
     """Batches of which no record can be read."""
+    epochs: tuple[EpochRun, ...] = ()
+    """The leader epochs of all its batches."""
 
 
 def condensed_table(
@@ -326,6 +328,15 @@ def loaded_of(files: Sequence[FileFacts]) -> Loaded:
             latest_timestamp_ms=facts.latest_timestamp_ms,
         )
         found.append(
-            LogFile(facts.name, 0, facts.size, chain, facts.end_offset, facts.epoch, facts.is_alone)
+            LogFile(
+                facts.name,
+                0,
+                facts.size,
+                chain,
+                facts.end_offset,
+                facts.epoch,
+                facts.is_alone,
+                facts.epochs,
+            )
         )
     return Loaded(b"", 0, found)

@@ -18,6 +18,7 @@ from metashell.schema.uuids import uuid_text
 if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.image.voters import LeaderChange, QuorumImage
+    from metashell.log.read import EpochRun
     from metashell.quorum.description import QuorumDescription, Replica
     from metashell.records.records import Records
     from metashell.schema.columns import Columns
@@ -245,24 +246,31 @@ def known_epochs(
 
 def _batch_epochs(records: Records) -> dict[int, int | None]:
     """Start offset of each epoch in the log's batches; None where what is before it is missing."""
-    import numpy as np
-
-    batches, files = records.frames.batches, records.loaded.files
-    in_log = np.array([not file.name.endswith(".checkpoint") for file in files], dtype=np.bool_)
-    counts = in_log[batches.file] if len(files) else np.zeros(0, dtype=np.bool_)
-    if records.before is not None:
-        counts = counts & (batches.first_row[:-1] < records.before)
-    header = batches.header[counts]
-    epochs = header["epoch"].astype(np.int64)
-    bases = header["base_offset"].astype(np.int64)
-    ends = bases + header["last_delta"].astype(np.int64) + 1
-    begins = np.flatnonzero(np.append(True, epochs[1:] != epochs[:-1])[: len(epochs)])
+    files = records.loaded.files
     # A checkpoint tells what came before the first batch behind it.
     known = {file.end_offset: file.epoch for file in files if file.end_offset is not None}
     found: dict[int, int | None] = {}
-    for at in begins.tolist():
-        epoch, base = int(epochs[at]), int(bases[at])
-        follows = at > 0 and int(ends[at - 1]) == base
-        follows = follows or base == 0 or known.get(base, epoch) < epoch
-        found.setdefault(epoch, base if follows else None)
+    before, behind = -1, -1
+    for number, file in enumerate(files):
+        if file.name.endswith(".checkpoint"):
+            continue
+        for epoch, first, end in _runs_of(records, number):
+            if epoch != before or not found:
+                follows = first in (behind, 0) or known.get(first, epoch) < epoch
+                found.setdefault(epoch, first if follows else None)
+            before, behind = epoch, end
     return found
+
+
+def _runs_of(records: Records, number: int) -> Sequence[EpochRun]:
+    """The epochs of the batches of a file, as far as these count."""
+    from metashell.log.frames import epoch_runs
+
+    known = records.loaded.files[number].epochs
+    if known is not None:
+        return known
+    batches = records.frames.batches
+    counts = batches.file == number
+    if records.before is not None:
+        counts = counts & (batches.first_row[:-1] < records.before)
+    return epoch_runs(batches.header[counts])

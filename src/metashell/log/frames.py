@@ -22,7 +22,7 @@ from metashell.log.deltas import Deltas, Rows
 from metashell.log.fault import Fault
 from metashell.log.framing import fill_frames
 from metashell.log.payloads import CODEC, MIN_RECORD_BYTES, BatchFaults, inflated
-from metashell.log.read import Loaded
+from metashell.log.read import EpochRun, Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.varint import read_varint, read_varlong
 
@@ -191,6 +191,20 @@ CONTROL_KEY: Final = -1000
 def control_key(control_type: int) -> int:
     """The api key that stands for a control type."""
     return CONTROL_KEY - control_type
+
+
+def epoch_runs(header: AnyArray) -> list[EpochRun]:
+    """The leader epochs of batches that follow on each other, in order.
+
+    Args:
+        header: `HEADER[n]` of the batches.
+    """
+    epochs = header["epoch"].astype(np.int64)
+    first = header["base_offset"].astype(np.int64)
+    end = first + header["last_delta"] + 1
+    begins = np.flatnonzero(np.append(True, epochs[1:] != epochs[:-1])[: len(epochs)])
+    ends = end[np.append(begins[1:], len(end)) - 1] if len(end) else end
+    return list(zip(epochs[begins].tolist(), first[begins].tolist(), ends.tolist(), strict=True))
 
 
 def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:

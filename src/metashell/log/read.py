@@ -39,6 +39,10 @@ modules may have Python's lock, and this one waits for it."""
 _HUGE: Final = 4 << 20
 """Size from which huge pages are asked for."""
 
+EpochRun: TypeAlias = tuple[int, int, int]
+"""Batches that follow on each other in one leader epoch: the epoch, the first offset, and the one
+behind the last."""
+
 ReadProgress: TypeAlias = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while files are read."""
 
@@ -58,6 +62,8 @@ class LogFile:
     """For such a checkpoint, the epoch in its name."""
     is_alone: bool = False
     """Whether it is a checkpoint opened by itself; an image then stands where its batches say."""
+    epochs: Sequence[EpochRun] | None = None
+    """The epochs of its batches, where these are not here; None where they are."""
 
     @property
     def is_checkpoint(self) -> bool:

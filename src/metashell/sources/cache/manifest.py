@@ -142,7 +142,8 @@ def file_facts(value: dict[str, Any]) -> FileFacts:
 
     try:
         faults = {name: _faults(value[name]) for name in ("faults", "unframed")}
-        return FileFacts(**{**value, **faults})
+        epochs = tuple((epoch, first, end) for epoch, first, end in value["epochs"])
+        return FileFacts(**{**value, **faults, "epochs": epochs})
     except (ValueError, TypeError, KeyError) as e:
         raise ManifestError(str(e)) from e
 
