@@ -97,7 +97,10 @@ class Selection:
 
 @dataclass(slots=True)
 class TopicNames:
-    """Names by topic id, from TopicRecords met so far and, where one is missing, from elsewhere."""
+    """Names by topic id, from TopicRecords met so far and, where one is missing, from elsewhere.
+
+    Of an id with two names, which only damage makes, the first one counts.
+    """
 
     elsewhere: Iterator[Iterable[Records]] = field(default_factory=lambda: iter(()))
     """Files that may know more, each looked at once."""
@@ -119,7 +122,8 @@ class TopicNames:
         if not isinstance(ids, FixedColumn) or not isinstance(names, SpanColumn):
             return
         new = list(zip(ids.values.tolist(), names.texts(), strict=True))
-        self.names.update(new)
+        for i, name in new:
+            self.names.setdefault(i, name)
         if self.matcher is not None:
             matcher = self.matcher
             self.matching.update(i for i, name in new if matcher(name))

@@ -71,6 +71,8 @@ class Records:
         """Records at fault beyond `MAX_FAULTS`, which are not in `faults`."""
         self._fault_rows: dict[int, Fault] = {}
         self._unframed: list[Fault] = []
+        self._framed: tuple[Frames, list[Fault]] | None = None
+        """What `of_frames` was given."""
         self._undecodable: list[I64] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
         self._rows: dict[str, I64] = {}
@@ -124,7 +126,7 @@ class Records:
             self._unframed = self._whole._unframed
             self.faults.extend(self._unframed)
             return frames
-        frames, faults = build_frames(self.loaded)
+        frames, faults = self._framed or build_frames(self.loaded)
         self.faults.extend(faults)
         self._unframed = faults
         return frames
@@ -135,9 +137,7 @@ class Records:
     ) -> Records:
         """Records that are framed already, such as those of a condensed log."""
         records = cls(loaded, registry)
-        Records.frames.preset(records, frames)
-        records._unframed = list(faults)
-        records.faults.extend(faults)
+        records._framed = frames, list(faults)
         return records
 
     def let_go(self) -> None:

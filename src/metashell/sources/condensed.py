@@ -103,6 +103,10 @@ class CondensedSource(Source):
         """The directory opened as usual. Cost: reads and decodes it here."""
         return self if self._open_full_log is None else self._open_full_log()
 
+    def _decoded_records(self) -> Sequence[Records]:
+        own, full = super()._decoded_records(), CondensedSource.full_log.known(self)
+        return own if full is None or full is self else (*own, *full._decoded_records())
+
     def all_faults(self) -> Sequence[Fault]:
         found = super().all_faults()
         if self.condensed.records.merges_at_fault and self.full_log is not self:

@@ -512,17 +512,21 @@ class Source(SourceContents):
     @property
     def faults(self) -> Sequence[Fault]:
         """Faults found so far: of files at once, of records as they are decoded."""
-        decoded = Source.image.known(self)
-        if decoded is None:
-            return list(self.log.faults)
-        found = [*self.log.faults, *self._in_order(decoded.records.faults)]
+        found = [*self.log.faults, *self._record_faults()]
         if self._stopped_by is not None and self._stopped_by not in found:
             found.append(self._stopped_by)
         return found
 
-    def _in_order(self, faults: Sequence[Fault]) -> list[Fault]:
-        """Faults by file and offset, not in the order in which parts were folded."""
-        order = {file.name: i for i, file in enumerate(self.log.loaded.files)}
+    def _decoded_records(self) -> Sequence[Records]:
+        """Records of which some were decoded; each knows what was wrong with these."""
+        decoded = Source.image.known(self)
+        return () if decoded is None else (decoded.records,)
+
+    def _record_faults(self) -> list[Fault]:
+        """Faults of records by file and offset, not in the order in which parts were folded."""
+        of_records = self._decoded_records()
+        order = {f.name: i for records in of_records for i, f in enumerate(records.loaded.files)}
+        faults = dict.fromkeys(fault for records in of_records for fault in records.faults)
         return sorted(faults, key=lambda f: (order.get(f.file or "", -1), f.offset or 0))
 
     def all_faults(self) -> Sequence[Fault]:
@@ -535,21 +539,20 @@ class Source(SourceContents):
         """What a user should know, a sentence each; grows as more is decoded."""
         out = [*self._notes(), *self._coordinator_remarks()]
         out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
-        decoded = Source.image.known(self)
-        if decoded is None:
-            return out
-        records = decoded.records
         if self._stopped_by is not None:
             out.append(f"the replay stopped before a fault: {self._stopped_by}")
-        faults = self._in_order(records.faults)
+        faults, of_records = self._record_faults(), self._decoded_records()
         out.extend(str(f) for f in faults[:_FAULTS_TOLD])
-        n_more = len(faults) - _FAULTS_TOLD + records.faults_left_out
+        n_more = len(faults) - _FAULTS_TOLD
+        n_more += max((records.faults_left_out for records in of_records), default=0)
         if n_more > 0:
             out.append(f"{n_more} more faults: see /log/faults")
-        if type(records).applied.is_known(records) and records.open_transaction is not None:
-            offset = int(records.frames.offset[records.open_transaction])
-            out.append(f"a transaction is open since offset {offset}: its records do not count yet")
-        return out
+        for records in of_records:
+            if type(records).applied.is_known(records) and records.open_transaction is not None:
+                offset = int(records.frames.offset[records.open_transaction])
+                told = f"a transaction is open since offset {offset}: its records do not count yet"
+                out.append(told)
+        return list(dict.fromkeys(out))
 
     def _notes(self) -> list[str]:
         """What should be known of how it was read."""

@@ -27,6 +27,7 @@ from metashell.spark_backend.fold import TASKS_PER_CORE, Batches, parallelism, r
 from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.schemas import coordinator_tables, spark_type
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, WARNED, Told
+from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -153,7 +154,7 @@ def _piece_batches(
             columns = tables.schema(name).names
             for batch in tables.read(name, columns, lambda: None, report):
                 for first in range(0, batch.num_rows, _BATCH_ROWS):
-                    rows = batch.slice(first, _BATCH_ROWS)
+                    rows = with_sql_times(batch.slice(first, _BATCH_ROWS), report.unread)
                     own = dict(zip(rows.schema.names, rows.columns, strict=True))
                     yield _batch(rows.num_rows, own, cluster, schema)
             report.told += [(WARNED, text) for text in tables.without_image]

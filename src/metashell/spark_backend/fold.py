@@ -71,7 +71,7 @@ _JOB = PIECES.get_field_index("job")
 Batches = Iterator[pa.RecordBatch]
 
 
-def _in_parts() -> frozenset[str]:
+def tables_in_parts() -> frozenset[str]:
     """Tables that are folded in parts; the others come from part 0."""
     return frozenset(part.table_name for part in all_parts() if part.by_topic)
 
@@ -122,7 +122,7 @@ class Fold:
             batches = [conform(batch, schema, job.origin) for batch in own.to_batches()]
             return pa.Table.from_batches(batches, schema=schema)
 
-        return self.each(fold, schema, PARTS_OF_TOPICS if name in _in_parts() else PART_0)
+        return self.each(fold, schema, PARTS_OF_TOPICS if name in tables_in_parts() else PART_0)
 
     def counts(self) -> DataFrame:
         """How many rows each table has of each directory: everything folded, and nothing sent.
@@ -137,7 +137,7 @@ class Fold:
             if isinstance(log, Failure) or (is_whole and part.number):
                 return schema.empty_table()
             image = Image(log.records)
-            in_parts, by_topic = job.n_parts > 0 and not is_whole, _in_parts()
+            in_parts, by_topic = job.n_parts > 0 and not is_whole, tables_in_parts()
             rows = [
                 {"table": name, "rows": len(image_table(name, image, redaction))}
                 for name in table_names()

@@ -47,13 +47,11 @@ def node_batches(source: Source, wanted: TableFilter) -> Iterator[pa.RecordBatch
 
 
 def _batch(rows: list[_Row]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True))
-    arrays = []
-    for field, values in zip(NODES_SCHEMA, columns, strict=True):
-        if pa.types.is_timestamp(field.type):
-            arrays.append(pa.array(values, type=pa.timestamp("ms", tz="UTC")).cast(field.type))
-        else:
-            arrays.append(pa.array(values, type=field.type))
+    columns = zip(*rows, strict=True)
+    arrays = [
+        pa.array(values, type=field.type)
+        for field, values in zip(NODES_SCHEMA, columns, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=NODES_SCHEMA)
 
 

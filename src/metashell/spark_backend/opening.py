@@ -205,7 +205,7 @@ class DelegatedSource(_Delegated, CondensedSource):
                 more=lambda: self.coordinator_tables,
             )
             self._tables.warned = lambda _, warning: self._warned.append(warning)
-            self._tables.known = lambda: self.warnings
+            self._tables.known = lambda: [str(fault) for fault in self.log.faults]
         return self._tables
 
     _tables: SparkTables | None = None
@@ -302,7 +302,7 @@ def open_delegated(
         return fleet
     source = DelegatedSource(engine, choice.path, request.settings, use_cache=how.use_cache)
     if not request.is_searched:
-        _ = source.image
+        _ = source.condensed
     return source
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.split_tables import faults_batch
-from metashell.log.fault import Fault
+from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split, plan_splits
 from metashell.places.place import is_uri
@@ -178,10 +178,17 @@ class KRaftReader(TableReader):
                 replayed = plan_splits(site.place, options.split_bytes, settings=options.settings)
         except MetashellError as e:
             return [FaultPiece(site, reason=str(e)), SitePiece(site, told=str(e))]
-        names = {split.name for split in replayed.splits}
-        others = tuple(fault for fault in every.faults if fault not in replayed.faults)
+        # Who replays has said what is wrong with a checkpoint, and its task says it once.
+        judged = {fault.file for fault in replayed.faults if fault.kind is not FaultKind.GAP}
+        others = tuple(
+            fault
+            for fault in every.faults
+            if fault not in replayed.faults and fault.file not in judged
+        )
+        more = [split for split in every.splits if split.name in judged]
+        names = {split.name for split in (*replayed.splits, *more)}
         return [
-            SitePiece(site, splits=replayed.splits),
+            SitePiece(site, splits=(*replayed.splits, *more)),
             FaultPiece(site, others),
             *_pieces(site, (split for split in every.splits if split.name not in names), None),
         ]

@@ -20,6 +20,7 @@ from metashell.image.arrow import table_names
 from metashell.schema.registry import Registry, load_registry
 from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.spelling import did_you_mean, near_names
+from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -37,6 +38,7 @@ ORIGIN: Final = pa.schema(
 """The first columns of every table."""
 
 TIME: Final = pa.timestamp("us", tz="UTC")
+_MS: Final = pa.timestamp("ms", tz="UTC")
 
 NODES_SCHEMA: Final = pa.schema(
     [
@@ -45,9 +47,9 @@ NODES_SCHEMA: Final = pa.schema(
         ("text", pa.string()),
         ("value", pa.string()),
         ("created_offset", pa.int64()),
-        ("created_time", TIME),
+        ("created_time", _MS),
         ("changed_offset", pa.int64()),
-        ("changed_time", TIME),
+        ("changed_time", _MS),
     ]
 )
 
@@ -185,12 +187,14 @@ def check_columns(schema: pa.Schema, asked: pa.Schema, table: str) -> None:
 def conform(own: pa.RecordBatch, wanted: pa.Schema, origin: Sequence[object]) -> pa.RecordBatch:
     """A batch of a table with its origin in front, exactly as Spark expects it.
 
+    A time that microseconds can't count is null, as it is in SQL.
+
     Args:
         own: The table's own columns; those that it lacks are null.
         wanted: The columns wanted, with Spark's types.
         origin: Values of the columns of `ORIGIN`.
     """
-    n = own.num_rows
+    n, own = own.num_rows, with_sql_times(own, lambda _: None)
     names = with_origin(own.schema).names[len(ORIGIN) :]
     columns: dict[str, pa.Array] = dict(zip(names, own.columns, strict=True))
     for field, value in zip(ORIGIN, origin, strict=True):

@@ -43,6 +43,7 @@ from metashell.sql.catalog import CLUSTER, NO_METADATA_LOG, no_table
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, sources_in, tokens, words_of
 from metashell.sql.tables import (
+    FAULTS,
     RECORDS,
     MoreTables,
     find_name,
@@ -113,7 +114,8 @@ class SparkTables:
         names = None if clusters is None else [clusters[site.directory] for site in sites]
         self._frames = CoordinatorFrames(nodes, settings, names)
         self._folded: tuple[SparkSession, Fold] | None = None
-        self._told_of_fold: list[Told] | None = None
+        self._told_of_fold: dict[frozenset[str], list[Told]] = {}
+        """What was told of tables that the fold makes, by their names."""
         self._views: dict[str, frozenset[str]] = {}
         """Tables that temporary views read, by the views' names."""
         self.failed: Callable[[str, str], None] | None = None
@@ -197,11 +199,13 @@ class SparkTables:
         if self._has_no_log and any(map(self._is_of_metadata, tables)):
             yield from self._explained((i, FAILED, "") for i in range(len(self._sites)))
             tables = frozenset(name for name in tables if not self._is_of_metadata(name))
-        if not tables.isdisjoint(table_names()):
+        of_image = tables.intersection([*table_names(), FAULTS])
+        if of_image:
             fold = self._fold(spark)
-            if self._told_of_fold is None:
-                self._told_of_fold = list(self._explained(warnings_of_fold(fold)))
-            yield from self._told_of_fold
+            if of_image not in self._told_of_fold:
+                told = self._explained(warnings_of_fold(fold, of_image))
+                self._told_of_fold[of_image] = list(told)
+            yield from self._told_of_fold[of_image]
         registry = registry_of(tuple(self._settings.schemas))
         keyed = [name for name in sorted(tables) if not find_name(registry, name)]
         of_log = tables.difference(keyed)
@@ -290,7 +294,7 @@ class SparkTables:
             # A fleet is shown with those of its members that can't be read.
             keeps_bad = self._clusters is not None
             fold = fold_sites(spark, self._sites, [], self._settings, keeps_bad=keeps_bad)
-            self._folded, self._told_of_fold = (spark, fold.persist()), None
+            self._folded, self._told_of_fold = (spark, fold.persist()), {}
         return self._folded[1]
 
     def _read(self, spark: SparkSession, name: str) -> DataFrame:
@@ -334,9 +338,11 @@ def _with_topics(records: DataFrame, made: DataFrame) -> DataFrame:
     """Records with the column `topic`, of the records that make topics."""
     from pyspark.sql import functions
 
-    names = made.select("directory", "topic_id", made["name"].alias("topic"))
+    # The first name of an id in the order of `TopicNames`: of checkpoints, then of segments.
+    order = functions.struct(functions.expr("file like '%.log'"), "file", "offset")
+    first = functions.min_by("name", order).alias("topic")
+    names = made.groupBy("directory", "topic_id").agg(first)
     by_id = functions.get_json_object(records["value"], "$.topicId")
-    names = names.dropDuplicates(["directory", "topic_id"])
     joined = records.withColumn("topic_id", by_id).join(names, ["directory", "topic_id"], "left")
     return joined.select(*ORIGIN.names, *sql_records_schema().names)
 

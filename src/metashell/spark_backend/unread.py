@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
-from metashell.image.arrow import table_names
+from metashell.image.arrow import image_table, table_names
+from metashell.image.arrow import times as arrow_times
+from metashell.image.split_tables import file_batch
 from metashell.log.directory import find_metadata_directory
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import control_key
@@ -25,6 +27,8 @@ from metashell.log.read import not_read
 from metashell.log.splits import SPLIT_BYTES, Split, plan_splits, read_split
 from metashell.read_settings import ReadSettings
 from metashell.records.records import Records
+from metashell.redact import Redaction
+from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 from metashell.sources.condensed import source_of
 from metashell.spark_backend.fold import (
@@ -35,12 +39,14 @@ from metashell.spark_backend.fold import (
     LogPart,
     parallelism,
     run_tasks,
+    tables_in_parts,
 )
 from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.planning import plan_files
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS, registry_of
 from metashell.spark_backend.sites import Site
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
+from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +73,8 @@ class SplitReport:
     """The first offset; -1 without a batch."""
     last: int
     faults: tuple[Fault, ...]
+    times: tuple[str, ...] = ()
+    """What is to be said of times that are shown as null."""
 
 
 def warnings_of_log(
@@ -119,6 +127,8 @@ def warnings_of_log(
     for number, own in found.items():
         for fault in faults_of(own, only_unread=tables == {FILES}):
             yield number, UNREAD, str(fault)
+        for text in dict.fromkeys(text for one in own for text in one.times):
+            yield number, UNREAD, text
 
 
 def _pickled(number: int, row: object) -> pa.RecordBatch:
@@ -157,6 +167,7 @@ def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitRe
         tables: Of record types, their records are decoded.
     """
     faults: list[Fault] = []
+    times: dict[str, None] = {}
     first = last = -1
     # Here a checkpoint's records stand for themselves.
     plain = replace(split, end_offset=None, epoch=-1)
@@ -169,25 +180,40 @@ def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitRe
             first = file.chain.first_offset if first < 0 else first
             last = max(last, file.chain.last_offset)
             if tables != {FILES}:
-                faults += _record_faults(Records(loaded, registry), tables)
+                records = Records(loaded, registry)
+                faults += _record_faults(records, tables, times)
+        if FILES in tables and not split.begin:
+            whole = replace(plain, end=split.size, until=None)
+            with_sql_times(file_batch([whole], registry), times.setdefault)
     except SourceError as e:
         parsed = parse_name(split.name)
         base = parsed.base_offset if isinstance(parsed, SegmentName) else None
         faults.append(not_read(split.name, e, base))
-    return SplitReport(plain, first, last, tuple(faults[:_KEPT]))
+    return SplitReport(plain, first, last, tuple(faults[:_KEPT]), tuple(times)[:_KEPT])
 
 
-def _record_faults(records: Records, tables: frozenset[str]) -> Iterator[Fault]:
+def _record_faults(
+    records: Records, tables: frozenset[str], times: dict[str, None]
+) -> Iterator[Fault]:
+    """What is wrong with records of tables; what is to be said of their times goes to `times`."""
     keys = records.frames.api_key.narrow
+    if RECORDS in tables:
+        _look_at_times(records, np.arange(len(keys), dtype=np.int64), times)
     yield from list(records.faults)
     for name in sorted(tables - {FILES, RECORDS}):
         spec = records.registry.by_name[name]
         key = spec.api_key if spec.api_key is not None else control_key(spec.control_type or 0)
         rows = np.flatnonzero(keys == key)
         if len(rows):
-            records.decode(name, rows, ())
+            good, _ = records.decode(name, rows, ())
+            _look_at_times(records, good, times)
             bad = dict(records.faults_by_row())
             yield from (bad[row] for row in rows.tolist() if row in bad)
+
+
+def _look_at_times(records: Records, rows: I64, times: dict[str, None]) -> None:
+    columns = {"timestamp": arrow_times(records.frames.timestamps(rows))}
+    with_sql_times(pa.record_batch(columns), times.setdefault)
 
 
 def faults_of(looks: Sequence[SplitReport], *, only_unread: bool = False) -> Iterator[Fault]:
@@ -212,9 +238,15 @@ def faults_of(looks: Sequence[SplitReport], *, only_unread: bool = False) -> Ite
                 yield fault
 
 
-def warnings_of_fold(fold: Fold) -> list[Told]:
-    """What tables of the image lack: directories that can't be read, and warnings of the others."""
-    settings = fold.settings
+def warnings_of_fold(fold: Fold, tables: frozenset[str]) -> list[Told]:
+    """What tables of the image lack: directories that can't be read, and warnings of the others.
+
+    Args:
+        fold: The directories.
+        tables: Those that were read; `FAULTS` for all that can be wrong.
+    """
+    settings, redaction = fold.settings, Redaction(fold.settings.show_secrets)
+    wanted = sorted(tables.intersection(table_names()))
 
     def tell(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
         log, is_whole = log_or_whole(job, pieces)
@@ -222,10 +254,15 @@ def warnings_of_fold(fold: Fold) -> list[Told]:
             rows = [(FAILED, log.message)]
         else:
             source = source_of(log, settings, job.place)
-            if is_whole or not job.n_parts:
-                source.image.fold_everything()
-            _ = source.condensed
+            image, times = source.image, dict[str, None]()
+            has_all = is_whole or not job.n_parts
+            for name in wanted:
+                if has_all or name not in tables_in_parts():
+                    with_sql_times(image_table(name, image, redaction), times.setdefault)
+            if FAULTS in tables and has_all:
+                image.fold_everything()
             rows = [(WARNED, text) for text in source.warnings]
+            rows += [(UNREAD, text) for text in times]
         found = [{"site": part.directory, "kind": kind, "text": text} for kind, text in rows]
         return pa.Table.from_pylist(found, schema=_TOLD)
 
