@@ -19,6 +19,14 @@ CONTROLLERS_UNREGISTER: Final = 33
 """The level (4.4-IV2) from which on a controller can be unregistered (KIP-1312)."""
 OLDEST_IN_RECORDS: Final = 4
 """The level (3.3-IV0) that first could be finalized in the log."""
+OLDEST_FOR_4: Final = 7
+"""The level (3.3-IV3) below which software of 4.0 and later refuses to run."""
+NEWEST_OF_3: Final = 21
+"""The newest level (3.9-IV0) that software before 4.0 supports."""
+UPGRADES_KRAFT_VERSION: Final = 27
+"""The level that marks the first release (4.1) that can upgrade a static quorum.
+
+4.0 announces the same range of kraft.version, so this level tells them apart."""
 HIGHEST_LEVEL: Final = 32767
 
 _CHANGED_METADATA: Final = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
@@ -105,6 +113,12 @@ def parse_feature(text: str) -> tuple[str, int]:
     if int(level) > HIGHEST_LEVEL:
         raise UsageError(f"{text}: the highest level is {HIGHEST_LEVEL}")
     return name, int(level)
+
+
+def lowest_after(level: int) -> int:
+    """How far metadata.version can go back from a level: below, a downgrade may lose metadata."""
+    changed = max((i for i in _CHANGED_METADATA if i <= level), default=level)
+    return max(changed, min(level, OLDEST_IN_RECORDS))
 
 
 def loses_metadata(above: int, below: int) -> bool:

@@ -1,10 +1,12 @@
-"""Whether a feature can be raised to a level, and which nodes block it.
+"""Whether a feature can be raised to a level, which nodes block it, and which steps lead there.
 
 Every registered broker must support the level, fenced ones too; from 3.7-IV0 on every registered
-controller, voter or not, and of a static quorum every voter must be registered.
+controller, voter or not, and of a static quorum every voter must be registered. Software of 4.0 and
+later refuses old levels, so these are raised first. kraft.version depends on no level.
 
 Source: org.apache.kafka.controller.FeatureControlManager, QuorumFeatures, ClusterControlManager;
-KIP-919, KIP-1312; of the commands ClusterTool, FeatureCommand, MetadataQuorumCommand.
+LeaderState, KIP-853, KIP-919, KIP-1312; of the commands ClusterTool, FeatureCommand,
+MetadataQuorumCommand.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 import pyarrow as pa
 
 from metashell.answers.nodes import (
     BROKER,
+    CONTROLLER,
     HOUR_MS,
     Endpoint,
     NodeRow,
@@ -30,8 +33,12 @@ from metashell.answers.nodes import (
 from metashell.answers.releases import (
     CONTROLLERS_REGISTER,
     CONTROLLERS_UNREGISTER,
+    NEWEST_OF_3,
+    OLDEST_FOR_4,
     OLDEST_IN_RECORDS,
+    UPGRADES_KRAFT_VERSION,
     loses_metadata,
+    lowest_after,
     newest_levels,
 )
 from metashell.dataclass import dataclass
@@ -44,10 +51,13 @@ _PLAIN_HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 _NO_SERVER: Final = "HOST:PORT"
 _NEEDS_METADATA_VERSION: Final = {
     ("eligible.leader.replicas.version", 1): 23,
-    (KRAFT_VERSION, 1): 21,
 }
-"""The metadata.version that a level depends on. Source: EligibleLeaderReplicasVersion,
-KRaftVersion."""
+"""The metadata.version that a level depends on. Source: EligibleLeaderReplicasVersion."""
+_NEVER_BACK: Final = "point of no return: kraft.version never goes back"
+_ACCEPTS_LOWER: Final = "it can go back: Kafka accepts a lower level"
+_UNTIL_NEXT: Final = "the software can go back until a later step is done"
+_NO_LEVEL: Final = 1
+"""What 3.x takes a log without a metadata.version for: 3.0-IV1."""
 _RELEASE_VERSION_FLAG: Final = 22
 """Tools of releases that have this level (4.0) know ``--release-version``."""
 
@@ -66,8 +76,24 @@ class UpgradeTarget:
         """Such as ``metadata.version 27 (4.1-IV1)``."""
         if self.feature != METADATA_VERSION:
             return f"{self.feature} {self.level}"
-        name = metadata_version_name(self.level)
-        return f"{self.feature} {self.level}" + ("" if name.isdigit() else f" ({name})")
+        return f"{self.feature} {_level_text(self.level)}"
+
+
+def _level_text(level: int) -> str:
+    """A level of metadata.version with its name."""
+    name = metadata_version_name(level)
+    return f"{level}" + ("" if name.isdigit() else f" ({name})")
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeStep:
+    """One step of the way to a level."""
+
+    text: str
+    command: str | None
+    """None where no command of Kafka does it."""
+    way_back: str | None
+    """Whether it can be undone; None for a downgrade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +106,8 @@ class Blocker:
     """A command, or what to do."""
     removes: bool = False
     """Whether `remedy` is a command that removes a registration."""
+    step: int | None = None
+    """The step of the way that takes it away, from 1; None where there is no way."""
 
 
 @dataclass(slots=True)
@@ -87,13 +115,13 @@ class Verdict:
     """The answer."""
 
     target: UpgradeTarget
-    current: int
-    """The level that is finalized; 0 for none."""
+    current: int | None
+    """The level that is finalized; None for a metadata.version that is not in the log."""
     blockers: list[Blocker] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What could not be checked, a sentence each."""
-    command: str | None = None
-    """The command that does it, where nothing blocks it."""
+    steps: list[UpgradeStep] = field(default_factory=list)
+    """The way to the level, in order; empty where there is none, or nothing to do."""
 
     @property
     def possible(self) -> bool:
@@ -103,7 +131,23 @@ class Verdict:
     @property
     def is_downgrade(self) -> bool:
         """Whether the level is below the one that is finalized."""
-        return self.target.level < self.current
+        return self.target.level < (_NO_LEVEL if self.current is None else self.current)
+
+    @property
+    def command(self) -> str | None:
+        """The command that does it, where nothing blocks it."""
+        return self.steps[0].command if self.possible and self.steps else None
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentence, and the way."""
+        found = [self.text]
+        for number, step in enumerate(self.steps, 1):
+            if len(self.steps) > 1:
+                found.append(f"{number}. {step.text}")
+            indent = "   " if len(self.steps) > 1 else ""
+            found += (f"{indent}{line}" for line in (step.command, step.way_back) if line)
+        return found
 
     @property
     def text(self) -> str:
@@ -112,7 +156,10 @@ class Verdict:
         if self.current == target.level:
             return f"already at {target.text}"
         kind = "downgrade" if self.is_downgrade else "upgrade"
-        now = UpgradeTarget(target.feature, self.current, "").text if self.current else "not set"
+        if self.current is None:
+            now = "a level that is not in the log"
+        else:
+            now = UpgradeTarget(target.feature, self.current, "").text
         change = f"{kind} to {target.text} from {now.removeprefix(target.feature + ' ')}"
         if self.possible:
             return f"yes: {change}"
@@ -146,6 +193,7 @@ def judge(
     if verdict.current == target.level:
         return verdict
     server = _bootstrap(nodes)
+    _judge_level(verdict, image, nodes)
     _judge_change(verdict, version)
     for node in nodes:
         if node.role == BROKER:
@@ -165,14 +213,18 @@ def judge(
         verdict.notes.append(
             "the log does not name the voters: their registrations can't be checked"
         )
-    if verdict.possible:
-        verdict.command = _command(verdict, server)
+    if target.feature == KRAFT_VERSION:
+        verdict.notes.append(
+            "each voter must also announce its support and its directory id to the leader: the log "
+            "does not show this"
+        )
+    _lay_way(verdict, image, nodes, server)
     return verdict
 
 
-def _current(image: Image, feature: str) -> int:
+def _current(image: Image, feature: str) -> int | None:
     if feature == METADATA_VERSION:
-        return image.metadata_version or 0
+        return image.metadata_version
     if feature == KRAFT_VERSION:
         return image.quorum.kraft_version or 0
     columns = image.part("features").columns
@@ -185,24 +237,155 @@ def _judge_change(verdict: Verdict, version: int) -> None:
     target = verdict.target
     reasons = []
     if target.feature == METADATA_VERSION:
-        if verdict.is_downgrade and loses_metadata(verdict.current, target.level):
+        if verdict.is_downgrade and loses_metadata(version, target.level):
             reasons.append("the downgrade may lose metadata: Kafka refuses it")
         elif target.level < OLDEST_IN_RECORDS:
             reasons.append("metadata.version can't be set below 3.3-IV0")
     elif target.feature == KRAFT_VERSION and verdict.is_downgrade:
         reasons.append("kraft.version can't be lowered")
-    needed = _NEEDS_METADATA_VERSION.get((target.feature, target.level))
-    if needed is not None and version < needed:
-        reasons.append(f"it needs metadata.version {needed} ({metadata_version_name(needed)})")
     verdict.blockers += (Blocker(None, reason, None) for reason in reasons)
+    needed = _NEEDS_METADATA_VERSION.get((target.feature, target.level), 0)
+    if version < needed:
+        text = f"metadata.version {_level_text(needed)}"
+        verdict.blockers.append(Blocker(None, f"it needs {text}", f"raise it to {text} first"))
+
+
+def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> None:
+    """What follows from a metadata.version that is not in the log, or too low for 4.0."""
+    level = image.metadata_version
+    reason = "the log has no metadata.version: software of 4.0 or later appends one of its own"
+    if level is None:
+        verdict.notes.append(
+            f"no metadata.version is in the log: 3.x takes it for {_level_text(_NO_LEVEL)}; in 4.x "
+            "the next active controller appends bootstrap records, by default of its newest level"
+        )
+        if any(node.range_of(METADATA_VERSION)[1] > NEWEST_OF_3 for node in nodes):
+            reason = "the next active controller of 4.x decides the metadata.version: ask then"
+            verdict.blockers.append(Blocker(None, reason, None))
+            return
+    else:
+        reason = f"software of 4.0 or later does not run with metadata.version {_level_text(level)}"
+    if _needs_level_first(verdict.target, image):
+        lowest = _level_text(OLDEST_FOR_4)
+        remedy = f"raise metadata.version to {lowest} with the software of now"
+        verdict.blockers.append(Blocker(None, reason, remedy))
+
+
+def _needs_level_first(target: UpgradeTarget, image: Image) -> bool:
+    """Whether metadata.version must be raised before the software that supports the target."""
+    newest = NEWEST_OF_3 if target.feature == METADATA_VERSION else 0
+    return (image.metadata_version or _NO_LEVEL) < OLDEST_FOR_4 and target.level > newest
+
+
+def _lay_way(
+    verdict: Verdict, image: Image, nodes: Sequence[NodeRow], server: Endpoint | None
+) -> None:
+    """Put the steps in order: metadata.version by the old software, the software, the feature."""
+    target, steps = verdict.target, verdict.steps
+    if any(blocker.node is None and blocker.remedy is None for blocker in verdict.blockers):
+        return
+    level = image.metadata_version or _NO_LEVEL
+    changes = []
+    if _needs_level_first(target, image):
+        lowest = UpgradeTarget(METADATA_VERSION, OLDEST_FOR_4, "3.3")
+        weak = sum(n.registered and n.range_of(METADATA_VERSION)[1] < OLDEST_FOR_4 for n in nodes)
+        if weak:
+            steps.append(UpgradeStep(f"upgrade {_nodes_text(weak)} to 3.9", None, _UNTIL_NEXT))
+        steps.append(_raising(lowest, level, server, " with the software of now"))
+        changes.append(len(steps))
+        level = OLDEST_FOR_4
+    blocking = len({(b.node.id, b.node.role) for b in verdict.blockers if b.node is not None})
+    if blocking or changes:
+        who = _nodes_text(blocking) if blocking else "every broker"
+        if (image.metadata_version or _NO_LEVEL) < CONTROLLERS_REGISTER:
+            who += " and every controller"
+        if verdict.is_downgrade:
+            text = f"let {who} support the level"
+        else:
+            text = f"upgrade {who} to {_software(target, level)}"
+        text += ", as each remedy says" if blocking else ""
+        steps.append(UpgradeStep(text, None, _UNTIL_NEXT))
+    software = len(steps)
+    needed = _NEEDS_METADATA_VERSION.get((target.feature, target.level), 0)
+    if level < needed:
+        asked = metadata_version_name(needed)
+        text = f"raise metadata.version to {_level_text(needed)}: ask `can-upgrade {asked}`"
+        steps.append(UpgradeStep(text, None, _way_back(needed, level)))
+        changes.append(len(steps))
+    # What stands in the way beside the nodes was judged in the order of its steps.
+    of_changes = iter(changes)
+    verdict.blockers = [
+        replace(b, step=next(of_changes) if b.node is None else software) for b in verdict.blockers
+    ]
+    steps.append(_last_step(verdict, level, server))
+    if (
+        target.feature == METADATA_VERSION
+        and not verdict.is_downgrade
+        and target.level > NEWEST_OF_3
+        and image.quorum.kraft_version == 0
+    ):
+        text = (
+            "optional, on its own: raise kraft.version to 1 by software of 4.1 or later: ask "
+            f"`can-upgrade --feature {KRAFT_VERSION}=1`"
+        )
+        steps.append(UpgradeStep(text, None, _NEVER_BACK))
+
+
+def _last_step(verdict: Verdict, level: int, server: Endpoint | None) -> UpgradeStep:
+    target = verdict.target
+    if verdict.is_downgrade:
+        text = f"lower {target.text.replace(' ', ' to ', 1)}"
+        return UpgradeStep(text, _command(target, server, down=True), None)
+    return _raising(target, level, server)
+
+
+def _raising(
+    target: UpgradeTarget, level: int, server: Endpoint | None, how: str = ""
+) -> UpgradeStep:
+    """Raise a feature, with a metadata.version of `level` until then."""
+    back = _NEVER_BACK if target.feature == KRAFT_VERSION else _ACCEPTS_LOWER
+    if target.feature == METADATA_VERSION:
+        back = _way_back(target.level, level)
+    text = f"raise {target.text.replace(' ', ' to ', 1)}{how}"
+    return UpgradeStep(text, _command(target, server), back)
+
+
+def _way_back(above: int, below: int) -> str:
+    """How far metadata.version can go back from a level that it is raised to."""
+    lowest = max(lowest_after(above), OLDEST_IN_RECORDS)
+    if lowest <= below:
+        return f"it can go back to {_level_text(max(below, lowest))}"
+    return f"point of no return: it can't go back below {_level_text(lowest)}"
+
+
+def _nodes_text(count: int) -> str:
+    return f"the {count:,} nodes below" if count > 1 else "the node below"
+
+
+def _software(target: UpgradeTarget, level: int) -> str:
+    """The releases whose software supports a level and runs with the metadata.version of now."""
+    if target.feature == KRAFT_VERSION:
+        return "4.1 or later"
+    name = metadata_version_name(target.level)
+    if target.feature != METADATA_VERSION or name.isdigit():
+        return "a release that supports it"
+    release = name.partition("-")[0]
+    if level < OLDEST_FOR_4:
+        return f"{release} to 3.9 (4.0 does not run with {_level_text(level)})"
+    return f"{release} or later"
 
 
 def _judge_node(verdict: Verdict, node: NodeRow, server: Endpoint | None, version: int) -> None:
     feature, level = verdict.target.feature, verdict.target.level
     lowest, highest = node.range_of(feature)
+    old = node.range_of(METADATA_VERSION)[1] < UPGRADES_KRAFT_VERSION
     if lowest <= level <= highest:
-        return
-    if highest <= 0:
+        if not (feature == KRAFT_VERSION and level and node.role == CONTROLLER and old):
+            return
+        if node.voter is False:
+            return
+        reason = "runs software before 4.1, which can't upgrade kraft.version"
+    elif highest <= 0:
         reason = f"does not support {feature}"
     else:
         reason = f"supports only {range_text(feature, lowest, highest)}"
@@ -222,8 +405,8 @@ def _remedy(
     node: NodeRow, verdict: Verdict, server: Endpoint | None, version: int
 ) -> tuple[str, bool]:
     """What lets a node no longer block, and whether it is a command that removes it."""
-    higher = verdict.target.level > node.range_of(verdict.target.feature)[1]
-    change = f"{'upgrade' if higher else 'replace'} the software of {node.role} {node.id}"
+    lower = verdict.target.level < node.range_of(verdict.target.feature)[0]
+    change = f"{'replace' if lower else 'upgrade'} the software of {node.role} {node.id}"
     if node.role == BROKER:
         command = f"kafka-cluster.sh unregister {_connect(server, '--config')} --id {node.id}"
         if node.ghost:
@@ -271,9 +454,8 @@ def _connect(server: Endpoint | None, config_flag: str) -> str:
     return f"--bootstrap-server {address}"
 
 
-def _command(verdict: Verdict, server: Endpoint | None) -> str:
-    target = verdict.target
-    verb = "downgrade" if verdict.is_downgrade else "upgrade"
+def _command(target: UpgradeTarget, server: Endpoint | None, *, down: bool = False) -> str:
+    verb = "downgrade" if down else "upgrade"
     if target.feature != METADATA_VERSION or target.asked.isdigit():
         what = f"--feature {target.feature}={target.level}"
     else:
@@ -302,6 +484,7 @@ def blockers_table(verdict: Verdict) -> pa.Table:
             "reason": pa.array([b.reason for b in found], type=texts),
             "ghost": pa.array([None if n is None else n.ghost for n in nodes], type=texts),
             "remedy": pa.array([b.remedy for b in found], type=texts),
+            "step": pa.array([b.step for b in found], type=pa.int32()),
             "removes": pa.array([b.removes for b in found], type=pa.bool_()),
             "fenced": pa.array([None if n is None else n.fenced for n in nodes], type=pa.bool_()),
             "fenced_for": pa.array(

@@ -39,6 +39,9 @@ class CanUpgradeCommand(RowsCommand):
         sentence("reason", "Why it blocks.", priority=8),
         sentence("ghost", "Registered, but not running: why. Else null."),
         sentence("remedy", "The command that removes it, or what else to do.", priority=8),
+        integer(
+            "step", "The step of the way that removes it; null if there is no way.", shown=False
+        ),
         flag("removes", "Whether the remedy is a command that removes it.", shown=False),
         flag("fenced", "Whether the broker is fenced.", shown=False),
         text("fenced_for", "How long it has been fenced at the last record.", shown=False),
@@ -53,6 +56,10 @@ class CanUpgradeCommand(RowsCommand):
         "its newest level), a level's name (4.1-IV1) or its number (27). The answer is yes, with "
         "the command that does it and exit status 0. Or it lists each node that blocks it, with "
         "what to do, and exit status 1.\n\n"
+        "The steps to the level come in their order, each with whether it can go back. Software "
+        "of 4.0 and later does not run below level 3.3-IV3: then the old software raises the level "
+        "first. If the log has no level, a warning says what follows. kraft.version depends on no "
+        "level. It can be raised from 4.1 on, and never goes back.\n\n"
         "The controller's own rules apply. Every registered broker must support the level, even "
         "a fenced broker. Every registered controller must support it, even if it is not a voter. "
         "Before 3.7-IV0 controllers can't be checked. The voters of a static quorum must be "
@@ -79,7 +86,7 @@ class CanUpgradeCommand(RowsCommand):
         for answered in answers(context, self, parsed, shape.looked_at()):
             prefix = "" if answered.cluster is None else f"{answered.cluster}: "
             for line in answered.verdict:
-                context.out.write(escape(f"{prefix}{line}") + "\n")
+                context.out.write(_wrapped(context, escape(f"{prefix}{line}")) + "\n")
                 prefix = "  "
             if answered.status:
                 status = ExitCode.FAILED
@@ -92,7 +99,7 @@ class CanUpgradeCommand(RowsCommand):
 
         verdict = self._judge(query)
         query.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
-        query.verdict = (verdict.text, *([] if verdict.command is None else [verdict.command]))
+        query.verdict = tuple(verdict.lines)
         query.add(blockers_table(verdict))
 
     def _judge(self, query: RowsQuery) -> Verdict:
@@ -134,6 +141,17 @@ class CanUpgradeCommand(RowsCommand):
 
         names = [*newest_levels(), *METADATA_VERSIONS.values()]
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
+
+
+def _wrapped(context: Context, line: str) -> str:
+    """A line as wide as the terminal; a command stays whole, so that it can be copied."""
+    text = line.lstrip()
+    if not context.out.is_terminal or text.startswith("kafka-"):
+        return line
+    from textwrap import wrap
+
+    indent = " " * (len(line) - len(text))
+    return "\n".join(indent + part for part in wrap(text, max(context.out.width - len(indent), 20)))
 
 
 COMMAND = CanUpgradeCommand()

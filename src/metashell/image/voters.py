@@ -31,6 +31,7 @@ class QuorumImage:
     """The newest of each control record; None where the log holds none."""
 
     kraft_version: int | None
+    """0 where the log is known from its beginning and sets none; None where it is not."""
     voters: Columns | None
     """Elements of the newest VotersRecord: voter_id, voter_directory_id, endpoints, ..."""
     voters_row: int | None
@@ -47,12 +48,20 @@ def fold_quorum(records: Records) -> QuorumImage:
     """Fold the control records; they count even inside a transaction."""
     rows, versions = records.columns("KRaftVersionRecord")
     kraft_version = int(versions.fixed("k_raft_version")[-1]) if len(rows) else None
+    if kraft_version is None and _has_beginning(records):
+        kraft_version = 0
     rows, voters = records.columns("VotersRecord")
     newest, newest_row = None, None
     if len(rows):
         newest = voters.structs("voters").take([len(rows) - 1]).items  # type: ignore[arg-type]
         newest_row = int(rows[-1])
     return QuorumImage(kraft_version, newest, newest_row, _leaders(records))
+
+
+def _has_beginning(records: Records) -> bool:
+    """Whether nothing is missing in front: a checkpoint's batches begin at 0 too."""
+    files = records.loaded.files
+    return bool(files) and files[0].chain.first_offset == 0
 
 
 def _leaders(records: Records) -> list[LeaderChange]:

@@ -160,12 +160,103 @@ def test_another_feature(source: Source) -> None:
     found = rows(source, "can-upgrade --feature group.version=1")
     assert {"does not support group.version"} == {row["reason"] for row in found}
     with cluster(level("metadata.version", 20), broker(1)) as old:
-        reasons = [
-            row["reason"]
-            for row in rows(old, "can-upgrade --feature kraft.version=1")
-            if not row["id"]
+        feature = "eligible.leader.replicas.version=1"
+        found = rows(old, f"can-upgrade --feature {feature}")
+        assert [(None, "it needs metadata.version 23 (4.0-IV1)", 2)] == [
+            (row["id"], row["reason"], row["step"]) for row in found if row["id"] is None
         ]
-        assert ["it needs metadata.version 21 (3.9-IV0)"] == reasons
+        # kraft.version depends on no metadata.version.
+        found = rows(old, "can-upgrade --feature kraft.version=1")
+        assert ["does not support kraft.version"] == [row["reason"] for row in found]
+
+
+def old_broker(node: int, lowest: int, highest: int) -> bytes:
+    """A broker with software of 3.x."""
+    return broker(node, features=[supported("metadata.version", lowest, highest)])
+
+
+def way(source: Source, line: str) -> list[str]:
+    """The steps that a line prints, each with its command and whether it can go back."""
+    out = run_on(source, line).out
+    return [text.strip() for text in out.splitlines()[1:] if text.startswith("  ")]
+
+
+def test_a_level_too_low_for_4_is_raised_by_the_old_software_first() -> None:
+    """Then the software, then the target; each point of no return is named."""
+    connect = "kafka-features.sh --bootstrap-server b1:9092 upgrade"
+    with cluster(level("metadata.version", 4), old_broker(1, 1, 21)) as source:
+        assert [
+            "1. raise metadata.version to 7 (3.3-IV3) with the software of now",
+            f"{connect} --metadata 3.3",
+            "point of no return: it can't go back below 7 (3.3-IV3)",
+            "2. upgrade the node below and every controller to 4.0 or later, as each remedy says",
+            "the software can go back until a later step is done",
+            "3. raise metadata.version to 25 (4.0-IV3)",
+            f"{connect} --release-version 4.0",
+            "point of no return: it can't go back below 23 (4.0-IV1)",
+            "4. optional, on its own: raise kraft.version to 1 by software of 4.1 or later: ask "
+            "`can-upgrade --feature kraft.version=1`",
+            "point of no return: kraft.version never goes back",
+        ] == way(source, "can-upgrade 4.0")
+        assert [(None, 1), (1, 2)] == [
+            (row["id"], row["step"]) for row in rows(source, "can-upgrade 4.0")
+        ]
+        # 3.9 runs with each level.
+        assert 0 == run_on(source, "can-upgrade 3.9").status
+    with cluster(level("metadata.version", 4), old_broker(1, 1, 5)) as source:
+        steps = [line for line in way(source, "can-upgrade 4.0") if line[0].isdigit()]
+        assert ["1. upgrade the node below to 3.9", "2. raise", "3. upgrade", "4. raise"] == [
+            steps[0],
+            *(" ".join(step.split()[:2]) for step in steps[1:4]),
+        ]
+        steps = way(source, "can-upgrade 3.6")
+        assert "to 3.6 to 3.9 (4.0 does not run with 4 (3.3-IV0)), as each remedy" in steps[0]
+    with cluster(level("metadata.version", 7), old_broker(1, 1, 21)) as source:
+        assert ["1. upgrade", "2. raise", "3. optional,"] == [
+            " ".join(line.split()[:2]) for line in way(source, "can-upgrade 4.0") if "." in line[:2]
+        ]
+
+
+def test_a_log_without_a_level_says_what_follows() -> None:
+    """3.x takes it for 3.0-IV1; in 4.x the next active controller decides."""
+    with cluster(old_broker(1, 1, 21)) as source:
+        ran = run_on(source, "can-upgrade 3.9")
+        assert 0 == ran.status
+        assert "from a level that is not in the log" in ran.out
+        assert "3.x takes it for 1 (3.0-IV1)" in " ".join(ran.err)
+        assert "with the software of now" in way(source, "can-upgrade 4.0")[0]
+    with cluster(broker(1)) as source:
+        assert 1 == run_on(source, "can-upgrade 4.0").status
+        assert [] == way(source, "can-upgrade 4.0")
+        (row,) = rows(source, "can-upgrade 4.0")
+        assert row["reason"].startswith("the next active controller of 4.x decides")
+
+
+def kraft_controller(node: int, highest: int) -> bytes:
+    """A controller that announces kraft.version 0 to 1, as 4.0 and 4.1 do."""
+    features = [supported("metadata.version", 7, highest), supported("kraft.version", 0, 1)]
+    return controller(node, features=features)
+
+
+@pytest.mark.parametrize(("highest", "blockers"), [(25, [1]), (27, [])])
+def test_a_static_quorum_is_upgraded_from_4_1_on(highest: int, blockers: list[int]) -> None:
+    """4.0 announces the same range, and can't; a controller without a vote blocks nothing."""
+    values = [level("metadata.version", 25), kraft_controller(1, highest), kraft_controller(2, 25)]
+    with cluster(*values, voters=[1], dynamic=False) as source:
+        found = rows(source, "can-upgrade --feature kraft.version=1")
+        assert blockers == [row["id"] for row in found]
+        ran = run_on(source, "can-upgrade --feature kraft.version=1")
+        assert "upgrade to kraft.version 1 from 0" in ran.out
+        assert "point of no return: kraft.version never goes back" in ran.out
+        assert "its directory id" in " ".join(ran.err)
+        assert (
+            "already at kraft.version 0\n"
+            == run_on(source, "can-upgrade --feature kraft.version=0").out
+        )
+        assert "kraft.version:          0\n" in run_on(source, "quorum").out
+    with cluster(level("metadata.version", 25), voters=[1]) as source:
+        (row,) = rows(source, "can-upgrade --feature kraft.version=0")
+        assert "kraft.version can't be lowered" == row["reason"]
 
 
 def test_controllers_that_cannot_be_checked_are_told_of() -> None:
