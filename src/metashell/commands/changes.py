@@ -99,8 +99,8 @@ class ChangesCommand(RowsCommand):
             Option(("-n", "--limit"), "Print only the last N changes.", metavar="N"),
             Option(
                 ("--newest",),
-                "Follow only the newest N records about PATH, which is quick. A ? stands for "
-                "earlier values.",
+                "Show only the newest N records about PATH that lie between --since and --until. "
+                "This is quick. A ? stands for values that earlier records have.",
                 metavar="N",
             ),
         ),
@@ -156,7 +156,8 @@ class _Found:
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
         self._is_part = not {*SINCE.flags, *UNTIL.flags}.isdisjoint(parsed.values)
-        self._within = _window(period_of(_source_of(context), parsed, warn))
+        self._period = period_of(_source_of(context), parsed, warn)
+        self._within = _window(self._period)
         self._leaders: Mapping[int, int] | None = None
 
     def changes(self) -> Iterator[NodeChange]:
@@ -171,7 +172,9 @@ class _Found:
         from metashell.fs.changes import Newest
 
         path, n = _Wanted(self._context, argument), 0
-        newest = None if self._newest is None else Newest(self._newest)
+        newest = None
+        if self._newest is not None:
+            newest = Newest(self._newest, self._period.since, self._period.until, self._within)
         held: deque[NodeChange] = deque(maxlen=self._last)
         every = path.changes(self._context, newest, self._known_leaders(), in_full=self._in_full)
         for change in every:
@@ -186,10 +189,10 @@ class _Found:
             else:
                 held.append(change)
         yield from held
-        if newest is not None and newest.n_left_out:
+        if newest is not None and newest.has_older:
             self._context.warn(
                 f"changes: {path.text}: only the newest {newest.limit:,} records about it were "
-                f"followed, {newest.n_left_out:,} older ones were not; ? stands for what was before"
+                "followed, older ones were not; ? stands for what was before"
             )
         if n:
             return

@@ -73,6 +73,8 @@ class PartHistory(ABC):
     """Whether all that could be there is known when the next record comes."""
     in_checkpoint = False
     """Whether the record that comes next is part of a checkpoint: a state, not a change."""
+    place: tuple[int, int, int] = (-1, -1, -1)
+    """Offset, leader epoch and time (ms) of the record that comes next."""
 
     @abstractmethod
     def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
@@ -171,28 +173,76 @@ class BrokerHistory(KeyedHistory):
         self._brokers[node] = after
 
 
+class ProvenanceHistory(PartHistory):
+    """The last record: each one changes it."""
+
+    root = (IMAGE, "provenance")
+
+    def __init__(self, registry: Registry) -> None:
+        self.records = tuple(registry.by_name)
+        self._last: Fields | None = None
+
+    def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
+        before, self._last = self._last, dict(zip(_PROVENANCE, self.place, strict=True))
+        yield Effect(self.root, before, self._last)
+
+
+_PROVENANCE: Final = ("offset", "epoch", "timestampMs")
+
+
 class QuorumHistory(PartHistory):
-    """The control records: who leads, who votes, kraft.version."""
+    """The control records: who leads, who votes, kraft.version.
+
+    A record is told once: of the nodes that it changes, those below one that is told are not.
+    """
 
     root = ("quorum",)
 
     def __init__(self, part: PartSpec, _registry: Registry, _redaction: Redaction) -> None:
         self.records = part.messages
-        self._known: dict[str, Any] = {}
+        self._known: dict[Path, Mapping[str, Any]] = {}
+        self._is_static = True
 
     def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
-        leaf, value = self._told(name, fields)
-        before, after = self._known.get(leaf), {"": value}
-        yield Effect((*self.root, leaf), before, after)
-        self._known[leaf] = after
-
-    def _told(self, name: str, fields: Fields) -> tuple[str, Any]:
-        if name == "LeaderChangeMessage":
-            return "leader", fields["leader_id"]
         if name == "KRaftVersionRecord":
-            return "kraft.version", fields["k_raft_version"]
-        voters = (f"{v['voter_id']}:{uuid_text(v['voter_directory_id'])}" for v in fields["voters"])
-        return "voters", sorted(voters)
+            yield self._set(("kraft.version",), {"": fields["k_raft_version"]})
+        elif name == "VotersRecord":
+            self._is_static = False
+            yield from self._voters(
+                {str(v["voter_id"]): uuid_text(v["voter_directory_id"]) for v in fields["voters"]}
+            )
+        else:
+            yield from self._elected(fields)
+
+    def _elected(self, fields: Fields) -> Iterator[Effect]:
+        """Who leads; of a static quorum, no other record tells who votes."""
+        leader, (offset, epoch, _) = fields["leader_id"], self.place
+        told = self._set(("leader",), {"": leader})
+        if self.is_meant(told.path):
+            yield told
+            return
+        yield self._set(("leaderEpoch",), {"": epoch})
+        yield self._set(("epochs", str(epoch)), {"startOffset": offset, "leader": leader})
+        if self._is_static:
+            yield from self._voters({str(v["voter_id"]): None for v in fields["voters"]})
+
+    def _voters(self, directories: Mapping[str, str | None]) -> Iterator[Effect]:
+        """All voters in one, or each by itself; those that are gone are removed."""
+        told = [v if d is None else f"{v}:{d}" for v, d in directories.items()]
+        whole = self._set(("voters",), {"": sorted(told)})
+        if self.is_meant(whole.path):
+            yield whole
+            return
+        gone = [path[1] for path in self._known if path[:1] == ("voters",) and len(path) > 1]
+        for voter in dict.fromkeys([*gone, *directories]):
+            after = {"directoryId": directories[voter]} if voter in directories else None
+            yield self._set(("voters", voter), after)
+
+    def _set(self, names: Path, after: Mapping[str, Any] | None) -> Effect:
+        before = self._known.pop(names, None)
+        if after is not None:
+            self._known[names] = after
+        return Effect((*self.root, *names), before, after)
 
 
 class TopicHistory(PartHistory):
@@ -210,6 +260,7 @@ class TopicHistory(PartHistory):
         self.by = by
         self.root = ("image", "topics", by)
         self._names: dict[bytes, str] = {}
+        self._made_here: set[bytes] = set()
         self._partitions: dict[bytes, dict[int, dict[str, Any]]] = {}
 
     def name_topics(self, names: Mapping[bytes, str]) -> None:
@@ -247,8 +298,12 @@ class TopicHistory(PartHistory):
     def _made(self, path: Path, topic_id: bytes) -> Iterator[Effect]:
         shown = {"id": uuid_text(topic_id), "name": self._names[topic_id]}
         if self.in_checkpoint and topic_id in self._partitions:
+            # Records before the checkpoint may have changed partitions of a topic without its own.
+            yield from self._texts(path, shown if topic_id in self._made_here else None, shown)
             return
+        self._made_here.add(topic_id)
         yield Effect(path, None, shown)
+        yield from self._texts(path, None, shown)
         # The topics stand in the order in which they were made.
         self._partitions.pop(topic_id, None)
         self._partitions[topic_id] = {}
@@ -257,8 +312,20 @@ class TopicHistory(PartHistory):
         partitions = self._partitions.pop(topic_id, {})
         shown = {"id": uuid_text(topic_id), "partitions": len(partitions) or UNKNOWN}
         yield Effect(path, shown, None)
+        known = {"id": shown["id"], "name": self._names.get(topic_id, UNKNOWN)}
+        yield from self._texts(path, known, None)
         for partition, before in partitions.items():
             yield Effect((*path, str(partition)), before, None)
+
+    def _texts(self, path: Path, before: Fields | None, after: Fields | None) -> Iterator[Effect]:
+        """A topic's own leaves, where the topic itself is not told."""
+        if self.is_meant(path):
+            return
+        for name in ("id", "name"):
+            old, new = (
+                None if fields is None else {"": fields[name]} for fields in (before, after)
+            )
+            yield Effect((*path, name), old, new)
 
     def _clear(self, name: str) -> Iterator[Effect]:
         topics = [topic for topic in self._partitions if self._names.get(topic) == name]

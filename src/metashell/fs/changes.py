@@ -6,6 +6,7 @@ are decoded. They are then followed one by one in replay order (`metashell.fs.ch
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -18,14 +19,16 @@ from metashell.fs.change_parts import (
     Effect,
     PartHistory,
     Path,
+    ProvenanceHistory,
     TopicHistory,
     part_histories,
     shown_value,
 )
+from metashell.log.point import Point
 from metashell.parts.known import all_parts
 from metashell.records.records import Records
 from metashell.redact import Redaction
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.id_table import hash_ids
 from metashell.schema.rows import to_rows
 from metashell.schema.uuids import uuid_text
@@ -38,17 +41,73 @@ _NOT_LOOKED_FOR: Final = np.empty(0, dtype="V16")
 _NOTHING_KNOWN: Final = 1 << 63
 """Before that offset no state is known."""
 _BLOCK_ROWS: Final = 8192
+_WIDER: Final = 16
+"""So many times more records are followed where too few of the newest are about a path."""
 _SEARCHED_ONE_BY_ONE: Final = 16
 """Topics whose records are looked for id by id; of more, all ids are decoded."""
 
 
 @dataclass(slots=True)
 class Newest:
-    """Has only the newest records about a path followed: what was before them is not known then."""
+    """Asks for the newest records about a path; what was before those followed is not known."""
 
     limit: int
-    n_left_out: int = 0
-    """How many were not followed."""
+    since: Point | None = None
+    until: Point | None = None
+    within: Callable[[NodeChange], bool] = lambda _: True
+    """Whether a change lies between both; others are not counted."""
+    has_older: bool = False
+    """Set where there may be older records about it."""
+
+    def later(self, offsets: I64, times: I64) -> Bools:
+        """bool[n]: which records lie behind `until`."""
+        return _beyond(self.until, offsets, times, 1)
+
+    def earlier(self, offsets: I64, times: I64) -> Bools:
+        """bool[n]: which records lie before `since`."""
+        return _beyond(self.since, offsets, times, -1)
+
+    def of(
+        self,
+        n: int,
+        follow: Callable[[int], Iterator[list[NodeChange]]],
+        *,
+        n_earlier: int = 0,
+        repeats: bool = False,
+    ) -> list[list[NodeChange]]:
+        """The changes of the newest records that changed something, a list for each.
+
+        Few of the last records may be about the path, so more and more of them are followed.
+
+        Args:
+            n: How many records there are, oldest first.
+            follow: Gives the changes of each of the last so many records.
+            n_earlier: How many of the first ones lie before `since`.
+            repeats: Whether a checkpoint stands behind some of them.
+        """
+        size = self.limit
+        while True:
+            size = min(size, n)
+            counted = (changes for changes in follow(size) if self.within(changes[0]))
+            found = deque(counted, self.limit + 1)
+            if len(found) >= self.limit or size >= n - n_earlier:
+                # What a checkpoint repeats of the log before it is no change.
+                if not repeats or size == n or all(c[0].offset is not None for c in found):
+                    break
+                size = n
+            else:
+                size = max(size * _WIDER, _BLOCK_ROWS)
+        self.has_older |= size < n - n_earlier or len(found) > self.limit
+        return list(found)[-self.limit :]
+
+
+def _beyond(point: Point | None, offsets: I64, times: I64, sign: int) -> Bools:
+    out: Bools = np.zeros(len(offsets), dtype=np.bool_)
+    if point is not None and point.offset is not None:
+        out |= sign * offsets > sign * point.offset
+    if point is not None and point.timestamp_ms is not None:
+        out |= sign * times > sign * point.timestamp_ms
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +177,7 @@ def find_changes(
         tests: One for each component of the path.
         literal: The components that have no wildcard; None for the others.
         leaders: Leader of epochs, where something else than the log tells.
-        newest: How many records are followed; None for all.
+        newest: How many records are told; None for all.
     """
     return _Follow(records, redaction, tests, literal, leaders).run(newest)
 
@@ -137,21 +196,32 @@ class _Follow:
         self._records, self._tests, self._literal = records, tests, literal
         self._every = records.every
         self._ids: AnyArray | None = _NOT_LOOKED_FOR
-        every = part_histories(records.registry, redaction)
+        self._redaction = redaction
+        self._parts = self._histories()
+        self._begin = self._known_from()
+        """Where the oldest state is known; records before it change what is not."""
+        self._epochs = dict(leaders) | {leader.epoch: leader.leader for leader in _leaders(records)}
+
+    def _histories(self) -> list[PartHistory]:
+        """What follows the nodes that are meant, from nothing."""
+        registry = self._records.registry
+        if tuple(self._literal) == ProvenanceHistory.root:
+            # Every record changes it, so only who asks for it alone is told.
+            return [ProvenanceHistory(registry)]
+        every = part_histories(registry, self._redaction)
         parts = [part for part in every if self._leads_to(part.root)]
-        for part in parts:
-            part.is_meant = self._meant
         for by in ("byName", "byId"):
             topics = TopicHistory(by)
             # Each topic is there twice; one that both names mean is told once.
             seen = any(isinstance(part, TopicHistory) for part in parts)
             if self._leads_to(topics.root) and not seen:
                 parts.append(topics)
-        self._parts = parts
-        ends = [file.end_offset or 0 for file in records.loaded.files]
-        self._begin = max(ends, default=0)
-        """Where the oldest state is known; records before it change what is not."""
-        self._epochs = dict(leaders) | {leader.epoch: leader.leader for leader in _leaders(records)}
+        for part in parts:
+            part.is_meant = self._meant
+        return parts
+
+    def _known_from(self) -> int:
+        return max((file.end_offset or 0 for file in self._records.loaded.files), default=0)
 
     def _leads_to(self, root: Path) -> bool:
         return all(test(name) for test, name in zip(self._tests, root, strict=False))
@@ -160,24 +230,53 @@ class _Follow:
         return len(path) >= len(self._tests) and self._leads_to(path)
 
     def run(self, newest: Newest | None) -> Iterator[NodeChange]:
+        by_name = self._by_name()
+        rows_of = {name: self._rows(name, parts) for name, parts in by_name.items()}
+        names = list(rows_of)
+        rows = np.concatenate([rows_of[name] for name in names] or [np.empty(0, np.int64)])
+        kinds = np.repeat(np.arange(len(names)), [len(rows_of[name]) for name in names])
+        order = self._order(rows)
+        rows, kinds = rows[order], kinds[order]
+        if newest is None:
+            found = self._follow(rows, kinds, names)
+        else:
+            offsets, times = self._places(rows)
+            within = ~newest.later(offsets, times)
+            rows, kinds, offsets, times = (a[within] for a in (rows, kinds, offsets, times))
+            later = np.flatnonzero(~newest.earlier(offsets, times))
+
+            def follow(size: int) -> Iterator[list[NodeChange]]:
+                first = len(rows) - size
+                self._parts = self._histories()
+                self._begin = _NOTHING_KNOWN if first else self._known_from()
+                return self._follow(rows[first:], kinds[first:], names)
+
+            n_earlier = int(later[0]) if len(later) else len(rows)
+            repeats = bool(len(rows)) and int(offsets[0]) < self._known_from() and times[0] >= 0
+            found = iter(newest.of(len(rows), follow, n_earlier=n_earlier, repeats=repeats))
+        for changes in found:
+            yield from changes
+
+    def _by_name(self) -> dict[str, list[PartHistory]]:
         by_name: dict[str, list[PartHistory]] = {}
         for part in self._parts:
             for name in part.records:
                 by_name.setdefault(name, []).append(part)
-        rows_of = {name: self._rows(name, parts) for name, parts in by_name.items()}
-        names = list(rows_of)
-        all_rows = np.concatenate([rows_of[name] for name in names] or [np.empty(0, np.int64)])
-        kinds = np.repeat(np.arange(len(names)), [len(rows_of[name]) for name in names])
-        order = self._order(all_rows)
-        all_rows, kinds = all_rows[order], kinds[order]
-        if newest is not None and len(all_rows) > newest.limit:
-            newest.n_left_out = len(all_rows) - newest.limit
-            all_rows, kinds = all_rows[-newest.limit :], kinds[-newest.limit :]
-            self._begin = _NOTHING_KNOWN
-        self._name_topics(all_rows)
-        for first in range(0, len(all_rows), _BLOCK_ROWS):
-            rows = all_rows[first : first + _BLOCK_ROWS]
-            yield from self._block(rows, kinds[first : first + _BLOCK_ROWS], names, by_name)
+        return by_name
+
+    def _places(self, rows: I64) -> tuple[I64, I64]:
+        """Offsets and times of rows: int64[n] each; a checkpoint has one offset, its last."""
+        frames, ends = self._records.frames, self._checkpoint_ends(rows)
+        offsets = np.where(ends > 0, ends - 1, frames.offset[rows])
+        return offsets, np.where(ends > 0, -1, frames.timestamps(rows))
+
+    def _follow(self, rows: I64, kinds: I64, names: Sequence[str]) -> Iterator[list[NodeChange]]:
+        """The changes of each record that has some."""
+        by_name = self._by_name()
+        self._name_topics(rows)
+        for first in range(0, len(rows), _BLOCK_ROWS):
+            block = slice(first, first + _BLOCK_ROWS)
+            yield from filter(None, self._block(rows[block], kinds[block], names, by_name))
 
     def _name_topics(self, rows: I64) -> None:
         """Records before the oldest state may concern topics that it names."""
@@ -211,7 +310,7 @@ class _Follow:
         kinds: I64,
         names: Sequence[str],
         by_name: Mapping[str, Sequence[PartHistory]],
-    ) -> Iterator[NodeChange]:
+    ) -> Iterator[list[NodeChange]]:
         decoded: dict[int, dict[str, object]] = {}
         for kind in np.unique(kinds).tolist():
             good, columns = self._every.decode(names[kind], rows[kinds == kind])
@@ -230,11 +329,12 @@ class _Follow:
             fields = decoded.get(row)
             if fields is None:
                 continue
-            spec = self._records.registry.by_name[names[kind]]
+            spec, changes = self._records.registry.by_name[names[kind]], list[NodeChange]()
             base = end > 0
             older = offset < self._begin
             for part in by_name[names[kind]]:
                 part.in_checkpoint, part.is_complete = base, not older
+                part.place = (end - 1 if base else offset, epoch, time)
                 for effect in part.apply(names[kind], fields):
                     if not self._meant(effect.path):
                         continue
@@ -248,10 +348,11 @@ class _Follow:
                     if change is None:
                         continue
                     if base:
-                        yield replace(change, at_or_before=end - 1)
+                        changes.append(replace(change, at_or_before=end - 1))
                     else:
                         controller = self._epochs.get(epoch)
-                        yield change.placed(offset, time, epoch, controller=controller)
+                        changes.append(change.placed(offset, time, epoch, controller=controller))
+            yield changes
 
     def _checkpoint_ends(self, rows: I64) -> I64:
         """End offset of the checkpoint that each row stands in, 0 for the log's own."""

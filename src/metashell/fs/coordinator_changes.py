@@ -50,21 +50,25 @@ def find_coordinator_changes(
         directory: The directory that the path leads through.
         tests: One for each component of the path.
         literal: The components that have no wildcard; None for the others.
-        newest: How many records of each partition are followed; None for all.
+        newest: How many records are told; None for all.
         in_full: Whether changes have a verb, fields and a reason; that takes most of the time.
     """
     name = literal[1] if len(literal) > 1 else None
     found = [
         CoordinatorReplay(
             records, f"{directory.topic}-{number}", tests, directory.topics, in_full=in_full
-        ).run(newest)
+        ).by_record(newest)
         for number, records in directory.records_about(name)
     ]
-    if len(found) == 1:
-        yield from found[0]
-        return
-    every = [change for changes in found for change in changes]
-    yield from sorted(every, key=lambda change: change.timestamp_ms or 0)
+    each = found[0] if found else iter(())
+    if len(found) > 1:
+        every = [changes for one in found for changes in one]
+        every.sort(key=lambda changes: changes[0].timestamp_ms or 0)
+        if newest is not None and len(every) > newest.limit:
+            newest.has_older, every = True, every[-newest.limit :]
+        each = iter(every)
+    for changes in each:
+        yield from changes
 
 
 class CoordinatorReplay:
@@ -96,17 +100,32 @@ class CoordinatorReplay:
         self._pending: dict[int, dict[NodeNames, tuple[int, Fields]]] = {}
 
     def run(self, newest: Newest | None) -> Iterator[NodeChange]:
-        """Follow all records, or the newest."""
-        records = self._records
+        """Follow all records, or tell the newest."""
+        for changes in self.by_record(newest):
+            yield from changes
+
+    def by_record(self, newest: Newest | None) -> Iterator[list[NodeChange]]:
+        """The same, a list for each record that changed something."""
+        records, frames = self._records, self._records.frames
         rows = records.known_rows()
-        known_from = records.complete_from
-        if newest is not None and len(rows) > newest.limit:
-            newest.n_left_out += len(rows) - newest.limit
-            rows = rows[-newest.limit :]
-            known_from = len(records.frames)
+        if newest is None:
+            return self._follow(rows, records.complete_from)
+        rows = rows[~newest.later(frames.offset[rows], frames.timestamps(rows))]
+        later = np.flatnonzero(~newest.earlier(frames.offset[rows], frames.timestamps(rows)))
+
+        def follow(size: int) -> Iterator[list[NodeChange]]:
+            self._groups, self._row_of, self._pending = {}, {}, {}
+            known_from = records.complete_from if size == len(rows) else len(frames)
+            return self._follow(rows[len(rows) - size :], known_from)
+
+        n_earlier = int(later[0]) if len(later) else len(rows)
+        return iter(newest.of(len(rows), follow, n_earlier=n_earlier))
+
+    def _follow(self, rows: I64, known_from: int) -> Iterator[list[NodeChange]]:
         refused = self._refused()
         for first in range(0, len(rows), _BLOCK_ROWS):
-            yield from self._block(rows[first : first + _BLOCK_ROWS], known_from, refused)
+            block = self._block(rows[first : first + _BLOCK_ROWS], known_from, refused)
+            yield from filter(None, block)
 
     def _refused(self) -> frozenset[int]:
         """Rows of records that a broker refuses because of those before them."""
@@ -115,7 +134,9 @@ class CoordinatorReplay:
         log = GroupLog(self._records, 0)
         return frozenset(log.events.row[log.state.refused].tolist())
 
-    def _block(self, rows: I64, known_from: int, refused: frozenset[int]) -> Iterator[NodeChange]:
+    def _block(
+        self, rows: I64, known_from: int, refused: frozenset[int]
+    ) -> Iterator[list[NodeChange]]:
         records, frames = self._records, self._records.frames
         some = rows[~frames.is_control[rows]]
         told = tell(records, some, self._topics, values=self._in_full)
@@ -142,18 +163,21 @@ class CoordinatorReplay:
                 effects = self._end(producer, commits=commits)
             else:
                 continue
-            is_older = row < known_from
+            is_older, changes = row < known_from, list[NodeChange]()
             for effect in effects:
                 if not self._in_full:
-                    yield NodeChange(
-                        effect.path, offset, None, time, epoch, None, shown, "", {}, None, log
+                    changes.append(
+                        NodeChange(
+                            effect.path, offset, None, time, epoch, None, shown, "", {}, None, log
+                        )
                     )
                     continue
                 change = change_of(
                     effect if is_older else _complete(effect), shown, base=False, older=is_older
                 )
                 if change is not None:
-                    yield change.placed(offset, time, epoch, log=log)
+                    changes.append(change.placed(offset, time, epoch, log=log))
+            yield changes
 
     def _meant(self, path: NodeNames) -> bool:
         return len(path) >= len(self._tests) and all(
