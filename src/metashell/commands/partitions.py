@@ -157,7 +157,12 @@ COUNTS: Final = (
     integer("leaders", "Of these, those with a leader; of a broker or rack: those it leads."),
     integer("replicas", "Their replicas; of a broker or rack: those it holds."),
     integer("offline", "Partitions without a leader.", priority=5, red=NOT_ZERO),
-    integer("under_replicated", "Under-replicated partitions.", priority=4, yellow=NOT_ZERO),
+    integer(
+        "under_replicated",
+        "Partitions with replicas out of sync. Replicas being added do not count.",
+        priority=4,
+        yellow=NOT_ZERO,
+    ),
     integer("under_min_isr", "Partitions under min ISR.", priority=5, red=NOT_ZERO),
     integer("at_min_isr", "Partitions at min ISR."),
     integer("no_preferred_leader", "Partitions that their preferred leader does not lead."),

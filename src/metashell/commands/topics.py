@@ -33,7 +33,7 @@ COLUMNS: Final = (
     integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
     integer(
         "under_replicated",
-        "Partitions with replicas out of sync.",
+        "Partitions with replicas out of sync. Replicas being added do not count.",
         priority=8,
         yellow=NOT_ZERO,
     ),

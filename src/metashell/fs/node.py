@@ -81,6 +81,9 @@ class Directory(ABC):
         """The error for a path that goes on with a name that is not there."""
         return NoSuchPathError(path)
 
+    has_other_paths = False
+    """Whether everything below it has another path too, by which it is known."""
+
     def grid(self) -> Grid | None:
         """The subtree as a `Grid`, or None where it has another form."""
         return None

@@ -82,6 +82,7 @@ def walk(
     write_name: NameWriter | None = None,
     enters: Callable[[str], bool] | None = None,
     names_of: Callable[[Directory], Sequence[str]] | None = None,
+    once: bool = False,
     failed: Failed = refuse,
 ) -> Iterator[Visit | GridVisit]:
     """Visit a node and all below it, parents before children, children in order.
@@ -94,6 +95,7 @@ def walk(
         enters: Asked, before a directory's children are looked at, with what stands before their
             names in their paths; None for always.
         names_of: Gives the children of a directory that are visited, in order; None for all.
+        once: Whether what has two paths is visited by one of them, unless the start has the other.
         failed: Told of a directory whose children can't be told, and of a child that can't be
             made; the others are visited.
     """
@@ -104,6 +106,8 @@ def walk(
     def below(visit: Visit) -> GridVisit | None:
         directory, depth = visit.node, visit.depth
         if visit.pruned or not isinstance(directory, Directory):
+            return None
+        if once and depth and directory.has_other_paths:
             return None
         # Only the start, as the user typed it, may bring its own slash.
         base = f"{visit.path}/" if depth else join(visit.path, "")
@@ -150,6 +154,7 @@ def paths(
     *,
     end: str = "\n",
     write_name: NameWriter | None = None,
+    once: bool = False,
     failed: Failed = refuse,
 ) -> Iterator[str]:
     """Yield the paths of a node and all below it, each followed by `end`, as pieces of text.
@@ -157,7 +162,7 @@ def paths(
     Cost: on a grid, one join a directory, whatever the number of its leaves.
     """
     lines: list[str] = []
-    for visit in walk(node, path, write_name=write_name, failed=failed):
+    for visit in walk(node, path, write_name=write_name, once=once, failed=failed):
         if isinstance(visit, Visit):
             lines.append(visit.path)
             if len(lines) < CHUNK_PATHS:

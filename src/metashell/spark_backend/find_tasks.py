@@ -280,6 +280,7 @@ class _Finder:
             enters=(lambda base: base.startswith(prefix) or prefix.startswith(base))
             if prefix
             else None,
+            once=query.once,
             failed=self.failed,
         )
         way = list(at)

@@ -285,6 +285,8 @@ class Query:
     """The options of rows among the words."""
     row_times: bool = False
     """Whether rows tell when nodes were changed."""
+    once: bool = False
+    """Whether what has two paths is taken by one of them."""
 
     @property
     def is_plain(self) -> bool:

@@ -58,6 +58,8 @@ _ROW_OPTIONS = {
 }
 """Options of rows, and whether each takes a value."""
 _NOT_WITH_ROWS = ("-print0", "-printf", "-count", "-exec")
+_BY_ID = "byId"
+_UUID = re.compile("[A-Za-z0-9_-]{22}")
 _TIME_TESTS = ("-changed-since", "-changed-before", "-newer-than")
 
 
@@ -93,7 +95,14 @@ def parse(words: Sequence[str], *, as_rows: bool = False) -> Query:
         tuple(parser.execs),
         parser.counts,
         (*row_words, *parser.row_words),
+        # A list of all paths has both, as that of Kafka's shell.
+        once=(len(words) > split or as_rows) and not any(map(_names_ids, words)),
     )
+
+
+def _names_ids(word: str) -> bool:
+    """Whether a word asks for topics by their ids: it names the directory, or is an id."""
+    return _BY_ID in word or _UUID.fullmatch(word) is not None
 
 
 def is_row_option(word: str) -> bool:

@@ -130,9 +130,15 @@ class Search:
             and not query.min_depth
             and not self._context.out.is_terminal
         ):
-            end, write_name = str(every.effect.value), self._write_name
             self._doing.write(
-                paths(start, match.path, end=end, write_name=write_name, failed=self._failed)
+                paths(
+                    start,
+                    match.path,
+                    end=str(every.effect.value),
+                    write_name=self._write_name,
+                    once=query.once,
+                    failed=self._failed,
+                )
             )
             return
         visits = walk(
@@ -142,6 +148,7 @@ class Search:
             write_name=self._write_name,
             enters=self._can_match_below if self._prefix else None,
             names_of=self._names if self._since else None,
+            once=query.once,
             failed=self._failed,
         )
         for visit in visits:

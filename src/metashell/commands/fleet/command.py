@@ -106,7 +106,7 @@ _TABLES: Final = (
             ),
             integer(
                 "under_replicated",
-                "Partitions with an ISR smaller than the replicas.",
+                "Partitions with replicas out of sync. Replicas being added do not count.",
                 priority=7,
                 yellow=NOT_ZERO,
             ),

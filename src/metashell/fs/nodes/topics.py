@@ -46,6 +46,7 @@ def topics_node(image: Image, _: Redaction) -> Directory:
                 lambda: image.topics.id_texts,
                 lambda: image.topics.by_id,
                 lambda text: image.topics.find_id(text),  # noqa: PLW0108  not before a look-up
+                is_by_id=True,
             ),
             "byName": lambda: TopicsDirectory(
                 image,
@@ -65,6 +66,7 @@ class TopicsDirectory(Directory):
         keys: Gives the name or id of each topic.
         by_key: Gives the topic of each name or id.
         find: Finds the topic of one, without `by_key` where it is not made yet.
+        is_by_id: Whether keys are ids.
     """
 
     def __init__(
@@ -73,7 +75,10 @@ class TopicsDirectory(Directory):
         keys: Callable[[], Sequence[str]],
         by_key: Callable[[], Mapping[str, int]],
         find: Callable[[str], int | None],
+        *,
+        is_by_id: bool = False,
     ) -> None:
+        self._is_by_id = is_by_id
         self._image, self._keys, self._by_key, self._find = image, keys, by_key, find
 
     @cached_property
@@ -88,6 +93,12 @@ class TopicsDirectory(Directory):
         listed = "_names" in self.__dict__
         topic = self._by_key().get(name) if listed else self._find(name)
         return None if topic is None else TopicDirectory(self._image, topic)
+
+    @property
+    def has_other_paths(self) -> bool:  # type: ignore[override]
+        """Those by id have it by name, but for topics that share a name."""
+        topics = self._image.topics
+        return self._is_by_id and len(topics.by_name) == len(topics)
 
     def grid(self) -> Grid:
         return self._grid

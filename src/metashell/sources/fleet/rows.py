@@ -87,10 +87,10 @@ COMPARED_FIELDS: Final = ("blocks", "batches", *CHECKSUM_FIELDS)
 def fleet_row(place: str, reading: Reading) -> FleetRow:
     """Tell of a directory what it holds: the keys are `FIELDS`.
 
-    ``offline`` counts the partitions without a leader, ``underMinIsr`` also those whose ISR is
-    smaller than min.insync.replicas, ``underReplicated`` those whose ISR is smaller than their
-    replicas; ``logEpoch`` and ``logEndOffset`` are the end of the log as a vote compares it, also
-    if an earlier state is shown; ``faults`` are those of its files and records, a torn tail aside,
+    ``offline``, ``underMinIsr`` and ``underReplicated`` count the partitions in states of
+    `metashell.answers.health`; ``logEpoch`` and ``logEndOffset`` are the end of the log as a vote
+    compares it, also if an earlier state is shown; ``faults`` are those of its files and records, a
+    torn tail aside,
     and ``fault`` is the first of them; ``error`` is why it can't be read, and then None stands for
     all that is not known.
     """
@@ -112,8 +112,7 @@ def row_of(source: Source) -> FleetRow:
     from metashell.log.fault import FaultKind
 
     image = source.image
-    partitions = image.partitions
-    isr, replicas = partitions.list_column("isr"), partitions.list_column("replicas")
+    health = Health(image)
     faults = [str(f) for f in source.all_faults() if f.kind is not FaultKind.TORN]
     cluster_id = node_id = None
     try:
@@ -129,10 +128,10 @@ def row_of(source: Source) -> FleetRow:
         "brokers": len(image.brokers),
         "fenced": int(np.count_nonzero(image.brokers.fenced)),
         "topics": len(image.topics),
-        "partitions": len(partitions),
-        "offline": int(np.count_nonzero(partitions.leader < 0)),
-        "underMinIsr": int(np.count_nonzero(Health(image).under_min_isr)),
-        "underReplicated": int(np.count_nonzero(isr.counts < replicas.counts)),
+        "partitions": len(image.partitions),
+        "offline": int(np.count_nonzero(health.offline)),
+        "underMinIsr": int(np.count_nonzero(health.under_min_isr)),
+        "underReplicated": int(np.count_nonzero(health.under_replicated)),
         "metadataVersion": status.metadata_version,
         "offset": status.offset,
         **_end_fields(source),

@@ -120,35 +120,6 @@ def _nothing_found(text: str) -> str:
     return f"no name contains '{names}' · tests: -offline · values: :grep TEXT"
 
 
-class _Once:
-    """Passes on where a search finds something; what is below a topic's id only without others.
-
-    Args:
-        write: Takes text.
-    """
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-        self._begun = ""
-        self._passed = False
-        self._by_id: list[str] = []
-
-    def write(self, text: str) -> None:
-        """Take some text, a path a line."""
-        *lines, self._begun = f"{self._begun}{text}".split("\n")
-        others = [path for path in lines if _BY_ID not in path]
-        if len(others) < len(lines) and not self._passed and len(self._by_id) <= MOST_LINES:
-            self._by_id += [path for path in lines if _BY_ID in path]
-        if others:
-            self._passed = True
-            self._write("\n".join([*others, ""]))
-
-    def finish(self) -> None:
-        """Pass on what is below ids where nothing else was found."""
-        if self._by_id and not self._passed:
-            self._write("\n".join([*self._by_id, ""]))
-
-
 def _find(
     scene: Scene, text: str, start: str, job: Job, show: Callable[[Job, list[str]], None]
 ) -> tuple[CommandAnswer | None, int]:
@@ -175,10 +146,12 @@ def _find(
         of_topics = topics_words(scene, text, start)
         if of_topics is not None:
             ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
-        once = _Once(stream.write)
-        write = stream.write if _BY_ID in f"{start}/" else once.write
-        answer = ask(scene, words, cancelled=job.cancelled, on_text=write)
-        once.finish()
+        answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
+        if not stream.count and answer.status <= 1:
+            # A part of a topic's id stands in no other path.
+            at = words.index("-mindepth") + 2
+            by_id = [*words[:at], "-path", f"*{_BY_ID}*", "(", *words[at:], ")"]
+            answer = ask(scene, by_id, cancelled=job.cancelled, on_text=stream.write)
     except KeyboardInterrupt:
         if stream.is_full:
             return None, stream.count
