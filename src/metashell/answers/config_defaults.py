@@ -143,6 +143,14 @@ def update_mode(key: str) -> UpdateMode | None:
     return None if fact is None else UpdateMode(str(fact[1]))
 
 
+def is_internal(key: str) -> bool:
+    """Whether Kafka defines a key for its own use and tests, and documents it nowhere.
+
+    Source: ConfigDef.defineInternal.
+    """
+    return key in _facts()["internal"]
+
+
 def is_known(resource_type: str, key: str) -> bool | None:
     """Whether any Kafka release knows a key; None for loggers, whose keys are names of classes."""
     if resource_type == BROKER_LOGGER:

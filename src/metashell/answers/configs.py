@@ -34,6 +34,7 @@ from metashell.answers.config_defaults import (
     TOPIC,
     default_of,
     group_synonyms,
+    is_internal,
     is_known,
     keys_of,
     synonyms,
@@ -66,6 +67,7 @@ COLUMNS: Final = (
     "broker",
     "assumed",
     "known",
+    "internal",
     "gone",
     "synonyms",
     "set_offset",
@@ -171,7 +173,7 @@ class _Answer:
         self._topics: dict[str, bool] = {}
         self._known: dict[tuple[str, str], bool | None] = {}
         self._hidden: dict[tuple[str, str], bool] = {}
-        self.out: dict[str, list[object]] = {name: [] for name in COLUMNS[:10]}
+        self.out: dict[str, list[object]] = {name: [] for name in COLUMNS[:-2]}
         self.set_rows: list[int] = []
         self.others: pa.Array = pa.array([], type=pa.string())
         self.of_others = range(0)
@@ -372,6 +374,7 @@ class _Answer:
         fixed |= kind == BROKER and key in self.fallbacks.registered.get(name, {})
         out["assumed"].append(not fixed and (kind == BROKER or bool(keys_behind(kind, key))))
         out["known"].append(self.known(kind, key))
+        out["internal"].append(None if kind == BROKER_LOGGER else is_internal(key))
         out["gone"].append(None if kind in (GROUP, CLIENT_METRICS) else gone)
         out["synonyms"].append([self._synonym(kind, entry) for entry in chain])
         self.set_rows.append(effective.row)
@@ -405,6 +408,7 @@ class _Answer:
             "broker": pa.int32(),
             "assumed": pa.bool_(),
             "known": pa.bool_(),
+            "internal": pa.bool_(),
             "gone": pa.bool_(),
             "synonyms": pa.list_(pa.string()),
         }

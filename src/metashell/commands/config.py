@@ -71,6 +71,11 @@ class ConfigCommand(RowsCommand):
         ),
         flag("known", "Whether a Kafka release knows the key; null for loggers."),
         flag(
+            "internal",
+            "Whether Kafka has the key for its own use and tests; null for loggers.",
+            shown=False,
+        ),
+        flag(
             "gone",
             "Whether the resource does not exist; null where the metadata can't know (groups).",
             shown=False,

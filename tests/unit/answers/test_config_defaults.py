@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import pytest
 
+from metashell.answers import config_defaults
 from metashell.answers.config_defaults import (
+    BROKER,
+    TOPIC,
     UpdateMode,
     broker_synonyms,
     default_of,
     group_synonyms,
+    is_internal,
     is_known,
     keys_of,
     synonyms,
     to_topic_unit,
     update_mode,
 )
+from metashell.redact import is_secret_config
 from support.admin import described_configs
+from support.shell import run_on
+from support.small_cluster import broker, cluster, config
 
 
 def test_synonyms_are_in_the_order_of_their_precedence() -> None:
@@ -96,3 +103,29 @@ def test_a_key_of_a_listener_falls_back_to_the_plain_one() -> None:
 def test_keys_that_a_release_knows(kind: str, key: str, known: bool | None) -> None:
     """Passwords and keys of old releases among them."""
     assert is_known(kind, key) is known
+
+
+def test_every_key_that_the_facts_name_is_known() -> None:
+    """Synonyms and internal keys too; a broker's value is hidden only by a rule of its own."""
+    facts = config_defaults._facts()
+    named = {key for kind in ("topic", "group", "client_metrics", "broker") for key in facts[kind]}
+    named |= {name for key in facts["topic"] for name in synonyms(key)}
+    named |= {name for key in facts["group"] for name in group_synonyms(key)}
+    named |= {*facts["internal"], *facts["unlisted"]}
+    assert [] == sorted(key for key in named if not is_known(BROKER, key))
+    hidden = {key for key in named if is_secret_config(BROKER, key)}
+    assert [] == sorted(key for key in hidden if not is_secret_config(TOPIC, key))
+
+
+def test_internal_keys_are_marked() -> None:
+    """They are known; what nobody lists is not taken for one."""
+    assert is_internal("internal.segment.bytes")
+    assert is_known(BROKER, "internal.segment.bytes")
+    assert not is_internal("segment.bytes")
+    assert not is_known(BROKER, "internal.of.a.plugin")
+    assert is_secret_config(BROKER, "internal.of.a.plugin")
+    values = [config(4, "1", "unstable.api.versions.enable", "true"), config(4, "1", "x", "y")]
+    with cluster(broker(1), *values) as source:
+        out = run_on(source, "config --columns key,known,internal -o csv").out
+        assert "unstable.api.versions.enable,true,true\n" in out
+        assert "x,false,false\n" in out
