@@ -231,7 +231,7 @@ def test_find_of_a_real_directory(name: str, words: str, chooses: object) -> Non
         position = -1 if moment is None else moment.position
         changes.append((path, isinstance(node, Directory), (position, known)))
 
-    for visit in walk(root, "/"):
+    for visit in walk(root, "/", once=True):
         if not isinstance(visit, GridVisit):
             note(visit.path, visit.node)
             continue
