@@ -10,11 +10,13 @@ import pytest
 from textual.widgets import Static
 
 import metashell
+from kraftgen.files import segment_name
 from metashell.log.changed import list_directory
 from metashell.read_settings import ReadSettings
 from metashell.sources.cached import open_cached_source
 from metashell.sources.condensed import CondensedSource
 from metashell.sources.source import Source
+from metashell.tui import following
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.view import VIEWS
@@ -24,7 +26,7 @@ from metashell.tui.views.records import RecordsView
 from support.cached import keep
 from support.fleets import torn
 from support.live import AwaitedCluster
-from support.logs import topic_batch
+from support.logs import make_directory, topic_batch
 from support.pilot import SAMPLE, Driver, drive, session_on
 from support.s3 import S3Server
 
@@ -217,3 +219,41 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
         )
 
     drive(test, session_on(cluster.source))
+
+
+@pytest.mark.parametrize("rest", [b"", topic_batch(1, leader_epoch=7)])
+def test_a_log_that_gets_shorter(
+    rest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A follower truncates its log: its new end is shown, and what is gone is told."""
+    monkeypatch.setattr(following, "_DIRECTORY_S", 0.05)
+    directory = make_directory(tmp_path, (0, topic_batch(0) + topic_batch(1, 3)))
+    told: list[str] = []
+
+    async def test(driver: Driver) -> None:
+        monkeypatch.setattr(driver.app, "tell", told.append)
+        (directory / segment_name(0)).write_bytes(topic_batch(0) + rest)
+        await driver.until(
+            lambda: driver.scene.source.status().offset == int(bool(rest)), "it is not shown"
+        )
+
+    drive(test, session_on(directory))
+    assert ["the log was truncated from offset 3, epoch 1, to offset 0, epoch 1"] == told
+
+
+def test_a_torn_tail_that_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that starts again cuts it off: the log ends where it did, without the mark."""
+    monkeypatch.setattr(following, "_DIRECTORY_S", 0.05)
+    directory = make_directory(tmp_path, (0, topic_batch(0) + topic_batch(1)[:-5]))
+
+    async def test(driver: Driver) -> None:
+        assert ("torn tail",) == driver.scene.source.status().notes
+        (directory / segment_name(0)).write_bytes(topic_batch(0))
+        await driver.until(
+            lambda: driver.scene.source.status().notes == (), "the mark is still there"
+        )
+        await driver.settled()
+        driver.one(StatusLine).look()
+        assert "torn" not in driver.one(StatusLine).render().plain
+
+    drive(test, session_on(directory))

@@ -67,7 +67,9 @@ class AtCommand(Command):
         points = [word for word in args if word not in (_RECORD, "--")]
         refuse_more(self, points, most=1)
         if points and points[0] == _END:
-            source = source.newest.refreshed() if source.live is not None else source.newest
+            newest = source.newest
+            # Spark's log would be read here.
+            source = newest if newest.capabilities.delegates else newest.refreshed()
         elif points:
             if points[0].startswith("--"):
                 raise UsageError(

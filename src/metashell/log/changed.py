@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import Listing, list_names, parse_name
 from metashell.places.files import unreadable
 from metashell.places.place import Place, entries_in
+
+Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
+"""Name, size, time and, on this machine, inode number of each segment and checkpoint."""
 
 
 class ListedFile(NamedTuple):
@@ -42,7 +45,7 @@ class DirectoryState:
         return list_names(self.names)
 
     @property
-    def signature(self) -> object:
+    def signature(self) -> Signature:
         """What tells one state of a directory from another; see `signature`."""
         return tuple(
             sorted(
@@ -88,7 +91,7 @@ def list_directory(place: Place) -> DirectoryState:
     return DirectoryState(place, tuple(names), files)
 
 
-def signature(place: Place) -> object:
+def signature(place: Place) -> Signature:
     """What tells one state of a directory from another: names, sizes and times of its files.
 
     Only segments and checkpoints count, and nothing of them is read. Equal signatures mean that
@@ -99,3 +102,8 @@ def signature(place: Place) -> object:
         SourceError: The directory can't be listed.
     """
     return list_directory(place).signature
+
+
+def changed_names(before: Signature, after: Signature) -> frozenset[str]:
+    """Names of the files that are not what they were, or are gone."""
+    return frozenset(str(file[0]) for file in set(before) - set(after))

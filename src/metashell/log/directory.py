@@ -19,7 +19,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import NoMetadataLogError, SourceError
-from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import (
@@ -76,7 +76,7 @@ class MetadataLog:
     """The files by name where they were fetched from a quorum; `path` then only names it."""
     remote: RemotePlace | None = None
     """Where `path` is, if it is not on this machine."""
-    signature: object = None
+    signature: Signature = ()
     """The directory's `metashell.log.changed.signature` before its files were read."""
 
     @property

@@ -17,7 +17,7 @@ from typing import Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import Chainer
-from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.directory import find_gaps, note_of
 from metashell.log.fault import Fault
 from metashell.log.keyed_chain import KeyedChainer, UncompactedChainer
@@ -63,7 +63,7 @@ class PartitionLog:
     """Of the files as files; those of records come from decoding."""
     notes: list[str] = field(default_factory=list)
     """What a user should know, a sentence each."""
-    signature: object = None
+    signature: Signature = ()
     """The directory's `metashell.log.changed.signature` before its files were read."""
 
     @property

@@ -18,6 +18,7 @@ from metashell.log.chain import Chain, batches
 from metashell.log.fault import Fault
 from metashell.log.partition import PartitionLog
 from metashell.log.read import SLACK, Loaded, LogFile, not_read
+from metashell.log.truncation import ReadUpTo
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.places.vanished import VanishedError
 from metashell.records.keyed_records import KeyedRecords
@@ -171,8 +172,8 @@ class KeyedStream:
     ) -> None:
         self._log, self._types, self._selection = log, types, selection
         self._on_fault, self._poll, self._window_bytes = on_fault, poll, window_bytes
-        self.ends: dict[str, tuple[int, int]] = {}
-        """By file: the position behind what was looked at, and the last offset before it."""
+        self.ends: dict[str, ReadUpTo] = {}
+        """By file: how far it was looked at."""
 
     def blocks(self) -> Iterator[KeyedBlock]:
         """The records of all files that were read, in their order."""
@@ -194,7 +195,8 @@ class KeyedStream:
         positions = np.frombuffer(file.chain.positions, dtype=np.int64)
         cuts = _cuts(positions, self._window_bytes)
         end = _end_of(view, file.chain, file.start)
-        self.ends[file.name] = end - file.start, file.chain.last_offset
+        if file.chain.positions:
+            self.ends[file.name] = ReadUpTo.of(loaded, file)
         firsts = [base for _, _, base, _, _ in batches(view, cuts)]
         for i, begin in enumerate(cuts):
             is_end = i + 1 == len(cuts)
@@ -210,6 +212,7 @@ class KeyedStream:
         """What has come since, read from files from a position on."""
         chainer = self._log.partition.chainer
         for path in paths:
+            read = self.ends.get(path.name) if path.begin else None
             try:
                 for window in windows(
                     path.path, self._window_bytes, path.after, path.begin, chainer
@@ -219,8 +222,7 @@ class KeyedStream:
                     for fault in file.chain.faults:
                         self._on_fault(fault, True)
                     if file.chain.positions:
-                        end = _end_of(memoryview(window.buffer), file.chain, 0)
-                        self.ends[path.name] = end - file.start, file.chain.last_offset
+                        read = self.ends[path.name] = ReadUpTo.of(window, file).before(read)
                     yield from self._selected(window)
             except (VanishedError, SourceError) as e:
                 self._on_fault(not_read(path.name, e), False)

@@ -18,6 +18,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import Loaded, LogFile, not_read
+from metashell.log.truncation import ReadUpTo
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.places.files import FileRef
 from metashell.places.vanished import VanishedError
@@ -115,9 +116,8 @@ class LogStream:
         self._registry, self._selection, self._names = registry, selection, names
         self._on_fault, self._hide, self._window_bytes = on_fault, hide, window_bytes
         self._poll, self._learns_all = poll, learns_all
-        self.ends: dict[str, tuple[int, int]] = {}
-        """By file that was streamed: the position behind its last sound batch, and the last offset
-        up to there."""
+        self.ends: dict[str, ReadUpTo] = {}
+        """By file that was streamed: how far."""
 
     def blocks(self, paths: Sequence[LogPath]) -> Iterator[Block]:
         """The records of several files, in their order."""
@@ -140,13 +140,14 @@ class LogStream:
     def _file(self, path: LogPath, after: int, *, is_last: bool) -> Iterator[Block | int]:
         """A file's blocks, and behind those of each window the last offset in it."""
         selection, is_first = self._selection, True
+        read = self.ends.get(path.name) if path.begin else None
         try:
             for window in windows(path.path, self._window_bytes, after, path.begin):
                 self._poll()
                 (file,) = window.files
                 chain = file.chain
                 if chain.positions:
-                    self.ends[path.name] = (_end_of(window), chain.last_offset)
+                    read = self.ends[path.name] = ReadUpTo.of(window, file).before(read)
                 if is_first and 0 <= after < chain.first_offset - 1:
                     reason = f"offsets {after + 1} to {chain.first_offset - 1} are missing"
                     fault = Fault(FaultKind.GAP, reason, file.name, 0, after + 1)
@@ -189,14 +190,6 @@ class LogStream:
             hidden = hidden[cut:]
         # Who looks at the last block holds it until the next one is there.
         records.let_go()
-
-
-def _end_of(window: Loaded) -> int:
-    """The position in a window's file behind the last sound batch."""
-    (file,) = window.files
-    at = file.chain.positions[-1]
-    length = int.from_bytes(window.buffer[at + 8 : at + 12], "big")
-    return at - file.start + 12 + length
 
 
 def records_with_names(

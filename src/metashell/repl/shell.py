@@ -248,6 +248,7 @@ class Shell:
 
     def _run_on_screen(self, command: str) -> int:
         if self._says_nothing(command):
+            self._follow()
             return self._status
         self._out = self._new_output()
         try:
@@ -277,7 +278,7 @@ class Shell:
             return ExitCode.INTERNAL
 
     def _follow(self) -> None:
-        """Take the newest state of a live source, or go on with the one at hand."""
+        """Take the state to go on with, or keep the one at hand where that can't be had."""
         try:
             follow(self._context)
         except MetashellError as error:

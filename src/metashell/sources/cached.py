@@ -41,6 +41,9 @@ class CachedSource(CondensedSource):
             return self
         return open_cached_source(now, self.settings) or open_directory(now, self.settings)
 
+    def standing(self) -> Source:
+        return self.refreshed()
+
     def _finish(self, cached: CachedLog) -> Condensed:
         """What is kept and what came behind it; kept in turn where that got much."""
         from metashell.condensed.log import condense_place, condense_split

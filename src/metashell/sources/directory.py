@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 from metashell.errors import NoMetadataLogError
-from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.changed import DirectoryState, Signature, changed_names, list_directory
 from metashell.log.directory import MetadataLog, list_metadata_directory, read_directory
+from metashell.log.fault import FaultKind
 from metashell.log.read import ReadProgress
+from metashell.log.truncation import Truncation, truncation_of
 from metashell.places.place import Place, RemotePlace, place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
@@ -27,10 +29,33 @@ class DirectorySource(Source):
             log, settings, directory=os.path.abspath(place) if isinstance(place, str) else place
         )
         self._place = place
+        self._grown: Signature = ()
 
     def refreshed(self) -> Source:
+        return self._read_again(list_directory(self._place))
+
+    def standing(self) -> Source:
         now = list_directory(self._place)
-        return self if now.signature == self.log.signature else open_directory(now, self.settings)
+        if now.signature == self._grown:
+            return self
+        # What a torn tail becomes is what an operator waits for.
+        is_torn = any(fault.kind is FaultKind.TORN for fault in self.log.faults)
+        if is_torn or self._truncation(now) is not None:
+            return self._read_again(now)
+        self._grown = now.signature
+        return self
+
+    def _read_again(self, now: DirectoryState) -> Source:
+        if now.signature == self.log.signature:
+            return self
+        newest = open_directory(now, self.settings)
+        newest.truncation = self._truncation(now)
+        return newest
+
+    def _truncation(self, now: DirectoryState) -> Truncation | None:
+        """What was read and is not in the files any more; None where the log only grew."""
+        changed = changed_names(self.log.signature, now.signature)
+        return truncation_of(self.log.loaded, now.listing, self.log.path_of, changed)
 
 
 def open_directory(

@@ -84,6 +84,9 @@ class LiveSource(Source):
     def refreshed(self) -> Source:
         return self if self.moment_offset is not None else self.live.source()
 
+    def standing(self) -> Source:
+        return self.refreshed()
+
     def close(self) -> None:
         self.live.close()
 

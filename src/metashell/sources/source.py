@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from metashell.fs.nodes.groups import CoordinatorDirectory
     from metashell.image.history import CoveredPoint, History
     from metashell.image.image import Image
+    from metashell.log.truncation import Truncation
     from metashell.node_files.log_directory import LogDirectory
     from metashell.node_files.meta_properties import MetaProperties
     from metashell.node_files.node_files import NodeFiles
@@ -383,6 +384,20 @@ class Source(SourceContents):
             SourceError: The directory can't be read any more.
         """
         return self
+
+    def standing(self) -> Source:
+        """The state that a session goes on with, as long as nobody asks for a newer one.
+
+        Of a quorum that is the newest. A directory stays as it was read while its log only grows;
+        it is read again where the log was truncated, and where its torn tail changed.
+
+        Raises:
+            SourceError: The directory can't be read any more.
+        """
+        return self
+
+    truncation: Truncation | None = None
+    """What the state had that `refreshed` made this one of, and this one has not."""
 
     def _quorum_node(self, image: Callable[[], Image]) -> Directory:
         from metashell.fs.nodes.quorum import quorum_node

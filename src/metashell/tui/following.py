@@ -142,11 +142,14 @@ class Following:
         source, offset = self._waiting
         self._waiting, self.n_newer_states = None, 0
         shown = self.shown_offset
-        # While it was paused the user may have gone to the end, which is newer by now.
-        is_newer = shown is None or offset is None or offset > shown
+        # While it was paused the user may have gone to the end, which is newer by now. The log of a
+        # directory may also have become shorter, and its torn tail may be gone.
+        is_newer = source.live is None or shown is None or offset is None or offset > shown
         if is_newer or not self._app.scene.is_newest:
             self.shown_at, self._spent_s = time.monotonic(), self._app.jobs.spent_s
             self._app.news(source)
+            if source.truncation is not None:
+                self._app.tell(str(source.truncation))
 
     def _refresh(self) -> None:
         from metashell.tui.frame.status import StatusLine

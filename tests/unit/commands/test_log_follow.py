@@ -421,15 +421,75 @@ def test_a_directory_is_followed_from_now_on(tmp_path: Path, steps: Steps) -> No
     assert ([3, 4], ()) == (offsets(ran), ran.err)
 
 
-def test_a_cut_file_is_told(tmp_path: Path, steps: Steps) -> None:
-    """A follower that truncates its log: a warning, and it goes on."""
-    directory = make_directory(tmp_path, (0, topic_batch(0) + topic_batch(1)))
-    path = directory / segment_name(0)
-    other = topic_batch(1, leader_epoch=3) + topic_batch(2, leader_epoch=3)
-    steps(lambda: path.write_bytes(topic_batch(0)), append(path, other))
+def in_epoch(epoch: int, *offsets: int) -> bytes:
+    """A batch of one record at each offset."""
+    return b"".join(topic_batch(offset, leader_epoch=epoch) for offset in offsets)
+
+
+GONE = "log: the log was truncated from offset {}, to {}: what was printed behind that is gone"
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+@pytest.mark.parametrize(
+    ("written", "kept", "printed", "later"),
+    [
+        (in_epoch(1, 0, 1), "offset 1, epoch 1", [], 2),
+        (in_epoch(1, 0), "offset 0, epoch 1", [], 1),
+        (b"", "its beginning", [], 0),
+        (in_epoch(1, 0) + in_epoch(3, 1), "offset 0, epoch 1", [1], 2),
+        (in_epoch(1, 0, 1) + in_epoch(3, 2, 3), "offset 1, epoch 1", [2, 3], 4),
+        (in_epoch(1, 0, 1) + in_epoch(3, 2, 3, 4), "offset 1, epoch 1", [2, 3, 4], 5),
+        (in_epoch(3, *range(6)), "its beginning", [*range(6)], 6),
+    ],
+)
+def test_what_was_truncated_is_told_and_what_is_there_now_is_printed(
+    written: bytes,
+    kept: str,
+    printed: list[int],
+    later: int,
+    is_replaced: bool,
+    tmp_path: Path,
+    steps: Steps,
+) -> None:
+    """Of whatever size the file is when it is looked at again, and what is appended later."""
+    directory = make_directory(tmp_path, (0, in_epoch(1, 0, 1) + in_epoch(2, 2, 3)))
+    path, new = directory / segment_name(0), tmp_path / "new"
+
+    def write() -> None:
+        target = new if is_replaced else path
+        target.write_bytes(written)
+        target.replace(path)
+
+    steps(write, append(path, in_epoch(4, later)))
     _, ran = follow(metashell.open(directory), "log --json --follow")
-    assert (f"log: {path.name} was cut: records printed may not count any more",) == ran.err
-    assert [0, 1, 1, 2] == offsets(ran)
+    assert (GONE.format("3, epoch 2", kept),) == ran.err
+    assert [0, 1, 2, 3, *printed, later] == offsets(ran)
+
+
+@pytest.mark.parametrize("options", ["", "--tail 0"])
+def test_segments_that_were_truncated_away(options: str, tmp_path: Path, steps: Steps) -> None:
+    """A truncation deletes segments and shortens the one before."""
+    files = (0, in_epoch(1, 0, 1)), (2, in_epoch(1, 2, 3)), (4, in_epoch(1, 4))
+    directory = make_directory(tmp_path, *files)
+    second, third = directory / segment_name(2), directory / segment_name(4)
+
+    def truncate() -> None:
+        third.unlink()
+        second.write_bytes(in_epoch(1, 2))
+
+    steps(truncate, append(second, in_epoch(2, 3)))
+    _, ran = follow(metashell.open(directory), f"log --json --follow {options}")
+    assert (GONE.format("4, epoch 1", "offset 2, epoch 1"),) == ran.err
+    assert ([] if options else [*range(5)]) + [3] == offsets(ran)
+
+
+def test_segments_that_a_node_deletes_are_no_truncation(tmp_path: Path, steps: Steps) -> None:
+    """What a checkpoint stands for goes, and nothing is printed twice."""
+    directory = make_directory(tmp_path, (0, in_epoch(1, 0, 1)), (2, in_epoch(1, 2)))
+    first, second = directory / segment_name(0), directory / segment_name(2)
+    steps(first.unlink, append(second, in_epoch(1, 3)))
+    _, ran = follow(metashell.open(directory), "log --json --follow")
+    assert ([0, 1, 2, 3], ()) == (offsets(ran), ran.err)
 
 
 def test_a_gap_is_told(tmp_path: Path, steps: Steps) -> None:

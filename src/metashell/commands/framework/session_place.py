@@ -37,14 +37,19 @@ def go_to(context: Context, opened: Source | FleetSource, who: str, where: str) 
 
 
 def follow(context: Context) -> None:
-    """Take the newest state of a live source, unless the session is at an earlier one.
+    """Go on with what still stands: the newest state of a quorum, or of a log that was truncated.
+
+    A session at an earlier state stays there.
 
     Raises:
         MetashellError: It can't be taken; everything stays as it was.
     """
-    source = context.source
-    if source is None or source.live is None or source.moment_offset is not None:
+    opened, source = context.opened, context.source
+    if opened is None or (source is not None and source.moment_offset is not None):
         return
-    newest = source.refreshed()
-    if newest is not source:
-        go_to(context, newest, "metashell", "any more")
+    newest = opened.standing()
+    if newest is opened:
+        return
+    go_to(context, newest, "metashell", "any more")
+    if context.source is not None and context.source.truncation is not None:
+        context.warn(f"metashell: {context.source.truncation}")

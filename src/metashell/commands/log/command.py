@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metashell.commands.rows.output import Shape
     from metashell.log.directory import MetadataLog
     from metashell.log.fault import Fault
+    from metashell.log.truncation import ReadUpTo
     from metashell.places.files import FileRef
     from metashell.records.filter import Selection, TopicNames
     from metashell.records.lines import LineWriter
@@ -361,12 +362,13 @@ class _Run:
             self._n_hidden += len(block.hidden)
 
     def _from_now(self, names: TopicNames, paths: Sequence[LogPath]) -> LogStream:
-        """A stream that has come to the end of the newest file, without a record of it."""
+        """A stream that has come to the end of the newest files, without a record of them."""
         from metashell.records.filter import MAX_OFFSET
 
         nothing = replace(self._request.selection, first_offset=MAX_OFFSET)
         stream = self._stream(names, nothing)
-        for path in paths[-1:]:
+        # With the newest one its end may be truncated away.
+        for path in paths[-2:]:
             for _ in stream.blocks_of(path, is_last=True):
                 stop_if_cancelled(self._context)
         return stream
@@ -402,11 +404,9 @@ class _Run:
             self._left -= len(lines)
         self._printer.write(lines)
 
-    def _follow(
-        self, follower: LogGrowth, names: TopicNames, ends: dict[str, tuple[int, int]]
-    ) -> None:
+    def _follow(self, follower: LogGrowth, names: TopicNames, ends: dict[str, ReadUpTo]) -> None:
         """Print what comes, until nothing more is asked for."""
-        from metashell.commands.log.follow import last_offset, new_paths
+        from metashell.commands.log.follow import last_offset
 
         self._following = True
         selected = self._request.selection
@@ -417,10 +417,9 @@ class _Run:
                 # It goes on behind a checkpoint, which knows the topics made in the gap.
                 self._look_elsewhere(names, log, segments_too=False)
             segments = set(log.listing.segments)
-            seen = last_offset(ends)
-            if seen >= selected.last_offset:
+            if last_offset(ends) >= selected.last_offset:
                 return
-            paths, selection = new_paths(self._context, log, selected, ends, seen)
+            paths, selection = follower.new_paths(log, selected, ends, compacts=False)
             stream = self._stream(names, selection)
             stream.ends = ends
             self._forward(stream, paths)

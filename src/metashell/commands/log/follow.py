@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.waiting import wait_for_news
-from metashell.errors import MetashellError, SourceError
-from metashell.log.changed import signature
+from metashell.errors import MetashellError
+from metashell.log.changed import Signature, changed_names, signature
 from metashell.log.names import list_names
 from metashell.places.files import unreadable
 from metashell.places.place import names_in
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
+    from metashell.log.truncation import ReadUpTo
     from metashell.records.filter import Selection
     from metashell.records.keyed_stream import KeyedSelection
     from metashell.records.stream import LogPath
@@ -45,7 +46,8 @@ class LogGrowth:
         self._context, self._source = context, source
         self._is_directory = source.live is None
         # Not what the files are now: they may have changed since the source was opened.
-        self._seen: object = None
+        self._seen: Signature = ()
+        self._changed: frozenset[str] = frozenset()
         self._problem: str | None = None
 
     def logs(self) -> Iterator[MetadataLog]:
@@ -80,8 +82,42 @@ class LogGrowth:
             self._tell(_reason(log.path, error))
             return None
         self._tell(None)
-        self._seen = now
+        # At first nothing says which files are what they were when they were read.
+        before = self._seen or tuple((segment.name,) for segment in log.listing.segments)
+        self._seen, self._changed = now, changed_names(before, now)
         return replace(log, listing=listing)
+
+    def new_paths(
+        self, log: MetadataLog, selection: _Selected, ends: dict[str, ReadUpTo], *, compacts: bool
+    ) -> tuple[list[LogPath], _Selected]:
+        """What of a log's segments was not looked at, and the selection of it.
+
+        What was printed and is gone is told on stderr; what stands there now was not looked at.
+
+        Args:
+            log: The log as it is now.
+            selection: What was asked for.
+            ends: How far files were read, by name; what is gone is forgotten.
+            compacts: Whether older segments are compacted.
+        """
+        from metashell.log.truncation import forget_truncated
+        from metashell.records.stream import segment_paths
+
+        if self._is_directory:
+            changed, self._changed = self._changed, frozenset()
+            gone = forget_truncated(ends, log.listing, log.path_of, changed, compacts=compacts)
+            if gone is not None:
+                self._context.warn(f"log: {gone}: what was printed behind that is gone")
+        seen = last_offset(ends)
+        selection = replace(selection, first_offset=max(selection.first_offset, seen + 1))
+        paths = []
+        for path in segment_paths(log, selection):
+            end = ends.get(path.name)
+            after = -1 if end is None else end.last_offset
+            if path.base_offset is not None and path.base_offset > seen:
+                after = max(after, seen)
+            paths.append(replace(path, begin=0 if end is None else end.end, after=after))
+        return paths, selection
 
     def _tell(self, problem: str | None) -> None:
         """Warn of what keeps news from coming, once until it is something else."""
@@ -90,54 +126,11 @@ class LogGrowth:
         self._problem = problem
 
 
-def new_paths(
-    context: Context,
-    log: MetadataLog,
-    selection: _Selected,
-    ends: dict[str, tuple[int, int]],
-    seen: int,
-) -> tuple[list[LogPath], _Selected]:
-    """What of a log's segments is behind an offset, and the selection of it.
-
-    Args:
-        context: Is warned where a file has become shorter.
-        log: The log as it is now.
-        selection: What was asked for.
-        ends: By file, the position behind what was read and the last offset there; a file that has
-            become shorter is taken out.
-        seen: The last offset that was looked at.
-    """
-    from metashell.records.stream import segment_paths
-
-    selection = replace(selection, first_offset=max(selection.first_offset, seen + 1))
-    paths = []
-    for path in segment_paths(log, selection):
-        if path.name in ends and _size(path) < ends[path.name][0]:
-            del ends[path.name]
-            context.warn(f"log: {path.name} was cut: records printed may not count any more")
-        begin, after = ends.get(path.name, (0, -1))
-        if path.base_offset is not None and path.base_offset > seen:
-            after = max(after, seen)
-        paths.append(replace(path, begin=begin, after=after))
-    return paths, selection
-
-
-def last_offset(ends: Mapping[str, tuple[int, int]]) -> int:
-    """The last offset that was looked at; -1 for none."""
-    return max((offset for _, offset in ends.values()), default=-1)
-
-
-def _size(path: LogPath) -> int:
-    from metashell.log.read import opened
-    from metashell.places.vanished import VanishedError
-
-    try:
-        with opened(path.path) as file:
-            return file.size
-    except (VanishedError, SourceError):
-        return 1 << 62
-
-
 def _reason(path: str, error: OSError | MetashellError) -> str:
     found = unreadable(path, error) if isinstance(error, OSError) else error
     return found.message
+
+
+def last_offset(ends: Mapping[str, ReadUpTo]) -> int:
+    """The last offset that was looked at; -1 for none."""
+    return max((end.last_offset for end in ends.values()), default=-1)

@@ -13,7 +13,7 @@ import numpy as np
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.period import period_of
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.log.follow import LogGrowth, last_offset, new_paths
+from metashell.commands.log.follow import LogGrowth, last_offset
 from metashell.commands.log.options import (
     FOLLOW,
     each,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
     from metashell.commands.rows.query import RowsQuery
     from metashell.log.read import LogFile
+    from metashell.log.truncation import ReadUpTo
     from metashell.records.keyed_records import KeyedRecords
     from metashell.schema.arena import I64
     from metashell.schema.coordinators import RecordTypes
@@ -161,15 +162,14 @@ class KeyedRun:
         if last is not None:
             self._write(list(last))
 
-    def _follow(self, growth: LogGrowth, ends: dict[str, tuple[int, int]]) -> None:
+    def _follow(self, growth: LogGrowth, ends: dict[str, ReadUpTo]) -> None:
         """Print what comes, until nothing more is asked for."""
         self._following, self._tail = True, None
         self._context.out.flush()
         for log in growth.logs():
-            seen = last_offset(ends)
-            if seen >= self._selection.last_offset:
+            if last_offset(ends) >= self._selection.last_offset:
                 return
-            paths, selection = new_paths(self._context, log, self._selection, ends, seen)
+            paths, selection = growth.new_paths(log, self._selection, ends, compacts=True)
             stream = self._stream(selection)
             stream.ends = ends
             self._print(stream.blocks_behind(paths))

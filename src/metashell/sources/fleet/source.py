@@ -275,11 +275,22 @@ class FleetSource:
         Raises:
             SourceError: A directory can't be read any more.
         """
+        return self._moved(lambda source: source.refreshed())
+
+    def standing(self) -> Self:
+        """The same as far as a session takes it unasked: see `Source.standing`.
+
+        Raises:
+            SourceError: A directory can't be read any more.
+        """
+        return self._moved(lambda source: source.standing())
+
+    def _moved(self, how: Callable[[Source], Source]) -> Self:
         new: dict[str, Source] = {}
         for name, member in self.members.items():
             source = member.opened
             if source is not None and source.moment_offset is None:
-                newer = source.refreshed()
+                newer = how(source)
                 if newer is not source:
                     new[name] = newer
         if not new:
