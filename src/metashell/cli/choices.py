@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.cli.arguments import DEMO, TUI, Arguments
 from metashell.commands import is_command
 from metashell.errors import SourceError, UsageError
+from metashell.places.files import HEAD_BYTES, UNPACK_HINT, archive_format
 from metashell.places.uri import is_uri, shown
 from metashell.sources.request import Choice, QuorumChoice
 
@@ -114,14 +115,26 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
     found: list[str] = []
     for directory in directories:
         if os.path.isfile(directory):
-            raise UsageError(
-                f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
-            )
+            raise _a_file(directory)
         found += expand(directory)
     is_fleet = any(map(_is_pattern, directories))
     if len(directories) == 1 and not is_fleet:
         return Choice(directories[0])
     return Choice(directories[0], paths=tuple(found), is_fleet=is_fleet)
+
+
+def _a_file(path: str) -> UsageError:
+    """Refuse a file where a directory is wanted."""
+    if (what := _archive(path)) is not None:
+        return UsageError(f"`-d`: {path} is {what}", hint=UNPACK_HINT)
+    return UsageError(f"`-d`: {path} is a file", hint=f"`metashell -s {_quote(path)}` opens it")
+
+
+def _archive(path: str) -> str | None:
+    """What archive a file is; None for none."""
+    from metashell.places.place import read_beginning
+
+    return archive_format(read_beginning(path, HEAD_BYTES) or b"")
 
 
 def _is_pattern(directory: str) -> bool:
@@ -208,6 +221,8 @@ def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> Usa
         hint = f"`metashell -d {_quote(first)}{rest}`"
         return UsageError(f"{first} is a directory, not a command", hint=hint)
     if os.path.isfile(first):
+        if (what := _archive(first)) is not None:
+            return UsageError(f"{first} is {what}, not a command", hint=UNPACK_HINT)
         flag = "--config" if first.endswith((".properties", ".conf")) else "-s"
         hint = f"`metashell {flag} {_quote(first)}{rest}`"
         return UsageError(f"{first} is a file, not a command", hint=hint)

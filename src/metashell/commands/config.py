@@ -147,13 +147,16 @@ class ConfigCommand(RowsCommand):
         query.add(table)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose keys, then resources."""
+        """Propose keys and resources, in either order."""
         if args and args[-1] == "--resource":
             return _complete_resource(context, word)
         if word.startswith("-") or (args and args[-1] in _TAKE_VALUES):
             return super().complete(context, args, word)
         words = [arg for arg in args if not arg.startswith("-")]
-        return _complete_resource(context, word) if words else _complete_key(word)
+        # Either may be the first; only a resource has a colon.
+        if words or ":" in word:
+            return _complete_resource(context, word)
+        return _complete_key(word)
 
 
 def _key_and_resource(image: Image, words: Sequence[str]) -> tuple[str | None, list[str]]:

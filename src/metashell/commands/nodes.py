@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from metashell.image.quorum_members import QuorumMember
 
+_AN_HOUR: Final = "1h"
 GHOST_AFTER: Final = Option(
     ("--ghost-after",),
     "Count a broker without replicas as a ghost after it is fenced for this long, such as 30m, "
@@ -36,7 +37,8 @@ GHOST_AFTER: Final = Option(
 )
 _GHOSTS: Final = Option(
     ("--ghosts",),
-    "Only ghosts: nodes that are registered, but not running.",
+    "Only ghosts: nodes that are registered, but not running. --ghost-after tells when a broker "
+    "counts (default 1h).",
     phrase="a ghost",
 )
 _FENCED: Final = Option(("--fenced",), "Only fenced brokers.", phrase="fenced")
@@ -105,6 +107,11 @@ class NodesCommand(RowsCommand):
         ),
     )
 
+    def nothing(self, parsed: Parsed) -> str:
+        """Also when a broker counts as a ghost, where ghosts are asked for."""
+        found = super().nothing(parsed)
+        return f"{found}; {_threshold(parsed)}" if "--ghosts" in parsed.switches else found
+
     def answer(self, query: RowsQuery) -> None:
         """The nodes asked for."""
         from metashell.answers.nodes import BROKER, CONTROLLER, nodes_of, nodes_table
@@ -122,8 +129,15 @@ class NodesCommand(RowsCommand):
             nodes = [node for node in nodes if node.fenced]
         if "--ghosts" in parsed.switches:
             nodes = [node for node in nodes if node.ghost is not None]
+            if nodes:
+                query.remarks.append(_threshold(parsed))
         table = nodes_table(query.image, nodes)
         query.add(rows_named(query, table, "id", "node" + _chosen_by(parsed)))
+
+
+def _threshold(parsed: Parsed) -> str:
+    after = parsed.values.get(GHOST_AFTER.flags[0], _AN_HOUR)
+    return f"a broker without replicas is a ghost after it is fenced for {after} (--ghost-after)"
 
 
 def _chosen_by(parsed: Parsed) -> str:
@@ -139,7 +153,7 @@ def ghost_after(parsed: Parsed) -> int:
     Raises:
         UsageError: It is no duration.
     """
-    text = parsed.values.get(GHOST_AFTER.flags[0], "1h")
+    text = parsed.values.get(GHOST_AFTER.flags[0], _AN_HOUR)
     if text == "0":
         return 0
     duration_ms = parse_duration(text)

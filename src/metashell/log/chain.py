@@ -30,6 +30,7 @@ from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.framing import hop
+from metashell.places.files import HEAD_BYTES, archive_format
 
 HEADER_BYTES: Final = 61
 MIN_LENGTH: Final = HEADER_BYTES - 12
@@ -276,6 +277,12 @@ class Chainer:
 
         In a window this may be for the next one to tell, which then begins here.
         """
+        if pos == self._origin:
+            # A tar archive has segments in it, which are not this file's.
+            what = archive_format(bytes(self.view[pos : min(pos + HEAD_BYTES, self.stop)]))
+            if what is not None:
+                self._fault(FaultKind.DAMAGED, f"{what}, which is not read", pos)
+                return self._origin + self.carry.limit
         self._need = self._missing_bytes(pos)
         if self._need:
             return pos

@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import Listing, list_names, parse_name
-from metashell.places.files import unreadable
-from metashell.places.place import Place, entries_in
+from metashell.places.files import HEAD_BYTES, UNPACK_HINT, archive_format, unreadable
+from metashell.places.place import Place, entries_in, read_beginning
 
 Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
 """Name, size, time and, on this machine, inode number of each segment and checkpoint."""
@@ -83,6 +83,9 @@ def list_directory(place: Place) -> DirectoryState:
                         status.st_size, status.st_mtime_ns, status.st_ino, allocated
                     )
     except NotADirectoryError as error:
+        what = archive_format(read_beginning(place, HEAD_BYTES) or b"")
+        if what is not None:
+            raise SourceError(f"{place}: {what}", hint=UNPACK_HINT) from error
         raise SourceError(
             f"{place}: not a directory", hint="one file alone is opened with -s"
         ) from error

@@ -12,6 +12,7 @@ opening is listed again, and only what was there when a file was opened is read.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -19,6 +20,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import NoMetadataLogError, SourceError
+from metashell.log.chain import MAGIC_POS
 from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
@@ -34,7 +36,14 @@ from metashell.log.names import (
     topic_of,
 )
 from metashell.log.read import Loaded, ReadProgress, load, not_read, opened
-from metashell.places.files import FileRef, MemoryFile, name_of
+from metashell.places.files import (
+    HEAD_BYTES,
+    UNPACK_HINT,
+    FileRef,
+    MemoryFile,
+    archive_format,
+    name_of,
+)
 from metashell.places.place import (
     Place,
     base_name,
@@ -50,7 +59,11 @@ from metashell.places.remote import RemotePlace
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
+BOOTSTRAP: Final = "bootstrap.checkpoint"
+"""The file beside the logs with which a node that was formatted begins, before Kafka 4.4."""
 _LISTING_TRIES: Final = 5
+_MAGIC: Final = 2
+"""Of a batch as metadata logs have them."""
 _LOOKED_BELOW: Final = 16
 """Names in a directory that is looked through for log directories."""
 
@@ -176,14 +189,16 @@ def _refuse_other_directories(
     if not listing.is_empty:
         return
     if "meta.properties" in names or any(map(_is_coordinators, names)):
-        raise NoMetadataLogError(
-            f"{path}: a log directory without a metadata log",
-            hint="the metadata log is in another log directory of the node: give that one too",
-        )
+        hint = "the metadata log is in another log directory of the node: give that one too"
+        if BOOTSTRAP in names and not any(map(topic_of, names)):
+            place = shlex.quote(str(child_of(path, BOOTSTRAP)))
+            hint = (
+                "no node has started on it, or its metadata log is in another directory or gone: "
+                f"`metashell -s {place}` shows what it was formatted with"
+            )
+        raise NoMetadataLogError(f"{path}: a log directory without a metadata log", hint=hint)
     below = _log_directories_below(path, names)
     if below:
-        import shlex
-
         words = " ".join(f"-d {shlex.quote(place)}" for place in below)
         hint = f"log directories are below it: `metashell {words}`"
     raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
@@ -503,11 +518,18 @@ def read_file(path: str | RemotePlace, *, progress: ReadProgress | None = None) 
         # A store has no file of that name where there is a directory.
         reason = "not a regular file" if is_directory(place) else "No such file or directory"
         raise SourceError(f"{place}: {reason}") from e
-    chain = loaded.files[0].chain
+    chain, parsed = loaded.files[0].chain, parse_name(name)
+    what = archive_format(bytes(loaded.buffer[: min(HEAD_BYTES, loaded.size)]))
+    if not chain.positions and what is not None:
+        raise SourceError(f"{place}: {what}", hint=UNPACK_HINT)
     if not chain.positions:
         reason = chain.faults[0].reason if chain.faults else "it is empty"
         raise SourceError(f"{place}: not a segment or checkpoint of a metadata log: {reason}")
-    parsed = parse_name(name)
+    if parsed is None and loaded.buffer[MAGIC_POS] != _MAGIC:
+        raise SourceError(
+            f"{place}: does not begin with a record batch",
+            hint="if it is a damaged segment, call it as Kafka did: 00000000000000000000.log",
+        )
     checkpoint = parsed if isinstance(parsed, CheckpointName) else None
     listing = list_names([name])
     log = _log(place, loaded, listing, None)

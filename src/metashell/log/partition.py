@@ -23,7 +23,7 @@ from metashell.log.fault import Fault
 from metashell.log.keyed_chain import KeyedChainer, UncompactedChainer
 from metashell.log.names import SegmentName, list_names, topic_of
 from metashell.log.read import Loaded, ReadProgress, load
-from metashell.places.files import FileRef, name_of
+from metashell.places.files import HEAD_BYTES, UNPACK_HINT, FileRef, archive_format, name_of
 from metashell.places.place import Place, base_name, file_at, file_in, parent_of
 from metashell.places.vanished import VanishedError
 from metashell.schema.coordinators import CoordinatorLog, coordinator_log
@@ -148,6 +148,9 @@ def read_segment(
         raise SourceError(f"{place}: no such segment") from e
     chain = loaded.files[0].chain
     if not chain.positions and not chain.padding:
+        what = archive_format(bytes(loaded.buffer[: min(HEAD_BYTES, loaded.size)]))
+        if what is not None:
+            raise SourceError(f"{place}: {what}", hint=UNPACK_HINT)
         reason = chain.faults[0].reason if chain.faults else "it is empty"
         raise SourceError(f"{place}: not a segment of {partition}: {reason}")
     segments = list_names([name_of(file)]).segments

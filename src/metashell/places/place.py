@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
-from metashell.places.files import FileRef, unreadable
+from metashell.places.files import HEAD_BYTES, FileRef, archive_format, unreadable
 from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, in_parallel, remote_place
 from metashell.places.uri import is_uri, local_path, parse_uri, quoted, shown, unquoted
 from metashell.places.vanished import VanishedError
@@ -175,7 +175,8 @@ def expand(pattern: str | os.PathLike[str], sure: Collection[str] = ()) -> list[
     """The directories that a pattern names, sorted; a place that is no pattern as it is given.
 
     Patterns have ``*``, ``?``, ``[...]`` and ``{a,b}``; names that begin with a dot are matched by
-    such a pattern alone. Only directories are listed that the fixed parts of a pattern leave. What
+    such a pattern alone. Only directories are listed that the fixed parts of a pattern leave.
+    Archives on this machine come out too: whoever opens them says that they are not read. What
     comes out of a URI is a URI to open, credentials included: `shown` makes it one to show.
 
     Args:
@@ -329,10 +330,16 @@ def _fitting(spot: _Spot, component: _Component) -> list[_Spot]:
     return [
         spot.down(entry.name)
         for entry in entries
-        if entry.is_directory
-        and matches(entry.name)
+        if matches(entry.name)
         and (component.takes_hidden or not entry.name.startswith("."))
+        and (entry.is_directory or _is_archive(spot.down(entry.name).place))
     ]
+
+
+def _is_archive(place: Place) -> bool:
+    """Whether a file of this machine is an archive; in a store each look would be paid for."""
+    head = read_beginning(place, HEAD_BYTES) if isinstance(place, str) else None
+    return head is not None and archive_format(head) is not None
 
 
 def _existing(spots: Sequence[_Spot]) -> Iterable[_Spot]:

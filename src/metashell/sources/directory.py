@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from metashell.errors import NoMetadataLogError
 from metashell.log.changed import DirectoryState, Signature, changed_names, list_directory
 from metashell.log.directory import MetadataLog, list_metadata_directory, read_directory
 from metashell.log.fault import FaultKind
 from metashell.log.read import ReadProgress
-from metashell.log.truncation import Truncation, truncation_of
 from metashell.places.place import Place, RemotePlace, place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
+
+if TYPE_CHECKING:
+    from metashell.log.truncation import Truncation
 
 
 class DirectorySource(Source):
@@ -54,6 +57,8 @@ class DirectorySource(Source):
 
     def _truncation(self, now: DirectoryState) -> Truncation | None:
         """What was read and is not in the files any more; None where the log only grew."""
+        from metashell.log.truncation import truncation_of
+
         changed = changed_names(self.log.signature, now.signature)
         return truncation_of(self.log.loaded, now.listing, self.log.path_of, changed)
 

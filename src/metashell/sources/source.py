@@ -18,7 +18,7 @@ from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
-from metashell.log.directory import MetadataLog, read_file
+from metashell.log.directory import BOOTSTRAP, MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock, Point, parse_point
@@ -511,7 +511,7 @@ class Source(SourceContents):
 
         zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
         places = [child_of(self._directory, name) for name in zero]
-        places.append(child_of(parent_of(self._directory), "bootstrap.checkpoint"))
+        places.append(child_of(parent_of(self._directory), BOOTSTRAP))
         for place in places:
             if not is_file(place):
                 continue

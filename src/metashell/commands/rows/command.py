@@ -193,7 +193,10 @@ class RowsCommand(Command):
             query = self.query(context, parsed, shape, writer)
             self.answer(query)
             status, remarks = query.status, query.remarks
-        n_rows = writer.close(lambda table: self._lead(context, parsed, shape, table, query))
+        n_rows = writer.close(
+            lambda table: self._lead(context, parsed, shape, table, query),
+            is_told=status != ExitCode.OK and not isinstance(context.out, TableOutput),
+        )
         context.n_rows = None if shape.count else n_rows
         if not (n_rows or status or remarks) and shape.form == "table" and not shape.count:
             self._tell_nothing(context, parsed)

@@ -76,11 +76,14 @@ class RowWriter:
             else:
                 self._add(table_of_mappings(self._columns, chunk))
 
-    def close(self, lead: Callable[[pa.Table], str] = lambda _: "") -> int:
+    def close(
+        self, lead: Callable[[pa.Table], str] = lambda _: "", *, is_told: bool = False
+    ) -> int:
         """Write what must stand at the end.
 
         Args:
             lead: Makes of all rows a sentence for people; empty for none.
+            is_told: Whether an error says why there are no rows: a table is then not drawn.
 
         Returns:
             The number of rows.
@@ -92,7 +95,8 @@ class RowWriter:
         elif self._holds:
             whole = self._whole()
             self._held.clear()
-            write_rows(context, whole, shape, lead(whole))
+            if len(whole) or not (is_told and shape.form == "table"):
+                write_rows(context, whole, shape, lead(whole))
         else:
             self._writer.close(self._empty())
         return self._n_rows
