@@ -110,7 +110,8 @@ class NodesCommand(RowsCommand):
     def nothing(self, parsed: Parsed) -> str:
         """Also when a broker counts as a ghost, where ghosts are asked for."""
         found = super().nothing(parsed)
-        return f"{found}; {_threshold(parsed)}" if "--ghosts" in parsed.switches else found
+        counts = "--ghosts" in parsed.switches and "--controllers" not in parsed.switches
+        return f"{found}; {_threshold(parsed)}" if counts else found
 
     def answer(self, query: RowsQuery) -> None:
         """The nodes asked for."""
@@ -129,7 +130,7 @@ class NodesCommand(RowsCommand):
             nodes = [node for node in nodes if node.fenced]
         if "--ghosts" in parsed.switches:
             nodes = [node for node in nodes if node.ghost is not None]
-            if nodes:
+            if nodes and BROKER in {node.role for node in nodes}:
                 query.remarks.append(_threshold(parsed))
         table = nodes_table(query.image, nodes)
         query.add(rows_named(query, table, "id", "node" + _chosen_by(parsed)))

@@ -197,15 +197,15 @@ def _refuse_other_directories(
                 f"`metashell -s {place}` shows what it was formatted with"
             )
         raise NoMetadataLogError(f"{path}: a log directory without a metadata log", hint=hint)
-    below = _log_directories_below(path, names)
+    below = log_directories_below(path, names)
     if below:
         words = " ".join(f"-d {shlex.quote(place)}" for place in below)
         hint = f"log directories are below it: `metashell {words}`"
     raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
 
 
-def _log_directories_below(path: Place, names: Sequence[str]) -> list[str]:
-    """The log directories in a directory of this machine, if they are few."""
+def log_directories_below(path: Place, names: Sequence[str]) -> list[str]:
+    """The log directories in a directory of this machine with these names, if they are few."""
     if not isinstance(path, str) or len(names) > _LOOKED_BELOW:
         return []
     places = [os.path.join(path, name) for name in sorted(names)]

@@ -7,6 +7,7 @@ listed. A place that can't be looked at is one by itself: opening it tells what 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -16,7 +17,7 @@ from metashell.checks.votes import OffsetAndEpoch, log_end
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
-from metashell.log.directory import find_metadata_directory
+from metashell.log.directory import find_metadata_directory, log_directories_below
 from metashell.log.log_tail import LogTail
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files.node_directories import group_by_node
@@ -89,11 +90,35 @@ def nodes_at(paths: Sequence[str], *, joins: bool = False) -> list[NodePlaces]:
     """
     found = _look_at_all(paths)
     if not joins:
-        return [_joined(group) for group in group_by_node(found)]
+        nodes = [_joined(group) for group in group_by_node(found)]
+        note = _note_of_disks(found)
+        return (
+            nodes
+            if note is None
+            else [replace(nodes[0], notes=(*nodes[0].notes, note)), *nodes[1:]]
+        )
     clusters: dict[object, list[_Found]] = {}
     for i, one in enumerate(found):
         clusters.setdefault(i if one.cluster_id is None else one.cluster_id, []).append(one)
     return [replace(_joined(group), notes=()) for group in clusters.values()]
+
+
+def _note_of_disks(found: Sequence[_Found]) -> str | None:
+    """The pattern for log directories that are below the places given; None where none are."""
+    for one in found:
+        if one.error is None or not isinstance(one.place, str) or not os.path.isdir(one.place):
+            continue
+        with suppress(MetashellError):
+            below = log_directories_below(one.place, list_directory(one.place).names)
+            if below:
+                initials = {os.path.basename(place)[0] for place in below}
+                disks = f"{initials.pop()}*" if len(initials) == 1 else "*"
+                pattern = os.path.join(os.path.dirname(one.path.rstrip("/")), "*", disks)
+                return (
+                    f"{shown(one.path)} has log directories below it: "
+                    f"`-d {shlex.quote(pattern)}` opens them"
+                )
+    return None
 
 
 def node_at(paths: Sequence[str]) -> NodePlaces:

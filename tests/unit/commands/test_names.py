@@ -163,3 +163,10 @@ def test_near_names_of_many() -> None:
     assert "" == did_you_mean([])
     assert "did you mean a?" == did_you_mean(["a"])
     assert "did you mean a, b or c?" == did_you_mean(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("line", ["topics nosuch", "brokers 10", "nodes 109"])
+def test_a_name_of_nothing_draws_no_table(shop: Source, line: str) -> None:
+    """Stdout stays empty for people, and keeps its header where a program reads it."""
+    assert "" == run_on(shop, line).out
+    assert 1 == run_on(shop, f"{line} -o csv").out.count("\n")

@@ -303,3 +303,11 @@ def test_what_is_wrong_is_said(source: Source, line: str, said: str) -> None:
     ran = run_on(source, line)
     assert 2 == ran.status
     assert said in " ".join(ran.err)
+
+
+def test_the_threshold_of_ghosts_is_told(source: Source) -> None:
+    """With the ghosts, and where there are none."""
+    told = "a broker without replicas is a ghost after it is fenced for 9000d (--ghost-after)"
+    ran = run_on(source, "nodes --ghosts --brokers --ghost-after 9000d")
+    assert (f"nodes: no node is a ghost and a broker; {told}",) == ran.err
+    assert "fenced for 1h (--ghost-after)" in run_on(source, "nodes --ghosts --brokers").err[-1]
