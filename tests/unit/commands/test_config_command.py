@@ -13,6 +13,7 @@ import metashell
 from metashell.answers.config_defaults import is_known, keys_of
 from metashell.commands import get
 from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
 from support.fixtures import fixture
@@ -207,3 +208,10 @@ def test_kafkas_keys_are_no_clusters_own() -> None:
     assert [] == [key for key in listed if key.startswith(("listener.name.", "internal."))]
     assert is_known("BROKER", "internal.metadata.log.segment.bytes")
     assert is_known("BROKER", "listener.name.saslb.plain.sasl.jaas.config")
+
+
+@pytest.mark.parametrize("line", ["config topic:", "config retention.ms topic:"])
+def test_a_resource_is_completed_before_and_behind_a_key(line: str, source: Source) -> None:
+    """It may be the first word."""
+    context = Context(root=source.root, out=Captured(), warn=print, source=source)
+    assert "topic:t" in [completion.text for completion in complete_line(context, line)]

@@ -16,7 +16,10 @@ import pytest
 import metashell
 from kraftgen.files import segment_name
 from metashell.errors import SourceError
+from metashell.places.place import expand
+from metashell.sources.opening import open_fleet
 from support.logs import make_directory, topic_batch
+from support.shell import run_on
 
 SEGMENT = topic_batch(0, 20) + topic_batch(20, 20)
 
@@ -106,3 +109,14 @@ def test_a_damaged_segment_is_read_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / segment_name(0)
     path.write_bytes(bytes(range(1, 90)) + SEGMENT)
     assert 39 == metashell.open_file(path).status().offset
+
+
+def test_a_fleet_says_which_backups_are_packed(tmp_path: Path) -> None:
+    """A pattern finds archives too, which can't be read; it leaves other files out."""
+    make_directory(tmp_path / "n1", (0, SEGMENT))
+    (tmp_path / "n2.tar.gz").write_bytes(gzip.compress(TAR))
+    (tmp_path / "notes.txt").write_text("n2 was packed")
+    packed = f"{tmp_path}/n2.tar.gz"
+    assert [f"{tmp_path}/n1", packed] == expand(f"{tmp_path}/*")
+    ran = run_on(open_fleet([f"{tmp_path}/*"]), "fleet")
+    assert (1, True) == (ran.status, f"{packed}: a gzip file" in ran.out)
