@@ -14,6 +14,7 @@ from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.read_settings import READ_DEFAULTS
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from metashell.sources.partition_logs import PartitionLogs
+from support.coordinators import AllRead
 from support.fixtures import fixture_dir
 
 
@@ -33,7 +34,7 @@ def _ends(logs: PartitionLogs, topic: str, partition: int) -> tuple[int | None, 
     place = TopicPartition(topic, partition)
     if place not in logs:
         return None, None
-    return logs.tail(place).end().end_offset, logs.high_watermarks.get(place)
+    return logs.tail(place).end().end_offset, logs.high_watermarks(AllRead()).get(place)
 
 
 def test_lag() -> None:

@@ -10,6 +10,7 @@ from metashell.image.coordinators.producers import fold_producers
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.sources.partition_logs import PartitionLogs
+from support.coordinators import AllRead
 from support.fixtures import fixture_dir
 
 _NODE: Final = "node-44"
@@ -73,7 +74,7 @@ def test_log_ends() -> None:
                 expected = told[partition.topic][str(partition.partition)]
                 end = tail.end()
                 assert expected["highWatermark"] == end.end_offset
-                assert expected["highWatermark"] == logs.high_watermarks[partition]
+                assert expected["highWatermark"] == logs.high_watermarks(AllRead())[partition]
                 opened = fold_producers(tail.producers()).first_open_offset
                 stable = end.end_offset if opened is None else opened
                 assert expected["lastStableOffset"] == stable

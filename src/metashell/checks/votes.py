@@ -60,7 +60,7 @@ def segment_ends(files: Iterable[LogFile]) -> Iterator[OffsetAndEpoch]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogCopy:
+class VoterLog:
     """A copy of a node's metadata log, and what the copy says of the quorum."""
 
     name: str
@@ -77,14 +77,14 @@ class LogCopy:
         return known and voters[self.node_id] in (None, self.directory_id)
 
 
-def electable(running: Iterable[LogCopy]) -> list[LogCopy]:
+def electable(running: Iterable[VoterLog]) -> list[VoterLog]:
     """The copies whose nodes can win a vote, if exactly these nodes run; none without a majority.
 
     There need not be one winner: each of them can become the leader.
     """
     nodes = list(running)
 
-    def n_votes(candidate: LogCopy) -> int:
+    def n_votes(candidate: VoterLog) -> int:
         return sum(n.is_voter_of(candidate.voters) and n.end <= candidate.end for n in nodes)
 
     return [
@@ -94,7 +94,9 @@ def electable(running: Iterable[LogCopy]) -> list[LogCopy]:
     ]
 
 
-def majorities(copies: Collection[LogCopy]) -> Iterator[tuple[tuple[LogCopy, ...], list[LogCopy]]]:
+def majorities(
+    copies: Collection[VoterLog],
+) -> Iterator[tuple[tuple[VoterLog, ...], list[VoterLog]]]:
     """Each set of copies that can elect a leader, with those that can win; small sets first.
 
     Two copies of one node never run together.

@@ -81,8 +81,10 @@ class Directory(ABC):
         """The error for a path that goes on with a name that is not there."""
         return NoSuchPathError(path)
 
-    has_other_paths = False
-    """Whether everything below it has another path too, by which it is known."""
+    @property
+    def has_other_paths(self) -> bool:
+        """Whether everything below it has another path too, by which it is known."""
+        return False
 
     def grid(self) -> Grid | None:
         """The subtree as a `Grid`, or None where it has another form."""

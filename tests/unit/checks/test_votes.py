@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metashell.checks.votes import LogCopy, OffsetAndEpoch, electable, majorities
+from metashell.checks.votes import OffsetAndEpoch, VoterLog, electable, majorities
 from support.fixtures import ELECTABLE
 
 STATIC = {1: None, 2: None, 3: None}
@@ -22,9 +22,9 @@ def copy(
     *,
     directory: str | None = None,
     name: str = "",
-) -> LogCopy:
+) -> VoterLog:
     """A copy of a node's log."""
-    return LogCopy(
+    return VoterLog(
         name=name or str(node),
         node_id=node,
         directory_id=directory,
@@ -33,7 +33,7 @@ def copy(
     )
 
 
-def ids(copies: list[LogCopy]) -> list[int]:
+def ids(copies: list[VoterLog]) -> list[int]:
     """Their nodes."""
     return [copy.node_id for copy in copies]
 

@@ -571,7 +571,8 @@ def test_fleet(tmp_path: Path) -> None:
     for line, row in zip(lines, on_fleet("fleet -o json"), strict=True):
         cells = [row["cluster"], row["cluster_id"], row["node_id"], row["brokers"]]
         assert list(map(str, cells)) == line.split()[:4]
-        assert [str(row["offset"]), row["time"], str(row["faults"])] == line.split()[-3:]
+        end = [row["offset"], row["log_epoch"], row["log_end_offset"], row["time"], row["faults"]]
+        assert list(map(str, end)) == line.split()[-5:]
     sorted_by = on_fleet("fleet -o json --sort -topics,cluster")
     amounts = [row["topics"] for row in sorted_by]
     assert sorted(amounts, reverse=True) == amounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from metashell.checks.votes import MOST_COPIES, LogCopy, OffsetAndEpoch, majorities
+from metashell.checks.votes import MOST_COPIES, OffsetAndEpoch, VoterLog, majorities
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -88,7 +88,7 @@ def _votes(query: RowsQuery, rows: Sequence[FleetRow]) -> Iterator[RowMapping]:
         )
 
 
-def _remark(query: RowsQuery, copies: Sequence[LogCopy], voters: Sequence[LogCopy]) -> None:
+def _remark(query: RowsQuery, copies: Sequence[VoterLog], voters: Sequence[VoterLog]) -> None:
     """Say which copies have no vote, or not one for themselves."""
     for copy in copies:
         if copy not in voters:
@@ -107,7 +107,7 @@ def _remark(query: RowsQuery, copies: Sequence[LogCopy], voters: Sequence[LogCop
         query.warn("the logs name different voters: each candidate needs a majority of its own")
 
 
-def _copy(query: RowsQuery, row: FleetRow) -> LogCopy | None:
+def _copy(query: RowsQuery, row: FleetRow) -> VoterLog | None:
     """A directory as a vote sees it; None if it has no vote, which is told."""
     name, node, epoch, end = (row[key] for key in ("name", "nodeId", "logEpoch", "logEndOffset"))
     words = [word.split(",") for word in str(row["voters"] or "").split()]
@@ -120,7 +120,7 @@ def _copy(query: RowsQuery, row: FleetRow) -> LogCopy | None:
         _doubt(query, f"{name}: {why}: it is left out")
         return None
     directory = row["directoryId"]
-    copy = LogCopy(
+    copy = VoterLog(
         name=str(name),
         node_id=node,
         directory_id=None if directory is None else str(directory),

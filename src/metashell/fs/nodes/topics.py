@@ -95,7 +95,7 @@ class TopicsDirectory(Directory):
         return None if topic is None else TopicDirectory(self._image, topic)
 
     @property
-    def has_other_paths(self) -> bool:  # type: ignore[override]
+    def has_other_paths(self) -> bool:
         """Those by id have it by name, but for topics that share a name."""
         topics = self._image.topics
         return self._is_by_id and len(topics.by_name) == len(topics)
