@@ -129,7 +129,9 @@ def test_some_columns_are_those_of_the_whole(name: str, data: st.DataObject) -> 
         unread.add,
         UnreadReport(unread),
     )
-    assert whole.select(columns) == found
+    assert whole.select(columns).schema == found.schema
+    # As text, in which NaN is what it is.
+    assert str(whole.select(columns).to_pylist()) == str(found.to_pylist())
     assert unread.is_none
 
 

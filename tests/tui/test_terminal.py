@@ -111,7 +111,7 @@ def test_defect_of_the_keyboard(tmp_path: Path) -> None:
         modes = terminal.modes
         terminal.read_until(END)
         terminal.send("x")
-        assert terminal.read_to_end() == int(ExitCode.FAILED)
+        assert terminal.read_to_end() == int(ExitCode.INTERNAL)
         assert "ZeroDivisionError" in terminal.text
         check_restored(terminal, modes)
 

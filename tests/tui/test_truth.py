@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,7 +117,8 @@ def test_nodes(name: str, offset: int | None) -> None:
             (_, table), *_ = pane.tables()
             newest = source.newest
             rows = json.loads(said(newest, f"changes -o json --columns all {path}"))
-            assert sorted(table["offset"].to_pylist()) == sorted(row["offset"] for row in rows)
+            # What a checkpoint holds has no offset.
+            assert Counter(table["offset"].to_pylist()) == Counter(row["offset"] for row in rows)
 
     drive(test, session_on(directory(name)), size=WIDE)
 

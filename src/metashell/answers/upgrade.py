@@ -256,7 +256,7 @@ def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> No
     reason = "the log has no metadata.version: software of 4.0 or later appends one of its own"
     if level is None:
         verdict.notes.append(
-            f"no metadata.version is in the log: 3.x takes it for {_level_text(_NO_LEVEL)}; in 4.x "
+            f"no metadata.version is in the log: 3.x takes it for {_level_text(_NO_LEVEL)}. In 4.x "
             "the next active controller appends bootstrap records, by default of its newest level"
         )
         if any(node.range_of(METADATA_VERSION)[1] > NEWEST_OF_3 for node in nodes):
@@ -456,10 +456,10 @@ def _connect(server: Endpoint | None, config_flag: str) -> str:
 
 def _command(target: UpgradeTarget, server: Endpoint | None, *, down: bool = False) -> str:
     verb = "downgrade" if down else "upgrade"
-    if target.feature != METADATA_VERSION or target.asked.isdigit():
+    name = metadata_version_name(target.level)
+    if target.feature != METADATA_VERSION or target.asked.isdigit() or name.isdigit():
         what = f"--feature {target.feature}={target.level}"
     else:
-        name = metadata_version_name(target.level)
         release = name.partition("-")[0]
         is_newest = newest_levels()[release] == target.level
         name = release if is_newest and "-" not in target.asked else name

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from metashell.checks.finding import Finding, Severity
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import METADATA_TOPIC_ID
 from metashell.node_files import epoch_checkpoint, meta_properties, quorum_state
 from metashell.node_files import partition_metadata as topic_of_log
@@ -80,6 +81,15 @@ class CheckedNodeFiles:
     epochs: tuple[EpochStart, ...] | None
     findings: list[Finding]
     """What is wrong with each by itself."""
+
+
+def node_file_faults(directory: AnyPlace) -> list[Fault]:
+    """The node's own files that can't be used, as faults."""
+    return [
+        Fault(FaultKind.UNREADABLE, found.message, found.file)
+        for found in read_node_files(directory).findings
+        if found.code == MALFORMED
+    ]
 
 
 def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:

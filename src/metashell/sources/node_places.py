@@ -18,7 +18,6 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory, log_directories_below
-from metashell.log.log_tail import LogTail
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
@@ -201,6 +200,9 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
 
 def _end(found: _Found) -> OffsetAndEpoch:
     """Where a metadata log ends, as a vote compares it. Cost: reads the end of its last segment."""
+    # The end of a coordinator's log is found in the same way, so its readers come along.
+    from metashell.log.log_tail import LogTail
+
     with suppress(MetashellError):
         place = found.metadata or found.place
         listing, ends = list_directory(place).listing, []

@@ -8,7 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from metashell.checks.quorum_findings import MALFORMED, read_node_files
+from metashell.checks.quorum_findings import node_file_faults
 from metashell.condensed.log import CondensedLog, condense_place
 from metashell.errors import MetashellError
 from metashell.image.arrow import image_table
@@ -224,7 +224,7 @@ def site_faults(
             where a checkpoint stands for some of their records.
         told: Why it can't be read, where that is known already.
     """
-    yield faults_batch(_of_node_files(site))
+    yield faults_batch(node_file_faults(site.place))
     known: Sequence[Fault] = ()
     base = max((split.end_offset or 0 for split in splits), default=0)
     try:
@@ -242,13 +242,6 @@ def site_faults(
                 yield batch.filter(pa.array(new, pa.bool_()))
         except MetashellError as e:
             yield not_read(str(e), split.name)
-
-
-def _of_node_files(site: Site) -> list[Fault]:
-    found = read_node_files(site.place).findings
-    return [
-        Fault(FaultKind.UNREADABLE, one.message, one.file) for one in found if one.code == MALFORMED
-    ]
 
 
 def _place_of(fault: Fault) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.checks.quorum_findings import node_file_faults
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.image.arrow import image_table, some_columns, table_names
@@ -36,6 +37,7 @@ from metashell.log.read import SLACK, Loaded, anonymous, not_read, opened
 from metashell.log.splits import Split
 from metashell.log.unread import Told
 from metashell.parts.known import part_of_table
+from metashell.places.place import Place
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
 from metashell.records.json_values import JsonValues
@@ -149,6 +151,10 @@ class TableSource(Protocol):
     @property
     def coordinator_tables(self) -> ReadTables | None:
         """The tables of coordinators' logs; None where there are no such logs."""
+
+    @property
+    def metadata_directory(self) -> Place | None:
+        """The directory that the log is in."""
 
     @property
     def registry(self) -> Registry:
@@ -294,7 +300,10 @@ def read_table(
     if name in table_names() or not source.capabilities.has_image:
         return some_columns(name, image(), source.redaction, columns)
     if name == FAULTS:
-        return pa.Table.from_batches([faults_batch(source.all_faults())]).select(list(columns))
+        directory = source.metadata_directory
+        of_node = [] if directory is None else node_file_faults(directory)
+        faults = [*of_node, *source.all_faults()]
+        return pa.Table.from_batches([faults_batch(faults)]).select(list(columns))
     if name == FILES:
         rows = _files(source, poll, told)
         return pa.Table.from_batches(rows, FILES_SCHEMA).select(list(columns))

@@ -283,9 +283,9 @@ def test_what_lies_beside_a_metadata_log_does_not_hinder(tmp_path: Path) -> None
 
 def test_log_directories_below_are_told(tmp_path: Path) -> None:
     """Brokers with several disks: the pattern that names the disks is told once."""
-    for node in ("n1", "n2"):
+    for name in ("n1", "n2"):
         for disk in ("d1", "d2"):
-            directory = tmp_path / node / disk
+            directory = tmp_path / name / disk
             directory.mkdir(parents=True)
             (directory / "meta.properties").write_text("version=1\nnode.id=1\n")
     one, other = nodes_at([str(tmp_path / "n1"), str(tmp_path / "n2")])
