@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 from textual.color import Color
 
-from metashell.tui.frame.filter_bar import FilterBar
-from metashell.tui.frame.help import Help
-from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_look import LookMode
 from metashell.tui.node.pane import NodePane
@@ -91,42 +88,6 @@ def test_keys_at_the_bottom(size: tuple[int, int]) -> None:
             assert shown.index(": Command") < shown.index("/ Filter") < shown.index("? Help")
 
     drive(test, size=size)
-
-
-@pytest.mark.slow
-def test_keys_can_be_clicked() -> None:
-    """A click presses the key that is drawn there, and the mouse is told more of it."""
-
-    async def test(driver: Driver) -> None:
-        def place(text: str) -> tuple[int, int]:
-            return driver.screen().splitlines()[-1].index(text), 0
-
-        def backgrounds() -> set[object]:
-            last = driver.app.screen._compositor.render_strips()[-1]
-            return {segment.style.bgcolor for segment in last if segment.style}
-
-        assert len(backgrounds()) == 1
-        await driver.pilot.hover(KeyBar, offset=place("Open"))
-        await driver.settled()
-        assert len(backgrounds()) == 2
-        await driver.pilot.hover(NodeTree)
-        await driver.settled()
-        assert len(backgrounds()) == 1
-        x, y = place("/ Filter")
-        await driver.pilot.click(KeyBar, offset=(x - 1, y))
-        await driver.settled()
-        assert not driver.app.screen.query(FilterBar)
-        await driver.pilot.click(KeyBar, offset=(x + 3, y))
-        await driver.settled()
-        assert driver.one(FilterBar).has_focus
-        assert "Drop the filter" in driver.screen().splitlines()[-1]
-        await driver.press("escape")
-        assert "Drop the filter" not in driver.screen()
-        await driver.pilot.click(KeyBar, offset=place("? Help"))
-        await driver.settled()
-        assert driver.app.screen.query(Help)
-
-    drive(test)
 
 
 def test_keys_of_what_is_closed() -> None:

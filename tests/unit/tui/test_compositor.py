@@ -17,6 +17,7 @@ from textual.widgets import Static
 from metashell.tui.frame.compositor import ask_styles_once
 from metashell.tui.frame.main_screen import MainScreen
 from metashell.tui.tree.marks import Marks
+from support.waiting import until
 
 
 class _Lines(Static):
@@ -175,3 +176,26 @@ def test_lines_without_a_mark_are_not_drawn_again() -> None:
     assert tree.n_drawn == 1
     assert marks.has(("b",))
     assert not marks.has(("a",))
+
+
+def test_a_layout_is_drawn_behind_what_it_tells() -> None:
+    """Widgets learn their size before they are drawn with it."""
+
+    class Told(_Lines):
+        def on_resize(self) -> None:
+            self.asked.append((0, 0))
+
+    class Program(_Program):
+        def compose(self) -> ComposeResult:
+            yield Told("a\nb\nc", "first")
+
+    async def run() -> None:
+        async with Program().run_test(size=(30, 8)) as pilot:
+            told = pilot.app.query_one(Told)
+            await pilot.pause()
+            told.asked.clear()
+            told.styles.height = 2
+            await until(lambda: (0, 2) in told.asked, lambda: "the layout is not drawn")
+            assert (0, 0) == told.asked[0]
+
+    asyncio.run(run())

@@ -8,6 +8,7 @@ from metashell.fs.node import JsonValue
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
+    Lines,
     ValueLine,
     clipped,
     scalar_text,
@@ -80,7 +81,9 @@ def test_much_is_cut() -> None:
     wide = clipped([ValueLine("x" * (MOST_CHARACTERS + 1)), ValueLine("y")])
     assert [MOST_CHARACTERS] == [len(line.text) for line in wide.lines]
     assert not wide.is_whole
-    assert clipped([ValueLine("x")]).is_whole
+    full = ValueLine("x" * MOST_CHARACTERS)
+    assert Lines([full], is_whole=False) == clipped([full, ValueLine("y")])
+    assert Lines([full]) == clipped([full])
 
 
 def test_text_lines() -> None:

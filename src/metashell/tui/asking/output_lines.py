@@ -169,8 +169,6 @@ class TextLines(ScrollView, can_focus=True):
         """What was written, as it may be drawn."""
         self.follows = False
         """Whether the newest line stays in sight."""
-        self.dropped = 0
-        """How many older lines are not kept."""
         self._rows: list[Row] = []
         self._wrapped_at = 0
 
@@ -186,7 +184,7 @@ class TextLines(ScrollView, can_focus=True):
 
     def clear(self) -> None:
         """Show nothing."""
-        self.lines, self._rows, self.dropped = [], [], 0
+        self.lines, self._rows = [], []
         self.scroll_home(animate=False)
         self._resized()
 
@@ -200,7 +198,6 @@ class TextLines(ScrollView, can_focus=True):
             # More than need be, so that this is not done for each line.
             too_many = min(too_many + MOST_LINES // 10, len(self.lines))
             del self.lines[:too_many]
-            self.dropped += too_many
             self._wrap()
         elif self._wrapped_at:
             for row in new:

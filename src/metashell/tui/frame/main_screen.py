@@ -35,8 +35,6 @@ class MainScreen(AppPart, Screen[None]):
         self._compositor: LineCompositor = LineCompositor()
         self._timer: Timer | None = None
         self._is_laying_out = False
-        self._is_put_off = False
-        """Whether a layout is still to be drawn."""
 
     @property
     def _update_timer(self) -> Timer:
@@ -70,14 +68,13 @@ class MainScreen(AppPart, Screen[None]):
             self._is_laying_out = False
 
     def _compositor_refresh(self) -> None:
-        self._is_put_off = self._is_laying_out and self._compositor.has_told
-        if self._is_put_off:
-            self.set_timer(_SOON_S, self._on_timer_update)
+        if self._is_laying_out and self._compositor.has_told:
+            self.set_timer(_SOON_S, self._draw_layout)
         else:
             super()._compositor_refresh()
 
-    def _on_timer_update(self) -> None:
-        was_put_off = self._is_put_off
-        super()._on_timer_update()
-        if was_put_off and self._is_put_off and not self.app._batch_count:
+    def _draw_layout(self) -> None:
+        """Draw a layout with what the widgets drew that were told of it."""
+        self._on_timer_update()
+        if not self.app._batch_count:
             self._compositor_refresh()  # nothing else had to be drawn, or yet another layout

@@ -241,7 +241,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self._resize()
 
     def close_at(self, key: NodeKey) -> None:
-        """Close a directory."""
+        """Close a directory; the root stays open."""
         if self.outline is None or key == ROOT:
             return
         self._fetching.cancel(key)
@@ -314,7 +314,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         line = self._line_or_look()
         if line is None or line.note:
             return
-        if line.is_open and line.key:
+        if line.is_open:
             self.close_at(line.key)
         elif line.is_dir:
             self.open_at(line.key)
@@ -334,7 +334,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def action_out(self) -> None:
         """Close a directory; with anything else go to the directory above."""
         line = self.line
-        if line is not None and line.is_open and line.key:
+        if line is not None and line.is_open:
             self.close_at(line.key)
         else:
             self.action_parent()

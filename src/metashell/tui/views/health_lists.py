@@ -33,7 +33,7 @@ class KindList(AppPart, OptionList):
     ALLOW_MAXIMIZE = False
 
     def __init__(self) -> None:
-        super().__init__(id="health-kinds", markup=False, compact=True)
+        super().__init__(id="health-kinds", compact=True)
         self.codes: list[str] = []
         """Those that are listed, in order."""
 
