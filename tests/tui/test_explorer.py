@@ -160,7 +160,10 @@ def test_keys_move_open_and_close() -> None:
 
 
 def test_goes_to_a_path() -> None:
-    """The directories on the way are opened, and the path above tells where one is."""
+    """The directories on the way are opened, and the path above tells where one is.
+
+    The key that closes leads back up.
+    """
 
     async def test(driver: Driver) -> None:
         name = topics_of(driver.scene.source)[-1]
@@ -173,6 +176,10 @@ def test_goes_to_a_path() -> None:
         await go(driver, "/local")
         await driver.press("alt+left")
         assert driver.app.path == f"/image/topics/byName/{name}/id"
+        for is_open in (True, False):  # first it goes up, then it closes
+            await driver.press("left")
+            assert driver.app.path == f"/image/topics/byName/{name}"
+            assert is_open is (("image", "topics", "byName", name, "id") in keys(driver))
 
     drive_tree(test)
 
@@ -205,34 +212,37 @@ def test_a_node_that_is_not_there_comes_back() -> None:
 
 
 def test_the_cursor_stands_still_when_names_appear_above() -> None:
-    """News above the cursor move nothing on the screen."""
+    """News above the cursor move nothing on the screen, and no key waits for them."""
 
-    class Growing(Directory):
+    class Growing(Slow):
         """More names each time that a scene asks."""
 
         def __init__(self, n: int) -> None:
-            self._names = [f"{i:04}" for i in range(1000 - n, 1100)]
-
-        def names(self) -> Sequence[str]:
-            return self._names
+            super().__init__([f"{i:04}" for i in range(1000 - n, 1100)])
 
         def child(self, name: str) -> Node | None:
             return TextLeaf(name) if name in self._names else None
+
+    few, more = Growing(10), Growing(30)
+    few.may.set()
 
     async def test(driver: Driver) -> None:
         await go(driver, "/grows/1050")
         before, line = row(driver), tree(driver).cursor_line
         assert tree(driver).scroll_offset.y > 0
-        driver.app.news(sample_with(grows=Growing(30)))
+        driver.app.news(sample_with(grows=more))
+        jobs = driver.app.jobs
+        await driver.until(lambda: any(job.key == "look" for job in jobs.busy), "no look begins")
+        assert not jobs.leading
+        more.may.set()
         await driver.settled()
         assert tree(driver).cursor_line == line + 20
         assert row(driver) == before
         assert driver.app.path == "/grows/1050"
 
-    drive_tree(test, session_on(lambda: sample_with(grows=Growing(10))))
+    drive_tree(test, session_on(lambda: sample_with(grows=few)))
 
 
-@pytest.mark.slow
 def test_names_are_data() -> None:
     """Names that look like markup, or would steer the terminal, are shown as they are written."""
     node = FixedDirectory({name: lambda: TextLeaf("x") for name in HOSTILE})
