@@ -519,9 +519,11 @@ def test_the_log_grows() -> None:
     drive_on(test, live.source)
 
 
-@pytest.mark.slow
 def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was pressed while it is looked at is done then; cancelled, it is looked at again."""
+    """What was pressed while it is looked at is done then; cancelled, it is looked at again.
+
+    Keys for another state wait only where one was asked for.
+    """
     find_out = timeline_known.find_out
     hold = [True]
 
@@ -540,8 +542,11 @@ def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(driver: Driver) -> None:
         timeline = timeline_of(driver)
         assert "looking at the log" in lines(driver)[0]
+        assert not timeline.is_aiming
         timeline.step(-1)
+        assert timeline.is_aiming
         await driver.until(lambda: is_cancelled(driver), "not cancelled")
+        assert not timeline.is_aiming
         timeline.step(-1)
         hold[0] = False
         await driver.until(lambda: timeline.track is not None, "not known")
