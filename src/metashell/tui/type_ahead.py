@@ -52,7 +52,6 @@ _PATIENCE_S: Final = 0.5
 """So long they wait for a job as well: what was typed in one go stays in order."""
 _LEAST_ROUNDS: Final = 3
 """A key's own handlers, those of what these say, and once more: a list tells what was chosen."""
-_MOST_ROUNDS: Final = 8
 _LONGEST_S: Final = 5.0
 """Whatever a key does, the next ones are not held back longer."""
 _MOST: Final = 10_000
@@ -277,7 +276,7 @@ class TypeAhead:
     def _go_round(self, number: int, n_rounds: int, before: DOMNode | None) -> None:
         """Follow the way of a key, again where it changed what keys go to."""
         target = self._app.focused or self._app.screen
-        if n_rounds >= _MOST_ROUNDS or (n_rounds >= _LEAST_ROUNDS and target is before):
+        if n_rounds >= _LEAST_ROUNDS and target is before:
             self._end(number)
         else:
             self._pass(number, n_rounds, target, deque(target.ancestors_with_self))
