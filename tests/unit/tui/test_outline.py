@@ -174,6 +174,16 @@ def test_what_went_comes_back() -> None:
     assert lines(outline) == before
 
 
+def test_names_that_come_again() -> None:
+    """What is open in a directory stays open; one in another directory is not meant."""
+    tree: Tree = {"a": {"a": {"x": None}, "b": {"c": {"y": None}}}}
+    outline = Outline(listing(tree))
+    for key in (("a",), ("a", "b"), ("a", "b", "c"), ("a", "a"), ("a", "b"), ("a",)):
+        outline.open(key, listing(found(tree, key) or {}))
+    assert lines(outline) == flat(tree, outline.wanted, {})
+    assert ["", "a", "a", "x", "b", "c", "y"] == [row[1] for row in lines(outline)]
+
+
 def test_nothing_below_a_closed_directory() -> None:
     """What lies in a directory that is not open has no line, and the nearest line is above it."""
     outline = Outline(listing({"a": {"b": {}}, "c": None}))

@@ -422,7 +422,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if len(told) > _LONGEST:
             text.append(_MORE)
         if spans and summary == told:
-            marked = self.get_component_rich_style("record-list--match", partial=True)
+            marked = self.get_component_rich_style("record-list--match")
             for first, behind in spans:
                 text.stylize(marked, first, behind)
         return text
