@@ -10,6 +10,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding
 
 from metashell.tui.frame.key_bar import KeyBar, Shown, chosen
+from support.rest import resting
 
 
 def key(name: str, description: str, key_id: str) -> Shown:
@@ -87,19 +88,20 @@ def test_the_mouse() -> None:
     async def run() -> None:
         app = _Program()
         async with app.run_test(size=(40, 4)) as pilot:
-            bar = app.query_one(KeyBar)
-            await pilot.pause()
-            assert "a First b Second c Third " == bar.render().plain
-            for x in (0, 6, 7, 8, 15, 16, 23, 24, 39):
-                await pilot.click(KeyBar, offset=(x, 0))
-                app.done.append("|")
-            assert "a|a||b|b||bell|||" == "".join(app.done)
-            hovered = bar.get_component_rich_style("key-bar--hover")
-            for x, expected in ((3, ["a First"]), (7, []), (9, ["b Second"]), (39, [])):
-                await pilot.hover(KeyBar, offset=(x, 0))
-                text = bar.render()
-                marks = [text.plain[m.start : m.end] for m in text.spans if m.style == hovered]
-                assert expected == marks
-                assert ("the first one" if x == 3 else None) == bar.tooltip
+            with resting(pilot):
+                bar = app.query_one(KeyBar)
+                await pilot.pause()
+                assert "a First b Second c Third " == bar.render().plain
+                for x in (0, 6, 7, 8, 15, 16, 23, 24, 39):
+                    await pilot.click(KeyBar, offset=(x, 0))
+                    app.done.append("|")
+                assert "a|a||b|b||bell|||" == "".join(app.done)
+                hovered = bar.get_component_rich_style("key-bar--hover")
+                for x, expected in ((3, ["a First"]), (7, []), (9, ["b Second"]), (39, [])):
+                    await pilot.hover(KeyBar, offset=(x, 0))
+                    text = bar.render()
+                    marks = [text.plain[m.start : m.end] for m in text.spans if m.style == hovered]
+                    assert expected == marks
+                    assert ("the first one" if x == 3 else None) == bar.tooltip
 
     asyncio.run(run())

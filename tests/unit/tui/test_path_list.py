@@ -8,6 +8,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from metashell.tui.asking.path_list import PathList
+from support.rest import resting
 
 
 class _Program(App[None]):
@@ -24,14 +25,15 @@ def test_a_page_is_a_screen_but_one_line(height: int, expected: list[int]) -> No
 
     async def run() -> None:
         async with _Program().run_test(size=(20, height)) as pilot:
-            paths, seen = pilot.app.query_one(PathList), list[int]()
-            paths.add([f"/{i}" for i in range(10)])
-            paths.focus()
-            await pilot.pause()
-            for key in ["pagedown"] * 4 + ["pageup"] * 4:
-                await pilot.press(key)
-                assert 0 <= paths.cursor - paths.scroll_offset.y < height
-                seen.append(paths.cursor)
-            assert expected == seen
+            with resting(pilot):
+                paths, seen = pilot.app.query_one(PathList), list[int]()
+                paths.add([f"/{i}" for i in range(10)])
+                paths.focus()
+                await pilot.pause()
+                for key in ["pagedown"] * 4 + ["pageup"] * 4:
+                    await pilot.press(key)
+                    assert 0 <= paths.cursor - paths.scroll_offset.y < height
+                    seen.append(paths.cursor)
+                assert expected == seen
 
     asyncio.run(run())

@@ -7,6 +7,7 @@ import asyncio
 from textual.app import App, ComposeResult
 
 from metashell.tui.rows.whole_text import WholeText
+from support.rest import resting
 
 
 class _Program(App[None]):
@@ -20,11 +21,12 @@ def test_room_is_taken_once_there_is_a_text() -> None:
 
     async def run() -> None:
         async with _Program().run_test(size=(12, 12)) as pilot:
-            whole, taken = pilot.app.query_one(WholeText), list[int]()
-            for text in ("", "0123456789 abc", "", "abc", None, "", "abc"):
-                whole.show(text)
-                await pilot.pause()
-                taken.append(whole.outer_size.height if whole.display else 0)
-            assert [0, 2, 2, 2, 0, 0, 1] == taken
+            with resting(pilot):
+                whole, taken = pilot.app.query_one(WholeText), list[int]()
+                for text in ("", "0123456789 abc", "", "abc", None, "", "abc"):
+                    whole.show(text)
+                    await pilot.pause()
+                    taken.append(whole.outer_size.height if whole.display else 0)
+                assert [0, 2, 2, 2, 0, 0, 1] == taken
 
     asyncio.run(run())
