@@ -304,17 +304,18 @@ def test_connection_is_told() -> None:
             drive(test, session)
 
 
-def test_line_moves_by_itself() -> None:
+def test_line_moves_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long the quorum has been silent is shown without a key."""
+    monkeypatch.setattr("metashell.tui.frame.status._REFRESH_S", 0.02)
 
     async def test(driver: Driver) -> None:
         line = driver.one(StatusLine)
         drawn: list[str] = []
 
         def note() -> None:
-            drawn.append(status_text(driver))
+            drawn.append(driver.screen().splitlines()[line.region.y])
 
-        line.set_interval(0.01, note)
+        line.set_interval(0.1, note)
         await driver.until(lambda: len(set(drawn)) > 2, "the age is another one")
         assert all(" s ago" in text for text in drawn)
 

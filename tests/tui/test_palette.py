@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.command import CommandInput, CommandList, CommandPalette
 
 from metashell.tui.frame.keys import KEYS
@@ -92,7 +91,6 @@ def test_sets_themes() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_offers_bookmarks() -> None:
     """A bookmark is gone to, in time as well."""
 
