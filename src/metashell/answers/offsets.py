@@ -154,6 +154,23 @@ def with_lag(
     return table.append_column("lag", lag).append_column("high_watermark", mark)
 
 
+def lag_by_group(offsets: pa.Table) -> pa.Table:
+    """The lag of each group: ``group``, ``lag``, ``max_lag``, ``partitions``, ``not_counted``.
+
+    ``lag`` and ``max_lag`` are null where no partition's lag is known; int64 like the counts.
+
+    Args:
+        offsets: Rows as `with_lag` gives them.
+    """
+    sums = offsets.group_by("group", use_threads=False).aggregate(
+        [("lag", "sum"), ("lag", "max"), ("partition", "count"), ("lag", "count")]
+    )
+    n, known = sums.column("partition_count"), sums.column("lag_count")
+    columns = [sums.column("group"), sums.column("lag_sum"), sums.column("lag_max"), n]
+    names = ["group", "lag", "max_lag", "partitions", "not_counted"]
+    return pa.table([*columns, pc.subtract(n, known)], names)
+
+
 def _keys(places: pa.Table) -> pa.Array:
     texts = pc.binary_join_element_wise(
         places.column("topic"), places.column("of").cast(pa.string()), "-"

@@ -89,6 +89,22 @@ COLUMNS: Final = (
         shown=False,
     ),
 )
+SUMMARY_COLUMNS: Final = (
+    text("group", "The group's id.", priority=9),
+    integer(
+        "lag",
+        "The sum of the partitions' lag, null where none is known.",
+        priority=9,
+    ),
+    integer("max_lag", "The lag of the partition that is furthest behind.", priority=7),
+    integer("partitions", "Partitions with a committed offset.", priority=6),
+    integer(
+        "not_counted",
+        "Those of them whose lag is not known: their logs are not here, or a commit is pending "
+        "alone.",
+        priority=8,
+    ),
+)
 STALLED_COLUMNS: Final = (
     *_KEY,
     integer("offset", "The committed offset.", priority=7),
@@ -125,6 +141,7 @@ STALLED_COLUMNS: Final = (
 LAG: Final = Option(
     ("--lag",), "Tell the lag of partitions whose logs are in the log directory, too."
 )
+SUMMARY: Final = Option(("--summary",), "With --lag: add up the lag of each group.")
 STALLED: Final = Option(
     ("--stalled",),
     "List offsets that stood still for a minute or longer while the partition's log here went on.",
@@ -139,7 +156,11 @@ class OffsetsCommand(RowsCommand):
     name = "offsets"
     summary = "List the offsets that groups committed, from a broker's logs."
     noun = ("committed offset", "committed offsets")
-    tables = (AnswerTable("", COLUMNS), AnswerTable("--stalled", STALLED_COLUMNS))
+    tables = (
+        AnswerTable("", COLUMNS),
+        AnswerTable("--lag --summary", SUMMARY_COLUMNS),
+        AnswerTable("--stalled", STALLED_COLUMNS),
+    )
     imports = (*imports_of(OFFSETS), "metashell.answers.offsets")
     takes_paths = False
     of_each_cluster = True
@@ -151,16 +172,19 @@ class OffsetsCommand(RowsCommand):
             f"{WHERE.format(GROUP.topic)}\n\n"
             "--lag and --stalled look at the ends of the topics' own logs, as far as these lie in "
             "the log directory. They belong to this broker's replicas, which may be behind the "
-            "leader. --stalled reads the history of commits. It tells since when an offset does "
-            "not move, and whether the group still commits. It tells whether members have "
-            "partitions, how often the group rebalances, and whether a transaction is open at the "
-            "offset. Compaction removes older commits, so an offset may have stood still longer."
+            "leader. With --summary a group has one row. Its lag is that of the partitions whose "
+            "logs are here; NOT-COUNTED says how many are not in the sum.\n\n"
+            "--stalled reads the history of commits. It tells since when an offset does not move, "
+            "and whether the group still commits. It tells whether members have partitions, how "
+            "often the group rebalances, and whether a transaction is open at the offset. "
+            "Compaction removes older commits, so an offset may have stood still longer."
         ),
-        options=(LAG, STALLED, ASSUME),
+        options=(LAG, SUMMARY, STALLED, ASSUME),
         examples=(
             ("offsets k-uniform", "those of a group"),
             ("offsets --sort committed_time --limit 20", "the oldest commits"),
             ("offsets --lag --sort -lag", "who is furthest behind"),
+            ("offsets --lag --summary --sort -lag", "which group is furthest behind"),
             ("offsets --stalled", "what stands still, and what is known of why"),
             ("offsets --sort expire_time --limit 20", "what is deleted next"),
             ("offsets -o csv", "all of them, for a program"),
@@ -171,6 +195,8 @@ class OffsetsCommand(RowsCommand):
         """Those of offsets that stand still where these are asked for; lag where it is."""
         if STALLED.flags[0] in parsed.switches:
             return STALLED_COLUMNS
+        if SUMMARY.flags[0] in parsed.switches:
+            return SUMMARY_COLUMNS
         if LAG.flags[0] not in parsed.switches:
             return COLUMNS
         return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
@@ -180,6 +206,9 @@ class OffsetsCommand(RowsCommand):
         from metashell.answers.offsets import retention_of
 
         switches = query.parsed.switches
+        sums = SUMMARY.flags[0] in switches
+        if sums and LAG.flags[0] not in switches:
+            raise UsageError("--summary goes with --lag", hint="write offsets --lag --summary")
         if STALLED.flags[0] in switches:
             if LAG.flags[0] in switches:
                 raise UsageError("--stalled and --lag exclude each other")
@@ -190,7 +219,7 @@ class OffsetsCommand(RowsCommand):
             ends = None
             if LAG.flags[0] in switches:
                 ends = _ends(query)
-            answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)))
+            answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)), sums)
             what = "group with offsets"
         coordinator_rows(query, OFFSETS, what, answer)
         # Lag is looked up for all groups, whatever the words choose of them.
@@ -209,15 +238,17 @@ def _ends(query: RowsQuery) -> PartitionEnds:
 def _offsets(
     ends: PartitionEnds | None,
     retention: Retention,
+    sums: bool,
     records: KeyedRecords,
     partition: int,
     _coordinator: int | None,
 ) -> pa.Table:
-    from metashell.answers.offsets import offsets_table, with_lag
+    from metashell.answers.offsets import lag_by_group, offsets_table, with_lag
     from metashell.image.coordinators.group_log import GroupLog
 
     table = offsets_table(GroupLog(records, partition), retention)
-    return with_lag(table, None if ends is None else ends.ends_of)
+    table = with_lag(table, None if ends is None else ends.ends_of)
+    return lag_by_group(table) if sums else table
 
 
 def _stalled(

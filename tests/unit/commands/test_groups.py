@@ -163,6 +163,24 @@ def test_expiry_and_lag(tmp_path: Path) -> None:
     assert 2 == run_on(source, "offsets --lag --stalled").status
 
 
+def test_lag_of_a_group() -> None:
+    """The sum of the lags that are known, and how many are not in it."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    assert 2 == run_on(source, "offsets --summary").status
+    (row,) = json.loads(run_on(source, "offsets c-offdel --lag --summary -o json").out)
+    expected = {"lag": 60, "max_lag": 60, "partitions": 2, "not_counted": 1}
+    assert {"group": "c-offdel", **expected} == row
+    each = json.loads(run_on(source, "offsets --lag -o json --columns group,lag").out)
+    for row in json.loads(run_on(source, "offsets --lag --summary -o json").out):
+        lags = [one["lag"] for one in each if one["group"] == row["group"]]
+        known = [lag for lag in lags if lag is not None]
+        assert (sum(known) if known else None, max(known, default=None)) == (
+            row["lag"],
+            row["max_lag"],
+        )
+        assert (len(lags), len(lags) - len(known)) == (row["partitions"], row["not_counted"])
+
+
 @pytest.mark.long
 def test_stalled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What stands still while the log went on: for how long, and what is known of why."""

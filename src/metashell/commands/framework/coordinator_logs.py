@@ -69,7 +69,8 @@ def coordinator_rows(
         _remark(query, here)
     if tables:
         rows = pa.concat_tables(tables.values())
-        rows = rows.sort_by([(name, "ascending") for name in table.order])
+        order = [name for name in table.order if name in rows.column_names]
+        rows = rows.sort_by([(name, "ascending") for name in order])
         query.add(_named(query, rows, table.order[0], what, here))
 
 
