@@ -19,7 +19,7 @@ from metashell.errors import SourceError
 from metashell.places.place import expand
 from metashell.sources.opening import open_fleet
 from support.logs import make_directory, topic_batch
-from support.shell import run_on
+from support.shell import run
 
 SEGMENT = topic_batch(0, 20) + topic_batch(20, 20)
 
@@ -119,5 +119,7 @@ def test_a_fleet_says_which_backups_are_packed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("n2 was packed")
     packed = f"{tmp_path}/n2.tar.gz"
     assert [f"{tmp_path}/n1", packed] == expand(f"{tmp_path}/*")
-    ran = run_on(open_fleet([f"{tmp_path}/*"]), "fleet -o csv")
+    fleet = open_fleet(expand(f"{tmp_path}/*"))
+    ran = run(fleet.root, "fleet -o csv --columns directory,error", source=fleet)
     assert 1 == ran.status
+    assert [f"{tmp_path}/n1,", f"{packed},{packed}: a gzip file"] == ran.out.splitlines()[1:]

@@ -220,7 +220,8 @@ class _Run:
         from metashell.commands.framework.run import run_line, run_words
 
         self._ran_at = time.monotonic()
-        outer, warnings = self._context, list[str]()
+        outer, gone = self._context, self._source.truncation
+        warnings = [] if gone is None else [f"watch: {gone}"]
         out = _Capture(self._view.is_terminal, self._view.width)
         context = Context(
             root=self._source.root,
