@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Damage, Record, encode_batch
@@ -86,6 +86,7 @@ def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
     st.integers(0, 60),
     st.sampled_from((KeyedChainer, UncompactedChainer)),
 )
+@example(1, 120, dict.fromkeys(range(20, 100, 9), "base"), 0, KeyedChainer)
 def test_leaps_find_what_hops_find(
     seed: int, n: int, odd: dict[int, str], cut: int, chainer: type[KeyedChainer]
 ) -> None:

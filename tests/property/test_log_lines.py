@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from metashell.records.lines import JsonLines, ReadableLines
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
+from support.logs import topic_batch
 from support.strategies import DrawnRecord, builtin_registry, damaged_values, record_lists
 
 NAMES = {spec.type_name: spec.name for spec in builtin_registry().metadata.values()}
@@ -28,8 +30,8 @@ def lines_of(path: Path, redaction: Redaction) -> tuple[list[str], list[str]]:
     names = TopicNames()
     names.learn(records)
     rows = np.arange(len(records.frames))
-    json = JsonLines(builtin_registry(), names, redaction).lines(records, rows)
-    return json, ReadableLines(builtin_registry(), names, redaction).lines(records, rows)
+    as_json = JsonLines(builtin_registry(), names, redaction).lines(records, rows)
+    return as_json, ReadableLines(builtin_registry(), names, redaction).lines(records, rows)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -39,11 +41,11 @@ def test_any_records(tmp_path: Path, drawn: list[DrawnRecord], show_secrets: boo
     path = tmp_path / segment_name(0)
     path.write_bytes(encode_batch([d.value for d in drawn]))
     redaction = Redaction(show_secrets)
-    json, text = lines_of(path, redaction)
+    as_json, text = lines_of(path, redaction)
     plain = list(dump(load([str(path)]), builtin_registry()))
 
-    assert len(drawn) == len(json) == len(plain) == len(text)
-    for record, line in zip(plain, json, strict=True):
+    assert len(drawn) == len(as_json) == len(plain) == len(text)
+    for record, line in zip(plain, as_json, strict=True):
         if record.data is not None and record.type is not None:
             data = json_text(dict(redaction.record(NAMES[record.type], record.data)))
             assert f'"type":"{record.type}","version":{record.version},"data":{data}' in line
@@ -52,12 +54,24 @@ def test_any_records(tmp_path: Path, drawn: list[DrawnRecord], show_secrets: boo
     assert not [line for line in text if "\n" in line]
 
 
+def test_positions_are_those_in_the_file(tmp_path: Path) -> None:
+    """Of each of several files that were read together."""
+    paths = [tmp_path / segment_name(base) for base in (0, 4)]
+    for path, base in zip(paths, (0, 4), strict=True):
+        path.write_bytes(topic_batch(base) + topic_batch(base + 1))
+    records = Records(load(list(map(str, paths))), builtin_registry())
+    writer = JsonLines(builtin_registry(), TopicNames(), Redaction())
+    told = [line for at in (0, 2) for line in writer.lines(records, np.arange(at, at + 2))]
+    second = len(topic_batch(0))
+    assert [0, second, 0, second] == [json.loads(line)["pos"] for line in told]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(values=st.lists(damaged_values(), min_size=1, max_size=8))
 def test_damaged_records(tmp_path: Path, values: list[bytes]) -> None:
     """Records that do not decode get a line each, whatever stands beside them."""
     path = tmp_path / segment_name(0)
     path.write_bytes(encode_batch(values))
-    json, text = lines_of(path, Redaction())
+    as_json, text = lines_of(path, Redaction())
 
-    assert len(values) == len(json) == len(text)
+    assert len(values) == len(as_json) == len(text)

@@ -9,7 +9,7 @@ PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "thorough" if _WRITES else "d
 """`default` is for whoever waits, `thorough` is what `.ci/run` takes, also for who writes expected
 outputs anew; `exhaustive` looks long."""
 
-CASES = 6
+CASES = 24
 """So many cases of a test are taken by default, where its marker `cases` says nothing else."""
 _SHARE = 5
 """Of the examples and seeds of CI, every how manieth is taken by default."""

@@ -66,7 +66,7 @@ class JavaProcess:
         self._log = directory / "java.log"
         answer = directory / "gateway"
         command = [os.path.join(spark_home, "bin", "spark-submit")]
-        for key, value in _with_logging(conf, directory).items():
+        for key, value in with_logging(conf, directory).items():
             if not _SECRET_KEY.search(key):
                 command += ["--conf", f"{key}={value}"]
         with open(self._log, "wb") as log:
@@ -166,7 +166,7 @@ def executors_ended(log: str) -> list[str]:
     return [reason or "no reason given" for reason in _EXECUTOR_ENDED.findall(log)]
 
 
-def _with_logging(conf: Mapping[str, str], directory: Path) -> dict[str, str]:
+def with_logging(conf: Mapping[str, str], directory: Path) -> dict[str, str]:
     """Settings with our log configuration, which the user's own Java options can't lose."""
     file = directory / "log4j2.properties"
     file.write_text(_LOG_CONFIGURATION, encoding="ascii")

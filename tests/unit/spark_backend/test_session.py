@@ -16,7 +16,7 @@ import metashell
 from metashell.errors import SourceError
 from metashell.read_settings import READ_DEFAULTS
 from metashell.spark_backend import opening, session
-from metashell.spark_backend.java import executors_ended
+from metashell.spark_backend.java import executors_ended, with_logging
 from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
 from support.fixtures import DEMO
@@ -117,6 +117,18 @@ INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/0 is now RUNNIN
 INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/0 is now EXITED (Exit code 1)
 INFO StandaloneAppClient$ClientEndpoint: Executor updated: app-1/1 is now LOST
 """
+
+
+def test_log_configuration_of_the_user_goes_before_ours(tmp_path: Path) -> None:
+    """Other Java options stand beside ours."""
+    key = "spark.driver.extraJavaOptions"
+    ours = f"-Dlog4j2.configurationFile=file://{tmp_path}/log4j2.properties"
+    for theirs, expected in (
+        ("-Dlog4j2.configurationFile=/x", "-Dlog4j2.configurationFile=/x"),
+        ("-Xss8m", f"{ours} -Xss8m"),
+        ("", ours),
+    ):
+        assert {"a": "b", key: expected} == with_logging({"a": "b", key: theirs}, tmp_path)
 
 
 def test_why_executors_ended() -> None:
