@@ -5,7 +5,7 @@ Usage: python scripts/mutants.py [--count N] [--seed N] [--in PART] [--seconds N
 
 A first run records which test runs which lines, with coverage.py: twice the time of `make test`.
 Later runs use that record (build/mutants/) until `--record` makes it again. A function whose file
-changed since is not drawn, because the record names lines.
+changed since is not drawn, because the record names lines. Tests of files that changed are not run.
 
 A bug is one change that cosmic-ray's operators make to an expression or a statement: a comparison
 that takes its bound along, `and` for `or`, a number that is one off, a negation, `break` for
@@ -46,6 +46,7 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "metashell"
+TESTS = (ROOT / "tests", ROOT / "benchmarks" / "tests")
 RECORD = ROOT / "build" / "mutants"
 FAILED = "cache/v/cache/lastfailed"
 """Where pytest keeps which tests failed, below a copy of the sources."""
@@ -186,7 +187,8 @@ def record() -> None:
     """Run all tests of `make test`, and keep which test runs which lines."""
     shutil.rmtree(RECORD, ignore_errors=True)
     RECORD.mkdir(parents=True)
-    digests = {str(path.relative_to(SOURCES)): digest(path) for path in SOURCES.rglob("*.py")}
+    files = [path for part in (SOURCES, *TESTS) for path in part.rglob("*.py")]
+    digests = {str(path.relative_to(ROOT)): digest(path) for path in files}
     options = "--cov=metashell --cov-context=test --cov-report= --maxfail=20"
     environment = {**os.environ, "COVERAGE_FILE": str(RECORD / "coverage")}
     # A test that fails says nothing about the lines that it runs.
@@ -201,13 +203,12 @@ def recorded_tests() -> dict[str, dict[int, list[str]]]:
     data = coverage.CoverageData(str(RECORD / "coverage"))
     data.read()
     digests = json.loads((RECORD / "digests.json").read_text())
+    same = {
+        path for path in digests if (ROOT / path).exists() and digest(ROOT / path) == digests[path]
+    }
     lines_of: dict[str, dict[int, list[str]]] = {}
     breadth: dict[str, int] = defaultdict(int)
     for name in data.measured_files():
-        path = Path(name)
-        if not path.is_relative_to(SOURCES) or not path.exists():
-            continue
-        relative = str(path.relative_to(SOURCES))
         by_line = {
             line: sorted({context.partition("|")[0] for context in contexts if "|" in context})
             for line, contexts in data.contexts_by_lineno(name).items()
@@ -215,10 +216,12 @@ def recorded_tests() -> dict[str, dict[int, list[str]]]:
         for tests in by_line.values():
             for test in tests:
                 breadth[test] += 1
-        if digests.get(relative) == digest(path):
-            lines_of[relative] = by_line
+        path = Path(name)
+        if path.is_relative_to(SOURCES) and str(path.relative_to(ROOT)) in same:
+            lines_of[str(path.relative_to(SOURCES))] = by_line
     for by_line in lines_of.values():
         for tests in by_line.values():
+            tests[:] = [test for test in tests if test.partition("::")[0] in same]
             tests.sort(key=lambda test: (breadth[test], test))
     return lines_of
 
