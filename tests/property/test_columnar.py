@@ -16,7 +16,7 @@ from metashell.errors import DecodeError
 from metashell.schema import columnar
 from metashell.schema.arena import Arena
 from metashell.schema.columnar import default_columns
-from metashell.schema.columns import Columns
+from metashell.schema.columns import Columns, constant, is_constant
 from metashell.schema.decoding import decode
 from metashell.schema.encode import encode_message, encode_uvarint
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
@@ -215,6 +215,12 @@ def test_tags_in_any_order(rows: list[list[tuple[int, bytes]]]) -> None:
     ]
 
     assert scalar_rows(spec, 1, messages) == columnar_rows(decode_all(spec, 1, messages))
+
+
+def test_one_value_is_told_from_many() -> None:
+    """A column of one value takes the memory of one, and is known by that."""
+    one = constant(np.int64(-1), 1_000)
+    assert (True, False) == (is_constant(one), is_constant(np.array(one)))
 
 
 def test_no_rows() -> None:

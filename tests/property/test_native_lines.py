@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
@@ -36,6 +37,7 @@ from metashell.schema.scalar import default_value
 from metashell.schema.timestamps import iso_time
 from support.coordinators import RecordedSegment, differing_segments
 from support.fixtures import differing, fixture, fixture_names
+from support.logs import topic_batch, topic_log
 from support.seeds import examples
 from support.strategies import (
     DrawnRecord,
@@ -156,6 +158,19 @@ def test_any_definition(tmp_path: Path, data: st.DataObject, spec: MessageSpec) 
         data.draw(st.lists(values | damaged(values), min_size=1, max_size=5)),
         Registry((spec,)),
     )
+
+
+def test_position_is_that_in_the_file(tmp_path: Path) -> None:
+    """The second file of a log counts from its own begin, wherever it lies in memory."""
+    paths = [tmp_path / segment_name(offset) for offset in (0, 2)]
+    for path, batches in zip(paths, (topic_log(1), topic_log(3)[1:]), strict=True):
+        path.write_bytes(b"".join(batches))
+    records = Records(load_files(list(map(str, paths))), builtin_registry())
+    lines = json_lines(builtin_registry(), TopicNames(), Redaction())
+    found = [json.loads(line) for line in lines.lines(records, np.arange(2, 6))]
+    second = len(topic_batch(2, 2))
+    expected = [(2, 0), (3, 0), (4, second), (5, second)]
+    assert expected == [(line["offset"], line["pos"]) for line in found]
 
 
 @pytest.mark.cases(12)

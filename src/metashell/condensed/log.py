@@ -237,8 +237,8 @@ class _Pile:
         self.tables.append(table)
         n_rows = sum(map(len, self.tables))
         if self._how.merges and len(self.tables) > 1 and n_rows > _AGAIN_ROWS + 2 * self._settled:
-            self.tables = [condense_again(self.tables, self._registry, self._how)]
-            self._settled = len(self.tables[0])
+            merged = condense_again(self.tables, self._registry, self._how)
+            self.tables, self._settled = [merged], len(merged)
 
 
 def even_spread(plan: Plan, n_parts: int, registry: Registry) -> Spread:

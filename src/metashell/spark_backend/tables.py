@@ -186,7 +186,7 @@ def state_batches(
     if options.table == NODES:
         yield from node_batches(open_site(site, options), wanted or TableFilter())
         return
-    if options.at is not None or options.settings.strict:
+    if replays_apart(options):
         table = open_site(site, options).table(options.table)
     else:
         image = Image(_condensed(site, options).records)

@@ -121,11 +121,13 @@ def test_empty_files(path: Path) -> None:
     assert {} == read_config_file({"METASHELL_CONFIG_FILE": os.devnull}).options
 
 
+@pytest.mark.cases(50)
 @pytest.mark.parametrize(
     ("text", "line", "message", "hint"),
     [
         ("[options]\nengine = local\n", 2, "not TOML", "quotes"),
         ("[options\n", 1, "not TOML", "quotes"),
+        ("[options]\nschemas = [\n", 2, "not TOML", "quotes"),
         ("x = 1\n", 1, "unknown table `x`", None),
         ("\n[alias]\nx = 'ls'\n", 2, "unknown table `alias`", "did you mean `aliases`?"),
         ("options = 3\n", 1, "`options` is a table", None),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import metashell
+from kraftgen.batch import encode_batch
 from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
+from metashell.errors import NotCoveredError
 from support.fixtures import fixture
+from support.logs import make_directory, topic_record
 from support.shell import Captured
 
 
@@ -129,3 +134,14 @@ def test_program_at(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = program(capsys, "--at", "1", "ls")
     assert (status, out) == (1, "")
     assert "the files hold the states at offsets 3262 to 4111" in err
+
+
+def test_times_before_the_first_batch(tmp_path: Path) -> None:
+    """Without a checkpoint the files reach from the time of the first batch of the log."""
+    batches = [
+        encode_batch([topic_record(i)], base_offset=i, timestamp=1_000_000 * (i + 1))
+        for i in range(3)
+    ]
+    source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
+    with pytest.raises(NotCoveredError, match="the files reach from 1970-01-01T00:16:40"):
+        source.at("1970-01-01T00:16:39Z")

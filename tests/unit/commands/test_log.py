@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import metashell
-from kraftgen.batch import encode_batch
+from kraftgen.batch import control_record, encode_batch
 from kraftgen.files import segment_name
 from metashell.commands import get
 from metashell.commands.framework.command import Context
@@ -441,6 +441,13 @@ def test_unreadable_records(tmp_path: Path) -> None:
     assert all(r["error"] and "data" not in r for r in found[:4])
     assert "t1" == found[4]["topic"]
     assert 5 == len(run_on(source, "log").out.split("\n")[:-1])
+
+
+def test_unreadable_control_record(tmp_path: Path) -> None:
+    """A marker that does not decode has its name, also that of the lowest type."""
+    batch = encode_batch([control_record(0, b"\x00")], control=True)
+    ran = run_on(metashell.open(make_directory(tmp_path, (0, batch))), "log --all")
+    assert ' Abort version=0 error="not decoded" ' in ran.out
 
 
 @pytest.mark.cases(14)

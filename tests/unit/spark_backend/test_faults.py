@@ -14,6 +14,7 @@ from metashell.errors import ExitCode
 from metashell.fs.node import FixedDirectory
 from metashell.image.arrow import image_table
 from metashell.image.image import Image
+from metashell.log.fault import FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.condensed import source_of
@@ -48,10 +49,11 @@ def test_same_words_and_order(tmp_path: Path, n_parts: int, seed: int) -> None:
         assert not [value for value in values if MARK in value]
 
 
-def in_table(directory: Path) -> list[tuple[str, str, str, int, int]]:
+def in_table(directory: Path, **options: bool) -> list[tuple[str, str, str, int, int]]:
     """The rows of the table `faults` of the data source, in its order."""
     names = ("kind", "reason", "file", "pos", "offset")
-    return [tuple(row[name] for name in names) for row in read("faults", directory).to_pylist()]
+    rows = read("faults", directory, **options).to_pylist()
+    return [tuple(row[name] for name in names) for row in rows]
 
 
 def test_table_has_the_same_words_and_order(tmp_path: Path) -> None:
@@ -78,6 +80,20 @@ def test_table_tells_of_files_that_are_not_replayed(tmp_path: Path) -> None:
         row[2] for row in found[len(expected) :]
     }
     assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("options", [{"strict": True}, {"at": 0}], ids=str)
+def test_table_tells_of_the_replay_that_is_asked_for(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    """A replay that ends early has fewer faults than the files: what is behind is not replayed."""
+    change = record("PartitionChangeRecord", partition_id=0, topic_id=bytes([9]) * 16, leader=1)
+    damages = (Damage(), Damage(crc_xor=1), Damage())
+    batches = [
+        encode_batch([change], base_offset=i, damage=damage) for i, damage in enumerate(damages)
+    ]
+    rows = in_table(make_directory(tmp_path, (0, b"".join(batches))), **options)
+    assert [0] == [offset for kind, _, _, _, offset in rows if kind == FaultKind.REPLAY]
 
 
 def test_faults_without_the_directory_end(tmp_path: Path) -> None:

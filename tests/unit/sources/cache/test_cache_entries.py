@@ -229,6 +229,17 @@ def _rewritten_end(directory: Path) -> None:
         file.write(data)
 
 
+def _other_end(directory: Path) -> None:
+    """The last batch of a segment that is closed is another one; size and time are the same."""
+    path = closed_segment(directory)
+    at, status = load([str(path)]).files[0].chain.positions[-1], path.stat()
+    data = bytearray(path.read_bytes())
+    data[at + 15] ^= 1
+    with path.open("r+b") as file:
+        file.write(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -243,6 +254,7 @@ def _rewritten_end(directory: Path) -> None:
         _gone,
         _new_checkpoint,
         _rewritten_end,
+        _other_end,
     ],
 )
 def test_changed_files_are_read_again(directory: Path, change: Callable[[Path], None]) -> None:
