@@ -18,8 +18,6 @@ from metashell.log.fault import FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.condensed import source_of
-from metashell.spark_backend.options import parse_options
-from metashell.spark_backend.tables import replays_apart
 from support.fixtures import METADATA_DIRECTORY, copy_of
 from support.in_parts import InParts, folded, groups, make_job, pieces_of, reduced
 from support.kraft import read
@@ -213,14 +211,3 @@ def test_offsets_that_repeat_in_parts(tmp_path: Path, n_parts: int, merges: bool
     assert sorted(local.table("topics")["topic"].to_pylist()) == sorted(names)
     alone = folded(make_job(directory, 1, 0), pieces_of([make_job(directory, 1, 0)], rng))
     assert len(folded(job, pieces).records.frames) >= len(alone.records.frames)
-
-
-@pytest.mark.parametrize(
-    ("given", "apart"),
-    [({}, False), ({"at": "4"}, True), ({"strict": "true"}, True), ({"raw": "true"}, False)],
-)
-def test_an_earlier_or_a_strict_replay_has_faults_of_its_own(
-    given: dict[str, str], apart: bool
-) -> None:
-    """It leaves out some of what the files hold, so these are not asked one by one."""
-    assert apart == replays_apart(parse_options({"path": "/x", **given}))

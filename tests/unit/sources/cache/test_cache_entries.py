@@ -94,19 +94,6 @@ def test_nothing_is_read_again(directory: Path) -> None:
     assert not cached.is_stale
 
 
-def test_a_closed_segment_is_told_by_its_last_batch(directory: Path) -> None:
-    """A tool wrote it anew with the size, time and first batch that it had."""
-    assert keep(directory)
-    path = closed_segment(directory)
-    data, status = bytearray(path.read_bytes()), path.stat()
-    last = load([str(path)]).files[0].chain.positions[-1]
-    data[last + 15] ^= 1
-    with path.open("r+b") as file:
-        file.write(data)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert open_cached(str(directory)) is None
-
-
 def test_running_node(directory: Path) -> None:
     """Batches that a node appends between two looks are all that is read."""
     path = active_segment(directory)
