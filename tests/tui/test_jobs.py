@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 import pytest
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.geometry import Region
+from textual.widgets import Static
 
 from metashell.kernel import threads
 from metashell.tui import jobs as jobs_module
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.jobs import OPENING, Job
+from metashell.tui.jobs import OPENING, Job, Told
 from support.pilot import Driver, drive
 from support.waiting import LIMIT_S
 
 _LEAST = 19
 """Of the priorities that a thread can have."""
+
+
+async def wait_for(what: Awaitable[object]) -> None:
+    """Wait for it, as a task of its own."""
+    await what
 
 
 def niceness(_job: Job) -> int:
@@ -176,4 +185,77 @@ def test_a_turning_sign_below_another_screen_turns_slowly(monkeypatch: pytest.Mo
         assert turn() == 2
 
     monkeypatch.setattr(StatusLine, "refresh", count)
+    drive(test)
+
+
+class Inner(Static):
+    """A child that stays for a while when it is removed."""
+
+    async def on_unmount(self) -> None:
+        """Wait until the test lets it go."""
+        assert isinstance(self.parent, Outer)
+        while not self.parent.lets_go:
+            await asyncio.sleep(0.001)
+
+
+class Outer(Vertical):
+    """The owner of jobs."""
+
+    lets_go = False
+
+    def compose(self) -> ComposeResult:
+        """Two children: one goes at once when the owner is removed, one later."""
+        yield Static(id="first")
+        yield Inner(id="inner")
+
+
+def test_an_answer_waits_for_its_widget() -> None:
+    """An answer that comes before its widget is composed is shown once it is."""
+
+    async def test(driver: Driver) -> None:
+        jobs, outer, found = driver.app.jobs, Outer(), list[object]()
+        go_on = threading.Event()
+        job = jobs.start(
+            "test", lambda _: go_on.wait(LIMIT_S), lambda _: found.append("done"), owner=outer
+        )
+        driver.app.screen.mount(outer)
+        try:
+            jobs.carry_out(Told(job, lambda: found.append(outer.query_one("#first"))))
+            assert found == []
+            await driver.until(lambda: found, "it is shown")
+            assert found == [outer.query_one("#first")]
+            go_on.set()
+            await driver.until(lambda: found[1:] == ["done"], "its end is shown")
+        finally:
+            outer.lets_go = True
+
+    drive(test)
+
+
+@pytest.mark.parametrize("what", ["owner", "around it", "everything"])
+def test_no_answer_for_what_is_taken_down(what: str) -> None:
+    """An answer is dropped from when the children of its widget begin to go; the job has ended."""
+
+    async def test(driver: Driver) -> None:
+        app, outer, found = driver.app, Outer(), list[object]()
+        around = Vertical(outer)
+        await app.screen.mount(around)
+        go_on = threading.Event()
+        job = app.jobs.start(
+            "test", lambda _: go_on.wait(LIMIT_S), lambda _: found.append("done"), owner=outer
+        )
+        removed = {"owner": outer.remove, "around it": around.remove, "everything": app._shutdown}
+        going = asyncio.ensure_future(wait_for(removed[what]()))
+        try:
+            await driver.until(lambda: not outer.query("#first"), "the first child is gone")
+            assert outer.is_attached
+            app.jobs.carry_out(Told(job, lambda: found.append("told")))
+            app.jobs.carry_out(Told(job, lambda: found.append("end"), is_end=True))
+            assert found == []
+            assert not app.jobs.goes_on(job)
+        finally:
+            go_on.set()
+            outer.lets_go = True
+            await going
+
     drive(test)

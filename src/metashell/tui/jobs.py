@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from textual.message import Message
+from textual.widget import Widget
 
 from metashell.errors import MetashellError
 from metashell.kernel.threads import leave_a_cpu
@@ -303,12 +304,21 @@ class Jobs:
             job.cancel()
 
     def carry_out(self, told: Told) -> None:
-        """Do what a job has to say; called in the thread that draws."""
+        """Do what a job has to say; called in the thread that draws.
+
+        It waits for a widget that is not composed yet. Nothing is done for a widget whose own
+        message pump, or that of a part around it, has stopped: its children are going.
+        """
         job = told.job
+        owner: Any = job.owner
+        is_early = isinstance(owner, Widget) and owner.is_attached and not owner.is_mounted
+        if is_early and owner.call_later(self._app.post_message, told):
+            return
         if told.is_end and job in self._running:
             self._running.remove(job)
             if job.title:
                 self.spent_s += time.monotonic() - job.began
             self._changed()
-        if not job.cancelled() and job.owner.is_attached:
+        stands = owner.is_attached and all(part.is_running for part in owner.ancestors_with_self)
+        if not job.cancelled() and stands:
             told.action()
