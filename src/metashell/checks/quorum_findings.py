@@ -92,6 +92,15 @@ def node_file_faults(directory: AnyPlace) -> list[Fault]:
     ]
 
 
+def lost_files(directory: AnyPlace) -> list[str]:
+    """Sentences on the files without which a node does not start, or does not know its vote."""
+    return [
+        f"{found.file}: {found.message}"
+        for found in read_node_files(directory).findings
+        if found.severity is not Severity.NOTE and found.file in _OF_WIPED
+    ]
+
+
 def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     """Read the small files of a metadata directory and of the log dir that it is in."""
     findings: list[Finding] = []

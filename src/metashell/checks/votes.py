@@ -69,7 +69,10 @@ class VoterLog:
     directory_id: str | None
     end: OffsetAndEpoch
     voters: Mapping[int, str | None]
-    """The latest voter set of this log: directory ids by node id, None in a static quorum."""
+    """The latest voter set of this log: directory ids by node id, None in a static quorum.
+
+    It is empty if nothing names the voters. Then the node can vote, and can't be a candidate.
+    """
 
     def is_voter_of(self, voters: Mapping[int, str | None]) -> bool:
         """Whether its node has a vote, with this directory."""

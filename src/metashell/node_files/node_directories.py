@@ -91,14 +91,11 @@ def _without_copies(directories: Sequence[Identified], group: list[int]) -> Iter
 def _has_copies(group: Sequence[Identified]) -> bool:
     """Whether directories of one identity can't all be of one node.
 
-    A node gives each an id of its own. Before Kafka 3.7 there were none: then a node has one
-    metadata log.
+    A node has one metadata log. It gives each directory an id of its own, from Kafka 3.7 on.
     """
-    ids = [of.directory_id for one in group if (of := one.identity) is not None]
-    known = [one for one in ids if one is not None]
-    if len(set(known)) < len(known):
-        return True
-    return len(known) < len(ids) and sum(one.has_metadata_log for one in group) > 1
+    known = [one.identity.directory_id for one in group if one.identity is not None]
+    ids = [one for one in known if one is not None]
+    return len(set(ids)) < len(ids) or sum(one.has_metadata_log for one in group) > 1
 
 
 def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:

@@ -44,6 +44,7 @@ def voter(
     """A voter's directory: what names the voters, then batches."""
     head = voters_batch(of, dynamic=dynamic)
     made = node(parent, f"n{number}", {0: head + b"".join(batches)}, None)
+    write_quorum_state(made / "__cluster_metadata-0", leader_id=-1, leader_epoch=0)
     lines = f"version=1\ncluster.id=id\nnode.id={number}\n"
     if dynamic:
         text = uuid_text(bytes([number]) * 16)
@@ -137,6 +138,68 @@ def test_a_backup_of_a_voter_is_no_second_vote(tmp_path: Path) -> None:
 
     assert (1, []) == (ran.status, winners(ran))
     assert "voter 1 has 2 copies" in ran.err[0]
+
+
+def test_a_formatted_copy_is_no_disk_of_the_voter(tmp_path: Path) -> None:
+    """Two metadata logs with one node id are two copies: only one of them has the vote."""
+    two, three = voter(tmp_path, 2), voter(tmp_path, 3)
+    (tmp_path / "new").mkdir()
+    new = voter(tmp_path / "new", 2, topic_batch(2, 4))
+    properties = new / "meta.properties"
+    properties.write_text(properties.read_text().replace("directory.id=", "directory.id=x"))
+    for order in ((new, two, three), (three, two, new)):
+        ran = votes(*order)
+        assert [([2, 3], [2, 3])] == winners(ran)
+        assert "node 2 with directory.id xAgICAgICAgICAgICAgICAg is not a voter" in ran.err[0]
+
+
+def test_a_copy_that_names_no_voters(tmp_path: Path) -> None:
+    """Voters of a static quorum are in its configuration too: those that others name are taken."""
+    two = voter(tmp_path, 2, dynamic=False)
+    bare = node(tmp_path, "n1", {0: topic_batch(0, 5)}, None)
+    (bare / "meta.properties").write_text("version=1\ncluster.id=id\nnode.id=1\n")
+    ran = votes(bare, two)
+    assert (1, [([1, 2], [1])]) == (ran.status, winners(ran))
+    unnamed = "fleet: n1: neither its log nor quorum-state names the voters"
+    assert f"{unnamed}: those of n2 are taken" == ran.err[1]
+    alone = votes(bare)
+    unnamed = unnamed.replace("n1", "id")
+    assert (1, []) == (alone.status, winners(alone))
+    assert (unnamed, "fleet: no vote can be judged: no copy names the voters") == alone.err[1:]
+
+
+def test_an_empty_log_has_a_vote(tmp_path: Path) -> None:
+    """A voter without records grants its vote to each candidate, and can't be one."""
+    (empty := voter(tmp_path, 1)).joinpath("__cluster_metadata-0", f"{0:020d}.log").write_bytes(b"")
+    ran = votes(empty, voter(tmp_path, 2))
+    assert (1, [([1, 2], [2])]) == (ran.status, winners(ran))
+    assert "n1: neither its log nor quorum-state names the voters: it can't win" in ran.err[0]
+
+
+@pytest.mark.parametrize("text", [None, "{"])
+def test_a_lost_quorum_state_is_told(tmp_path: Path, text: str | None) -> None:
+    """A node does not start with a malformed one, and without it it may vote twice."""
+    one, two = voter(tmp_path, 1), voter(tmp_path, 2)
+    state = one / "__cluster_metadata-0" / "quorum-state"
+    state.unlink()
+    if text is not None:
+        state.write_text(text)
+    ran = votes(one, two)
+    assert (1, [([1, 2], [1, 2])]) == (ran.status, winners(ran))
+    why = "there is no such file: a node starts" if text is None else "it can't be used"
+    assert ran.err[0].startswith("fleet: n1: quorum-state: ")
+    assert why in ran.err[0]
+    assert len(ran.err) == 1
+
+
+def test_directories_tell_copies_of_a_voter_apart(tmp_path: Path) -> None:
+    """The table names the directories of each line."""
+    (tmp_path / "b").mkdir()
+    copies = (voter(tmp_path, 1, topic_batch(2)), voter(tmp_path / "b", 1), voter(tmp_path, 2))
+    names = [",".join(row["directories"]) for row in json.loads(votes(*copies).out)]
+    assert len({*names}) == 2
+    table = votes(*copies, options="-o table").out.splitlines()
+    assert ["DIRECTORIES", *names] == [line.split()[-1] for line in table]
 
 
 def test_logs_that_name_different_voters(tmp_path: Path) -> None:

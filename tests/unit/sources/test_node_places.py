@@ -16,7 +16,7 @@ from metashell.errors import SourceError
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.log_directories import LogDirectoriesSource
-from metashell.sources.node_places import nodes_at
+from metashell.sources.node_places import node_at, nodes_at
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture_dir
@@ -119,16 +119,18 @@ def test_copies_without_directory_ids(tmp_path: Path) -> None:
 
 
 def test_the_longer_of_two_metadata_logs_is_read(tmp_path: Path) -> None:
-    """As where metadata.log.dir was changed, and the old log stayed."""
+    """Where metadata.log.dir was changed, and the old log stayed."""
     old = copy_of(f"{NODE}/broker101/d2", tmp_path)
     segment = f"{0:020d}.log"
     (old / METADATA_DIRECTORY).mkdir()
     longer = copy_of(f"{NODE}/broker101/d1", tmp_path)
     whole = (longer / METADATA_DIRECTORY / segment).read_bytes()
     (old / METADATA_DIRECTORY / segment).write_bytes(whole[: len(whole) // 2])
-    (found,) = nodes_at([str(old), str(longer)])
+    found = node_at([str(old), str(longer)])
     assert str(longer) == found.path
     assert "is read, not that in" in found.notes[0]
+    # A configuration names directories of one node. Without one they may be two copies.
+    assert [str(old), str(longer)] == [n.path for n in nodes_at([str(old), str(longer)])]
 
 
 def test_a_log_of_a_later_epoch_is_read_though_it_is_shorter(tmp_path: Path) -> None:

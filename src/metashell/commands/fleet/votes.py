@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metashell.checks.votes import MOST_COPIES, OffsetAndEpoch, VoterLog, majorities
@@ -60,8 +61,11 @@ def _facts(query: RowsQuery) -> Sequence[FleetRow]:
 
 def _votes(query: RowsQuery, rows: Sequence[FleetRow]) -> Iterator[RowMapping]:
     """The rows of one cluster."""
-    copies = [copy for row in rows if (copy := _copy(query, row)) is not None]
-    if not copies:
+    copies = _with_voters(query, [copy for row in rows if (copy := _copy(query, row)) is not None])
+    latest = max((copy for copy in copies if copy.voters), key=lambda copy: copy.end, default=None)
+    if latest is None:
+        if copies:
+            _doubt(query, "no vote can be judged: no copy names the voters")
         return
     voters = [copy for copy in copies if any(copy.is_voter_of(c.voters) for c in copies)]
     _remark(query, copies, voters)
@@ -78,14 +82,37 @@ def _votes(query: RowsQuery, rows: Sequence[FleetRow]) -> Iterator[RowMapping]:
             "directories": [copy.name for copy in running],
         }
     if not any_vote:
-        latest = max(copies, key=lambda copy: copy.end).voters
-        missing = sorted(latest.keys() - {copy.node_id for copy in voters})
+        ids = latest.voters.keys()
+        missing = sorted(ids - {copy.node_id for copy in voters})
         _doubt(
             query,
-            f"no vote is possible: voters that are here: {len(latest) - len(missing)} of"
-            f" {len(latest)}, a majority is {majority_of(len(latest))};"
+            f"no vote is possible: voters that are here: {len(ids) - len(missing)} of"
+            f" {len(ids)}, a majority is {majority_of(len(ids))};"
             f" missing: {', '.join(map(str, missing))}",
         )
+
+
+def _with_voters(query: RowsQuery, copies: Sequence[VoterLog]) -> list[VoterLog]:
+    """The copies; one that does not name a static quorum's voters takes those of the others.
+
+    The voters of a static quorum are in the configuration of each node. Without voters a copy can
+    vote, but can't be a candidate.
+    """
+    named = [copy for copy in copies if copy.voters]
+    sets = {frozenset(copy.voters.items()) for copy in named}
+    static = len(sets) == 1 and not any(named[0].voters.values())
+    found = []
+    for copy in copies:
+        if not copy.voters:
+            why = f"{copy.name}: neither its log nor quorum-state names the voters"
+            if static:
+                why += f": those of {named[0].name} are taken"
+                copy = replace(copy, voters=named[0].voters)
+            elif named:
+                why += ": it can't win"
+            _doubt(query, why)
+        found.append(copy)
+    return found
 
 
 def _remark(query: RowsQuery, copies: Sequence[VoterLog], voters: Sequence[VoterLog]) -> None:
@@ -103,18 +130,15 @@ def _remark(query: RowsQuery, copies: Sequence[VoterLog], voters: Sequence[Voter
     for node, several in names.items():
         if len(several) > 1:
             query.warn(f"voter {node} has {len(several)} copies: {', '.join(several)}: one can run")
-    if any(copy.voters != copies[0].voters for copy in copies):
+    if len({frozenset(copy.voters.items()) for copy in copies if copy.voters}) > 1:
         query.warn("the logs name different voters: each candidate needs a majority of its own")
 
 
 def _copy(query: RowsQuery, row: FleetRow) -> VoterLog | None:
-    """A directory as a vote sees it; None if it has no vote, which is told."""
+    """A directory as a vote sees it; None if it can't be one, which is told."""
     name, node, epoch, end = (row[key] for key in ("name", "nodeId", "logEpoch", "logEndOffset"))
     words = [word.split(",") for word in str(row["voters"] or "").split()]
     voters = {int(voter): directory or None for voter, directory in words}
-    if not voters:
-        _doubt(query, f"{name}: neither its log nor quorum-state names the voters")
-        return None
     if not isinstance(node, int) or not isinstance(epoch, int) or not isinstance(end, int):
         why = "meta.properties does not name its node" if node is None else "it is no log directory"
         _doubt(query, f"{name}: {why}: it is left out")
@@ -129,4 +153,6 @@ def _copy(query: RowsQuery, row: FleetRow) -> VoterLog | None:
     )
     if row["fault"] is not None:
         _doubt(query, f"{name}: its log is damaged, so its end is not sure: {row['fault']}")
+    if row["ownFile"] is not None:
+        _doubt(query, f"{name}: {row['ownFile']}")
     return copy

@@ -70,10 +70,11 @@ VOTE_FIELDS: Final = (
     "logEndOffset",
     "voters",
     "fault",
+    "ownFile",
 )
 """Keys of `vote_facts`: ``voters`` are those of the log's latest voter set, ``id,directoryId``
 separated by spaces, without a directory id in a static quorum. ``fault`` is the first damage of the
-files that were read.
+files that were read, ``ownFile`` the first trouble with a file that the node needs to vote once.
 """
 
 CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
@@ -170,6 +171,7 @@ def vote_facts(place: str, reading: Reading) -> FleetRow:
 
 def vote_facts_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
+    from metashell.checks.quorum_findings import lost_files
     from metashell.image.quorum_members import known_voters, static_voters
     from metashell.log.fault import FaultKind
     from metashell.node_files.node_files import NodeFiles
@@ -189,6 +191,7 @@ def vote_facts_of(source: Source) -> FleetRow:
             f"{voter.id},{voter.directory_id or ''}" for voter in known_voters(newest.image, static)
         ),
         "fault": faults[0] if faults else None,
+        "ownFile": next(iter(lost_files(source.metadata_directory)), None),
     }
 
 
