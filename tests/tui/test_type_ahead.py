@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from textual.events import Key, Paste
 from textual.keys import _character_to_key
+from textual.timer import Timer
 from textual.widgets import Input
 
 import metashell
@@ -40,11 +42,15 @@ def name_of(key: str) -> str:
     return "enter" if key == "\r" else _character_to_key(key) if len(key) == 1 else key
 
 
+def key_event(key: str) -> Key:
+    """A key, and what it writes."""
+    return Key(name_of(key), " " if key == "space" else key if len(key) == 1 else None)
+
+
 async def at_once(driver: Driver, *keys: str) -> None:
     """Type keys as a terminal hands them over: all of them before any is handled."""
     for key in keys:
-        character = " " if key == "space" else key if len(key) == 1 else None
-        driver.app.post_message(Key(name_of(key), character))
+        driver.app.post_message(key_event(key))
     await driver.settled()
 
 
@@ -64,7 +70,6 @@ def test_lines_get_all_that_is_typed(key: str) -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_help_and_views() -> None:
     """Keys behind those that open help and views are for these."""
 
@@ -78,7 +83,6 @@ def test_help_and_views() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_behind_enter() -> None:
     """What is typed behind a line is for what the line leads to."""
 
@@ -129,7 +133,6 @@ def test_huge_paste_is_cut_aloud() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_waits_for_the_source() -> None:
     """What is typed while the source is opened is done then; what needs no source at once."""
     go_on = threading.Event()
@@ -157,7 +160,6 @@ def test_waits_for_the_source() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.slow
 def test_all_at_once_before_the_source(tmp_path: Path) -> None:
     """What was typed in one go while it is opened is for what comes first, in its order."""
     go_on = threading.Event()
@@ -202,8 +204,8 @@ def test_leaving_does_not_wait() -> None:
     go_on.set()
 
 
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def slow_jobs() -> Iterator[None]:
     """Every job takes a while: what comes at once would hide what is lost."""
     start = Jobs.start
 
@@ -215,11 +217,25 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return start(jobs, title, later, *args, **more)
 
-    monkeypatch.setattr(Jobs, "start", slowly)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Jobs, "start", slowly)
+        yield
+
+
+async def one_by_one(driver: Driver, *keys: str) -> None:
+    """Type keys with a rest before and behind each that does more than add to a line."""
+    for key in keys:
+        is_text = len(key) == 1 and isinstance(driver.app.focused, Input)
+        if not is_text:
+            await driver.settled()
+        driver.app.post_message(key_event(key))
+        if not is_text:
+            await driver.settled()
+    await driver.settled()
 
 
 def compare(session: ExplorerSession, *keys: str, first: Sequence[str] = ()) -> None:
-    """Type keys one by one, and all at once: the program must end up in the same place.
+    """Type keys one by one, then at once with slow jobs: the program must end in the same place.
 
     Args:
         session: What the explorer is on.
@@ -241,19 +257,18 @@ def compare(session: ExplorerSession, *keys: str, first: Sequence[str] = ()) -> 
             *(type(app.screen), type(focused), typed, chosen, kept),
         )
 
-    async def one_by_one(driver: Driver) -> None:
-        for key in (*first, *keys):
-            await at_once(driver, key)
+    async def rests(driver: Driver) -> None:
+        await one_by_one(driver, *first, *keys)
         ends.append(ended(driver))
 
-    async def all_at_once(driver: Driver) -> None:
-        for key in first:
-            await at_once(driver, key)
-        await at_once(driver, *keys)
+    async def rests_not(driver: Driver) -> None:
+        await one_by_one(driver, *first)
+        with slow_jobs():
+            await at_once(driver, *keys)
         ends.append(ended(driver))
 
-    drive(one_by_one, session)
-    drive(all_at_once, session)
+    drive(rests, session)
+    drive(rests_not, session)
     assert ends[0] == ends[1]
 
 
@@ -289,12 +304,10 @@ _PLACES: Final = {
 """What keys lead to, and keys that go on there."""
 
 
-@pytest.mark.slow
 @pytest.mark.cases(4)
-@pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))
 def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
-    """What is typed in one go does what it does with a rest behind each key."""
+    """What is typed in one go does what it does with a rest at each key."""
     compare(session_on(), *keys)
 
 
@@ -333,17 +346,13 @@ _BEHIND: Final = {
 """Keys, and those that are typed at once when what these lead to is there."""
 
 
-@pytest.mark.slow
 @pytest.mark.cases(4)
-@pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize(("first", "keys"), _BEHIND.values(), ids=list(_BEHIND))
 def test_at_once_behind_others(first: tuple[str, ...], keys: tuple[str, ...]) -> None:
     """The same, once what is at work at the beginning has ended."""
     compare(session_on(), *keys, first=first)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("slow")
 def test_into_a_cluster(tmp_path: Path) -> None:
     """Keys behind the choice of a cluster are for the cluster, however long it takes to open."""
     paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
@@ -376,6 +385,30 @@ def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.Mo
         goes_on.set()
         if not driver.app._exit:
             await driver.settled()  # what is half there can't be left
+
+    drive(test)
+
+
+def test_nothing_is_awaited_behind_the_last_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time after which a wait is told ends with the wait: the next wait has all of its own."""
+    told_after_s = LIMIT_S
+    monkeypatch.setattr("metashell.tui.type_ahead._PATIENCE_S", told_after_s)
+
+    def waited(app: Explorer) -> list[Timer]:
+        tasks = ((timer, timer._task) for timer in app._timers if timer._interval == told_after_s)
+        return [timer for timer, task in tasks if task is not None and not task.done()]
+
+    async def test(driver: Driver) -> None:
+        goes_on = threading.Event()
+        jobs, owner = driver.app.jobs, driver.view
+        jobs.start("led", lambda _: goes_on.wait(LIMIT_S), id, owner=owner, leads=True)
+        for key in ("colon", "x"):
+            driver.app.post_message(Key(key, None))
+        await driver.until(lambda: waited(driver.app), "no key waits")
+        goes_on.set()
+        await driver.settled()
+        assert isinstance(driver.app.screen, CommandScreen)
+        assert waited(driver.app) == []
 
     drive(test)
 

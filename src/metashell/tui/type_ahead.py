@@ -104,6 +104,7 @@ class TypeAhead:
             return True
         elif self._gives_up(event):
             self._kept.clear()  # they were for what will not be there
+            self._end_patience()
         elif self._has_to_wait(event) or not self.is_at_rest or self._is_led(event):
             self._kept.append(event)
             self._tell_soon()
@@ -193,6 +194,12 @@ class TypeAhead:
         if self._patience is None and self._leading is not None:
             self._patience = self._app.set_timer(_PATIENCE_S, self._tell)
 
+    def _end_patience(self) -> None:
+        """Have the next wait told after its own time once no key waits."""
+        if self._patience is not None and not self._kept:
+            self._patience.stop()
+            self._patience = None
+
     def _tell(self) -> None:
         """Say what keys wait for, or let one of them end that."""
         self._patience = None
@@ -271,6 +278,7 @@ class TypeAhead:
 
     def _send(self) -> None:
         self._next = self._kept.popleft()
+        self._end_patience()
         self._app.post_message(self._next)
 
     def _go_round(self, number: int, n_rounds: int, before: DOMNode | None) -> None:
