@@ -6,8 +6,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pytest
-
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.source import Source
@@ -274,7 +272,6 @@ def test_registration_is_shown() -> None:
     drive(test, size=WIDE)
 
 
-@pytest.mark.slow
 def test_travels_and_marks_changes() -> None:
     """Another offset has other rows; what changed on the way there is marked."""
 

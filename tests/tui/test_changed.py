@@ -205,7 +205,6 @@ def test_lines_of_changed_values() -> None:
     ] == [(line.text, line.is_marked) for line in changed_lines(old, new)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("start", "stop"), [(4, OFFLINE), (OFFLINE, 4)])
 def test_cells(tmp_path: Path, start: int, stop: int) -> None:
     """Cells of a table that changed are marked, forward and back."""

@@ -232,7 +232,6 @@ def test_table_leads_to_nodes() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_moves_in_the_tree_and_in_time() -> None:
     """`cd` moves the explorer and closes the line; `at` travels."""
 
@@ -469,7 +468,6 @@ def test_job_is_called_by_the_command_alone() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_rows_fill_the_screen_and_back_shows_them_again() -> None:
     """Rows are a view of their own; `back` from a row's node leads to them, and Escape out."""
 
@@ -503,7 +501,6 @@ def test_rows_fill_the_screen_and_back_shows_them_again() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_rows_with_a_summary_fill_the_screen_too() -> None:
     """What a command says of its rows stands above them, when they come back too."""
 

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.widgets import Input, OptionList
 
 import metashell
@@ -124,7 +123,6 @@ def test_begins_with_the_image_open() -> None:
     drive_tree(test)
 
 
-@pytest.mark.slow
 def test_keys_move_open_and_close() -> None:
     """Arrows move, open and close; what is looked at is known at once, and shown soon."""
 
@@ -295,7 +293,6 @@ def test_listing_shows_and_can_be_cancelled() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=slow)), size=WIDE)
 
 
-@pytest.mark.slow
 def test_many_names_cost_what_is_seen() -> None:
     """Of 100,000 directories only those are made that can be seen."""
     many = Slow([f"topic-{i:06}" for i in range(100_000)])
@@ -314,7 +311,6 @@ def test_many_names_cost_what_is_seen() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
 
 
-@pytest.mark.slow
 def test_filters_the_directory_at_hand() -> None:
     """The filter narrows one directory as it is typed, and escape brings all back."""
     many = Slow(["Orders", "orders-2", "payments", "shop"])
@@ -345,7 +341,6 @@ def test_filters_the_directory_at_hand() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
 
 
-@pytest.mark.slow
 def test_filter_stays_in_the_directory_that_it_was_begun_in() -> None:
     """While it is typed the cursor goes to what it leaves, which may be open."""
 
@@ -367,7 +362,6 @@ def test_filter_stays_in_the_directory_that_it_was_begun_in() -> None:
     drive_tree(test)
 
 
-@pytest.mark.slow
 def test_jumps_to_a_name() -> None:
     """Typed letters go to the name that begins so; escape goes back."""
     many = Slow([f"t{i:03}" for i in range(500)])
@@ -448,7 +442,6 @@ def test_the_tree_can_be_wider_and_alone() -> None:
     drive_tree(test)
 
 
-@pytest.mark.slow
 def test_a_fleet(tmp_path: Path) -> None:
     """Clusters are opened as they are gone to; the scene then is that cluster's."""
     parent = backups(tmp_path / "fleet")
@@ -482,7 +475,6 @@ def test_a_fleet(tmp_path: Path) -> None:
     drive(test, session_on(lambda: open_fleet(sorted(map(str, parent.iterdir())))))
 
 
-@pytest.mark.slow
 def test_go_to_completes_and_goes() -> None:
     """Tab completes, arrows choose, Enter goes; a wrong path is told and changes nothing."""
 
@@ -548,7 +540,6 @@ def test_go_to_an_offset() -> None:
     drive_tree(test)
 
 
-@pytest.mark.slow
 def test_bookmarks() -> None:
     """A bookmark is a node at an offset; Enter goes there, delete forgets it."""
 

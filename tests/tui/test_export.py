@@ -278,7 +278,6 @@ def test_nothing_is_left_of_what_is_cancelled(tmp_path: Path) -> None:
     assert SAMPLE.is_dir()
 
 
-@pytest.mark.slow
 def test_odd_names_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`-` is a file, and what can't be one is refused in a sentence."""
     monkeypatch.chdir(tmp_path)

@@ -190,7 +190,6 @@ def test_tells_what_could_not_be_looked_at(tmp_path: Path) -> None:
     drive(test, session_on(made), size=(200, 40))
 
 
-@pytest.mark.slow
 def test_begins_where_one_is() -> None:
     """The search is below the directory looked at, or everywhere."""
 

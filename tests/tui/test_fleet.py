@@ -40,7 +40,6 @@ def session(tmp_path: Path) -> ExplorerSession:
     return session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
 
 
-@pytest.mark.slow
 def test_rows(session: ExplorerSession) -> None:
     """Each directory has its row; what can't be read and what differs is marked with words."""
 

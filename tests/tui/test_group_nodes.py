@@ -54,7 +54,6 @@ def test_nodes_show_what_commands_say(paths: Sequence[Path], path: str) -> None:
     assert changes["offset"].to_pylist()[::-1] == history["offset"].to_pylist()
 
 
-@pytest.mark.slow
 def test_directories_are_tables() -> None:
     """Groups, members, offsets and transactions are the tables of the commands."""
     source = opened(D1)
@@ -72,7 +71,6 @@ def test_directories_are_tables() -> None:
         assert (look.path_of(row) or "").startswith(f"{path}/")
 
 
-@pytest.mark.slow
 def test_a_change_of_a_group_leads_to_its_time() -> None:
     """Enter goes to the state at that time, where the newest commit is not there yet."""
 
@@ -105,7 +103,6 @@ def test_a_change_of_a_group_leads_to_its_time() -> None:
     drive(test, on(D1, D2))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("paths", [(D2,), (D1 / "__consumer_offsets-2",)], ids=["d2", "partition"])
 def test_views_without_metadata_say_so(paths: Sequence[Path]) -> None:
     """Each says in a line what to give, and no key does harm."""

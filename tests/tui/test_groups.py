@@ -87,7 +87,6 @@ def test_what_needs_attention_comes_first() -> None:
     drive(test, on(D1, D2))
 
 
-@pytest.mark.slow
 def test_transactions_hanging_and_open_come_first() -> None:
     """A hanging transaction tells the command that ends it; Enter goes to the partition."""
 
@@ -174,7 +173,6 @@ def test_history_is_that_of_changes() -> None:
         assert kept == told, group
 
 
-@pytest.mark.slow
 def test_tables_are_filtered_sorted_and_exported() -> None:
     """As every table; a row is copied."""
 
@@ -196,7 +194,6 @@ def test_tables_are_filtered_sorted_and_exported() -> None:
     drive(test, on(D1, D2), WIDE)
 
 
-@pytest.mark.slow
 def test_other_sources() -> None:
     """A partition alone and a directory without metadata have the view, with what they know."""
 
@@ -224,7 +221,6 @@ def test_other_sources() -> None:
     drive(no_metadata, on(D2))
 
 
-@pytest.mark.slow
 def test_earlier_states_have_no_lag() -> None:
     """The logs of partitions do not move in time; groups do."""
 
@@ -255,7 +251,6 @@ def test_metadata_alone_has_no_such_view() -> None:
     drive(test, session_on(DEMO))
 
 
-@pytest.mark.slow
 def test_metadata_alone_imports_nothing_of_coordinators() -> None:
     """Looking at all views of a metadata log loads no module that reads coordinators' logs."""
     code = (
@@ -281,7 +276,6 @@ def test_metadata_alone_imports_nothing_of_coordinators() -> None:
     assert ran.stdout == "[]\n"
 
 
-@pytest.mark.slow
 def test_fleet_of_brokers(tmp_path: Path) -> None:
     """The tab comes with the cluster that has groups; elsewhere a line says what to give."""
     paths = [str(path) for path in sorted(backups(tmp_path).iterdir())]
@@ -300,7 +294,6 @@ def test_fleet_of_brokers(tmp_path: Path) -> None:
     drive(test, session)
 
 
-@pytest.mark.slow
 def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """All reading is in jobs, and Escape ends those that take long."""
     begun, go_on = threading.Event(), threading.Event()
@@ -328,7 +321,6 @@ def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatc
     assert threads == {"metashell-explorer"}
 
 
-@pytest.mark.slow
 def test_rows_without_widgets() -> None:
     """Each stage tells what it has; a group with wildcards in its name is that group."""
     source = opened(D1, D2)

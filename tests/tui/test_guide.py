@@ -38,7 +38,6 @@ def known_keys() -> set[str]:
     return {shown(binding.key) for binding in all_bindings()} | _OF_TEXTUAL
 
 
-@pytest.mark.slow
 def test_keys_of_the_guide_exist() -> None:
     """Each key in a table is bound."""
     rows = rows_of_keys()

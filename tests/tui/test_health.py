@@ -75,7 +75,6 @@ async def to_kind(driver: Driver, code: str) -> None:
     await driver.settled()
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["small", "wide"])
 def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
@@ -99,7 +98,6 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
     drive(test, session_on(down), size)
 
 
-@pytest.mark.slow
 def test_explains_the_row_and_goes_to_it() -> None:
     """What it means, what to do; enter goes to the node, m also to its beginning."""
 
@@ -298,7 +296,6 @@ def test_names_are_data() -> None:
         drive(test, session_on(directory))
 
 
-@pytest.mark.slow
 def test_fleets(tmp_path: Path) -> None:
     """Outside of clusters rows of all of them; a row's node is in its own cluster."""
     places = sorted(map(str, backups(tmp_path / "all").iterdir()))
@@ -404,7 +401,6 @@ def test_tells_what_problems_follow_from() -> None:
     drive(test, session_on(down))
 
 
-@pytest.mark.slow
 def test_the_command_stands_below_the_table_alone() -> None:
     """Its column can be chosen, and is not there at first."""
 

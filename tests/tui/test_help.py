@@ -76,7 +76,6 @@ def test_high_contrast() -> None:
         assert ratio >= _LEAST, (text, background, ratio)
 
 
-@pytest.mark.slow
 def test_all_themes_can_be_used() -> None:
     """The styles of the program hold in each theme, and those of what opens above it."""
 
@@ -92,7 +91,6 @@ def test_all_themes_can_be_used() -> None:
     drive(test, draws=True)
 
 
-@pytest.mark.slow
 def test_unknown_theme_is_passed_over() -> None:
     """A theme of the session is used, and one that does not exist is not."""
 
@@ -119,7 +117,6 @@ def test_state_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_help_of_what_has_the_focus() -> None:
     """The panel tells what the focused part is, then the view, and follows the focus."""
 

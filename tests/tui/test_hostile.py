@@ -53,7 +53,7 @@ async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
     return "\n".join(screens)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_view() -> None:
     """All names at once, and some of them in every way."""
 
@@ -77,7 +77,7 @@ def test_every_view() -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Find, go to, commands, the palette, bookmarks and exports of such names."""
     monkeypatch.chdir(tmp_path)
@@ -112,7 +112,7 @@ def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.text(CHARACTERS, min_size=1, max_size=30), min_size=5, max_size=12, unique=True))
 def test_any_names(names: list[str]) -> None:
@@ -181,7 +181,7 @@ def with_secrets() -> Iterator[str]:
         yield str(source.path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("show_secrets", [False, True])
 def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

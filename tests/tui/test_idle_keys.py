@@ -81,7 +81,6 @@ def test_is_silent_where_a_key_works_or_is_text() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_toasts_leave_the_headers_and_the_timeline_alone() -> None:
     """However many there are, the first lines are seen, and the last ones from the timeline on."""
 

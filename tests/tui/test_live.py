@@ -151,7 +151,6 @@ def test_news_are_awaited_asleep() -> None:
     assert min(waited) >= 10
 
 
-@pytest.mark.slow
 def test_noops_are_shown_where_they_are_seen() -> None:
     """The list of records has them at once where they are not hidden."""
 
@@ -351,7 +350,6 @@ def test_directory_that_grows(growing: Path) -> None:
     drive(test, session_on(growing))
 
 
-@pytest.mark.slow
 def test_directory_that_goes_away(growing: Path) -> None:
     """What was read stays, with the reason why there is nothing newer; until there is."""
 

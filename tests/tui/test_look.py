@@ -47,7 +47,6 @@ def faint(widget: Drawn, least: float) -> list[tuple[str, float]]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("theme", "least"), [("textual-dark", 3.5), ("textual-light", 4.0), ("high-contrast", 7.0)]
@@ -70,7 +69,6 @@ def test_contrast(theme: str, least: float) -> None:
     drive(test, session_on(theme=theme))
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [(60, 20), SMALL, WIDE])
 def test_keys_at_the_bottom(size: tuple[int, int]) -> None:

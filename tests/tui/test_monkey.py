@@ -45,7 +45,7 @@ SOURCES: dict[str, Callable[[Path], ExplorerSession]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_monkey(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def _empty(directory: Path) -> None:
             os.truncate(file, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("harm", [_vanish, _empty])
 def test_the_directory_goes(
     harm: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,7 +89,7 @@ def test_the_directory_goes(
     drive(test, session_on(directory), draws=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_quorum_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Controllers that are there no more."""
     monkeypatch.chdir(tmp_path)

@@ -62,7 +62,7 @@ async def go(driver: Driver, path: str, offset: int | None = None) -> None:
     await driver.settled()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
     """Views outside of clusters, in each, and in one that can't be read, which they say."""
 
@@ -81,7 +81,6 @@ def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
-@pytest.mark.slow
 def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     """What is shown is not that of the cluster before; why is said once, and by who is asked."""
 
@@ -102,7 +101,7 @@ def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_places_across_clusters(fleet: ExplorerSession) -> None:
     """Back and forward, and bookmarks, lead to the cluster and the very offset."""
 
@@ -156,7 +155,7 @@ def test_an_offset_that_is_not_covered(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_commands_in_clusters(fleet: ExplorerSession) -> None:
     """`at` moves the cluster at hand; outside of all it says that none is."""
 
@@ -197,7 +196,7 @@ class Slow:
         monkeypatch.setattr(moving_module, "scene_of", scene_of)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_changes_of_mind(fleet: ExplorerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes to a cluster and back before that is open is where they went last."""
 

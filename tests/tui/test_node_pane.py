@@ -291,7 +291,6 @@ def test_children_tell_values_and_times() -> None:
     looking(test)
 
 
-@pytest.mark.slow
 def test_marks_what_changed() -> None:
     """After a move in time, what changed since the stop before is marked, in every table."""
 
@@ -364,7 +363,6 @@ def test_tells_ahead_what_is_compared() -> None:
         assert (look.changed is not None) is is_told
 
 
-@pytest.mark.slow
 def test_newer_scene_keeps_place() -> None:
     """Another scene changes neither cursor, order and filter, nor how the node is looked at."""
 
@@ -436,7 +434,6 @@ def test_filter_of_lines() -> None:
     looking(test)
 
 
-@pytest.mark.slow
 def test_fleet(tmp_path: Path) -> None:
     """In a fleet paths are those of the whole tree, and each cluster is asked for itself."""
     directories = [str(path) for path in sorted(backups(tmp_path / "b").iterdir())]
@@ -486,7 +483,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.slow
 def test_hostile_names(tmp_path: Path) -> None:
     """Whatever a config is called, its row leads to it and nothing steers the screen."""
     records = [
@@ -555,7 +551,6 @@ def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     looking(test)
 
 
-@pytest.mark.slow
 def test_every_directory() -> None:
     """Every directory near the root can be looked at in every way, however small the screen."""
 

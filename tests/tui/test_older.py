@@ -62,7 +62,6 @@ def since(driver: Driver) -> list[str]:
     return [rows.get_row_at(i)[at].plain for i in range(table.row_count)]
 
 
-@pytest.mark.slow
 def test_health_first_says_before_when(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are there at once; keys are answered meanwhile; then they say since when."""
     gate = Gate(monkeypatch)

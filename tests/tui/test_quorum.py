@@ -228,7 +228,6 @@ def lags(driver: Driver) -> Sequence[object]:
     return [lag for _, lag in sorted(by_id, key=str)]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("often")
 def test_follows_a_live_quorum() -> None:
     """A voter falls behind, another leads, nobody does: all that is seen without a key."""

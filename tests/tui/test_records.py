@@ -54,7 +54,6 @@ def test_a_wide_list_cuts_no_type() -> None:
     assert max(map(len, types)) == TYPE
 
 
-@pytest.mark.slow
 def test_newest_first() -> None:
     """The list begins at the end of the log, NoOps hidden and counted."""
 
@@ -392,7 +391,6 @@ def test_details_scroll_and_wrap() -> None:
     drive(test, session_on(_cluster([topic]).source), size=WIDE)
 
 
-@pytest.mark.slow
 def test_matches_are_marked() -> None:
     """What a search finds is marked where it stands."""
 
@@ -410,7 +408,6 @@ def test_matches_are_marked() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_removed_nodes_are_seen_before() -> None:
     """A record that removes a node leads to it as it was before."""
 
@@ -450,7 +447,6 @@ def test_as_of() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_changes_of_the_record_s_node() -> None:
     """`{` leads to the last change of what the record is about, not of a node elsewhere."""
 
@@ -525,7 +521,6 @@ def test_goes_to_the_record_at_an_offset() -> None:
     drive(test, session_on(DEMO))
 
 
-@pytest.mark.slow
 def test_chips() -> None:
     """Filters are added, changed and removed, one holding beside the other."""
 
@@ -553,7 +548,6 @@ def test_chips() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_wrong_chips_are_told() -> None:
     """With the words of `log`, where they are typed."""
 
@@ -572,7 +566,6 @@ def test_wrong_chips_are_told() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_proposals() -> None:
     """What `log` proposes is taken with tab, or with enter where it was chosen."""
 
@@ -804,7 +797,6 @@ def test_looking_through_can_be_cancelled() -> None:
     drive(test)
 
 
-@pytest.mark.slow
 def test_export() -> None:
     """What matches is read as rows of `log` first."""
 
@@ -835,7 +827,6 @@ def test_older_segments() -> None:
     drive(test, session_on(fixture("real-44-broker-down").input))
 
 
-@pytest.mark.slow
 def test_sides() -> None:
     """The details are below the list, or beside it where there is room."""
 

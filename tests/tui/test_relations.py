@@ -72,7 +72,6 @@ def test_none_are_told() -> None:
     drive(test, session_on(DEMO))
 
 
-@pytest.mark.slow
 def test_walks() -> None:
     """Right shows a neighbour's neighbours, left goes back, enter goes there, alt+left returns."""
 
@@ -97,7 +96,6 @@ def test_walks() -> None:
     drive(test, session_on(DEMO))
 
 
-@pytest.mark.slow
 def test_to_configs_and_records() -> None:
     """Letters lead to the configs and to the topic's own records, and back."""
 

@@ -11,7 +11,7 @@ from metashell.tui.rows.table import RowTable
 from support.pilot import Driver, drive, session_on
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outlive_the_program(tmp_path: Path) -> None:
     """What one run chose holds in the next one."""
     session = replace(session_on(), memory=tmp_path / "metashell" / "explorer.json")

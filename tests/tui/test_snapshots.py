@@ -23,7 +23,6 @@ MOST_BYTES: Final = 400_000
 """Of a recording: it is part of a page."""
 
 
-@pytest.mark.slow
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 def test_screen(screen: Screen) -> None:
@@ -32,7 +31,6 @@ def test_screen(screen: Screen) -> None:
     show(screen, lambda driver: check_snapshot(driver.app, screen.name))
 
 
-@pytest.mark.slow
 def test_pictures_are_the_same_each_time() -> None:
     """Nothing in them depends on the run."""
     drawn: list[str] = []
@@ -48,7 +46,6 @@ def test_no_picture_is_left_over() -> None:
     assert kept <= {screen.name for screen in SCREENS}
 
 
-@pytest.mark.slow
 def test_screenshots_for_documents(tmp_path: Path) -> None:
     """The script writes a picture of a screen, the same each time; here one is enough."""
     script = _script()
@@ -91,7 +88,6 @@ def test_a_recording_draws_what_changes() -> None:
     assert "animation:4s step-end infinite" in svg
 
 
-@pytest.mark.slow
 def test_recording_for_documents() -> None:
     """It can be made again, goes through the same states, and needs nothing but itself."""
     script = _script()

@@ -62,7 +62,7 @@ async def travel(driver: Driver, point: int | None) -> int | None:
     return offset
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What looks behind the image is asked of the log itself; the rest of what was kept."""
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
@@ -101,7 +101,7 @@ def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(test, session_on(open_it))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "open_it",
     [
@@ -128,7 +128,7 @@ def test_a_part_of_a_log(open_it: Callable[[], Source]) -> None:
     drive(test, session_on(open_it))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_strict(tmp_path: Path) -> None:
     """The image ends before the first fault, in time too; a torn end is told."""
     directory = torn("real-44-live", tmp_path, 7)
@@ -150,7 +150,7 @@ def test_strict(tmp_path: Path) -> None:
     drive(test, session_on(lambda: metashell.open(directory, strict=True)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_s3(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory in a store is read once, and shown as one here."""
     s3.give_credentials(monkeypatch)
@@ -165,7 +165,7 @@ def test_s3(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(test, session_on(lambda: metashell.open(s3.uri("explorer/node-2"), engine="local")))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quorum_while_every_view_is_looked_at() -> None:
     """News come, the leader is lost and found, time is travelled: nothing moves by itself."""
     cluster = AwaitedCluster(topic_batch(0, 11), topic_batch(11, 19))

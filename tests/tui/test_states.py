@@ -74,7 +74,7 @@ def test_second_line(tmp_path: Path) -> None:
     drive(test, session_on(log(tmp_path)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_jumps_stop_where_numbers_rise(tmp_path: Path) -> None:
     """Each rise of either number is a stop, and the text tells it."""
 

@@ -67,7 +67,6 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         check_restored(terminal)
 
 
-@pytest.mark.slow
 def test_malformed_input(tmp_path: Path) -> None:
     """What is no key does nothing, and the next key is one."""
     with explorer(tmp_path, "demo", "tui") as terminal:
@@ -85,7 +84,6 @@ def test_malformed_input(tmp_path: Path) -> None:
         check_restored(terminal, modes)
 
 
-@pytest.mark.slow
 def test_what_is_typed_at_once(tmp_path: Path) -> None:
     """Keys that come before a line is there are for the line, those behind it for what follows."""
     with explorer(tmp_path, "demo", "tui") as terminal:
@@ -99,7 +97,6 @@ def test_what_is_typed_at_once(tmp_path: Path) -> None:
         terminal.read_until(re.compile("^.? *orders$", re.MULTILINE))
 
 
-@pytest.mark.slow
 def test_defect_of_the_keyboard(tmp_path: Path) -> None:
     """What goes wrong where keys are read is told as any defect; the terminal is as it was."""
     program = (
@@ -116,7 +113,6 @@ def test_defect_of_the_keyboard(tmp_path: Path) -> None:
         check_restored(terminal, modes)
 
 
-@pytest.mark.slow
 def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
     """Nothing is looked at again and again while nothing is typed; leaving wakes it up."""
     program = (
@@ -133,7 +129,6 @@ def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
         assert "then None" in terminal.text
 
 
-@pytest.mark.slow
 def test_terminal_is_gone(tmp_path: Path) -> None:
     """It ends with its terminal, also where it is told to ignore that."""
     script = f'trap "" HUP; {sys.executable} -m metashell demo tui; echo $? > {tmp_path}/status'
@@ -145,7 +140,6 @@ def test_terminal_is_gone(tmp_path: Path) -> None:
         assert f"{128 + signal.SIGHUP}\n" == status.read_text()
 
 
-@pytest.mark.slow
 def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room; without colours the words say the same."""
     words = ("demo", "--show-secrets", "--at", "1870", "tui")
@@ -160,7 +154,6 @@ def test_resize(tmp_path: Path) -> None:
         assert terminal.read_to_end() == 0
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("key", [CTRL_C, "q"])
 def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
@@ -175,7 +168,6 @@ def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
             check_restored(terminal)
 
 
-@pytest.mark.slow
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("words", "code", "message"),
@@ -195,7 +187,6 @@ def test_failures(tmp_path: Path, words: list[str], code: int, message: str) -> 
         check_restored(terminal)
 
 
-@pytest.mark.slow
 def test_warnings_are_printed_at_the_end(tmp_path: Path) -> None:
     """What is wrong is shown, and stays on the terminal afterwards; ^C does not leave."""
     directory = tmp_path / "copy"
@@ -245,7 +236,6 @@ def test_terminals_that_will_not_do(tmp_path: Path, env: dict[str, str], message
         assert ON_ALTERNATE not in terminal.raw
 
 
-@pytest.mark.slow
 def test_suspended_and_back(tmp_path: Path) -> None:
     """^Z leaves the terminal to the shell, `fg` takes it back."""
     line = f"{sys.executable} -m metashell demo tui"
@@ -276,7 +266,6 @@ def test_suspended_and_back(tmp_path: Path) -> None:
         check_restored(terminal)
 
 
-@pytest.mark.slow
 def test_stopped_by_force(tmp_path: Path) -> None:
     """SIGSTOP says nothing before: afterwards all is drawn, and the terminal's modes are known.
 
@@ -325,7 +314,6 @@ def told(base: tuple[str, ...], *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 def test_in_tmux(tmp_path: Path) -> None:
     """A terminal that is not ours: the same visit."""
 
@@ -355,7 +343,6 @@ def test_in_tmux(tmp_path: Path) -> None:
         assert told(base, "display-message", "-p", "-t", "main", asked) == "0 0\n"
 
 
-@pytest.mark.slow
 def test_draws_all_again(tmp_path: Path) -> None:
     """What another program wrote over is there again after ctrl+l."""
     with explorer(tmp_path, "demo", "tui") as terminal:

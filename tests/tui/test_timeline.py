@@ -186,7 +186,6 @@ def test_the_cursor_moves_at_once() -> None:
     drive_on(test, "real-44-broker-down")
 
 
-@pytest.mark.slow
 def test_ends() -> None:
     """Home and end; there it says that there is nothing further, and where it is followed."""
 
@@ -207,7 +206,6 @@ def test_ends() -> None:
     drive_on(test, "real-44-live")
 
 
-@pytest.mark.slow
 def test_steps_from_change_to_change() -> None:
     """From any view; NoOps are passed over."""
 
@@ -420,7 +418,6 @@ def test_what_can_not_be_reached_ends_playing(monkeypatch: pytest.MonkeyPatch) -
     drive_on(test, "real-44-trimmed")
 
 
-@pytest.mark.slow
 def test_the_mouse() -> None:
     """A click goes there; the mouse above a column tells what it holds; the wheel steps."""
 

@@ -93,7 +93,6 @@ def leaves(source: Source) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_nodes(name: str, offset: int | None) -> None:
@@ -123,7 +122,6 @@ def test_nodes(name: str, offset: int | None) -> None:
     drive(test, session_on(directory(name)), size=WIDE)
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_tables(name: str, offset: int | None) -> None:

@@ -70,6 +70,7 @@ def test_lines_get_all_that_is_typed(key: str) -> None:
     drive(test)
 
 
+@pytest.mark.long
 def test_help_and_views() -> None:
     """Keys behind those that open help and views are for these."""
 
@@ -133,6 +134,7 @@ def test_huge_paste_is_cut_aloud() -> None:
     drive(test)
 
 
+@pytest.mark.long
 def test_waits_for_the_source() -> None:
     """What is typed while the source is opened is done then; what needs no source at once."""
     go_on = threading.Event()
@@ -160,6 +162,7 @@ def test_waits_for_the_source() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_all_at_once_before_the_source(tmp_path: Path) -> None:
     """What was typed in one go while it is opened is for what comes first, in its order."""
     go_on = threading.Event()
@@ -304,6 +307,7 @@ _PLACES: Final = {
 """What keys lead to, and keys that go on there."""
 
 
+@pytest.mark.long
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))
 def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
@@ -346,6 +350,7 @@ _BEHIND: Final = {
 """Keys, and those that are typed at once when what these lead to is there."""
 
 
+@pytest.mark.long
 @pytest.mark.cases(4)
 @pytest.mark.parametrize(("first", "keys"), _BEHIND.values(), ids=list(_BEHIND))
 def test_at_once_behind_others(first: tuple[str, ...], keys: tuple[str, ...]) -> None:
@@ -353,6 +358,7 @@ def test_at_once_behind_others(first: tuple[str, ...], keys: tuple[str, ...]) ->
     compare(session_on(), *keys, first=first)
 
 
+@pytest.mark.long
 def test_into_a_cluster(tmp_path: Path) -> None:
     """Keys behind the choice of a cluster are for the cluster, however long it takes to open."""
     paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
