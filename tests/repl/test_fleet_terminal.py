@@ -14,7 +14,6 @@ from support.pty import TAB, Terminal
 pytestmark = pytest.mark.pty
 
 
-@pytest.mark.slow
 def test_a_session(tmp_path: Path) -> None:
     """Prompt, toolbar and completion, from the root into a cluster and back in its time."""
     pattern = f"{backups(tmp_path / 'backups')}/*"

@@ -118,7 +118,6 @@ def steering(data: bytes) -> list[bytes]:
     return [sequence for sequence in STEERING if sequence in data]
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_rows(directory: Path, form: str) -> None:
@@ -133,7 +132,6 @@ def test_rows(directory: Path, form: str) -> None:
     assert sent.count(b"[8m") > 5
 
 
-@pytest.mark.slow
 def test_texts(directory: Path) -> None:
     """Every command that prints names or texts as they are."""
     words = [word for line in OTHERS for word in ("-c", line)]
@@ -143,7 +141,6 @@ def test_texts(directory: Path) -> None:
     assert all(text.encode() in sent for text in SHOWN)
 
 
-@pytest.mark.slow
 def test_diagnostics(directory: Path, tmp_path: Path) -> None:
     """Messages about what was typed, of commands and of the program."""
     words = [word for line in MISTAKES for word in ("-c", line)]
@@ -164,7 +161,6 @@ def test_colours_are_ours(directory: Path) -> None:
     assert [] == steering(sent.replace(b"\x1b[1;31m", b"").replace(b"\x1b[0m", b""))
 
 
-@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("pager", ["cat", ""])
 def test_the_shell_and_its_pager(directory: Path, tmp_path: Path, pager: str) -> None:

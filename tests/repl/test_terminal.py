@@ -204,7 +204,6 @@ def test_long_output_is_paged(start: Start) -> None:
     terminal.read_prompt(PROMPT)
 
 
-@pytest.mark.slow
 def test_endless_output_is_paged(start: Start) -> None:
     """A command without end is seen at once, and ends with the pager, without a word."""
     terminal = start()
@@ -216,7 +215,6 @@ def test_endless_output_is_paged(start: Start) -> None:
     assert "error" not in terminal.text
 
 
-@pytest.mark.slow
 def test_interrupt_in_the_pager(start: Start, tmp_path: Path) -> None:
     """^C ends the command, not the pager, and the shell waits for the pager."""
     pager = tmp_path / "pager"
@@ -241,7 +239,6 @@ def test_without_a_pager(start: Start) -> None:
     terminal.read_prompt(PROMPT)
 
 
-@pytest.mark.slow
 def test_suggestion_from_the_history(start: Start) -> None:
     """A line of an earlier session is offered as one types, and taken with the right arrow."""
     first = start()

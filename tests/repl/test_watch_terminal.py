@@ -38,7 +38,6 @@ def test_watch_as_one_command(tmp_path: Path) -> None:
         assert 130 == terminal.read_to_end()
 
 
-@pytest.mark.slow
 def test_watch_in_the_shell(tmp_path: Path) -> None:
     """^C leads back to the prompt; through a pipe it goes on as lines."""
     (tmp_path / "tiny").mkdir()

@@ -90,7 +90,6 @@ def test_one_record_ends_the_load() -> None:
     assert ends[0] < min(refused)
 
 
-@pytest.mark.slow
 def test_strict_is_what_a_broker_has() -> None:
     """Of transactions what lies before the record that it refuses, of groups nothing."""
     ran = run_on(

@@ -107,7 +107,7 @@ def test_each_value_of_min_isr_counts(how: Callable[[str], Source]) -> None:
         assert run_on(how(place), line).out == "since_offset\n4\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", [condensed, kept])
 def test_what_needs_no_log_opens_none(how: Callable[[str], Source]) -> None:
     """Bytes of records are all that only the log has."""

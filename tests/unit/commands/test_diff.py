@@ -179,7 +179,7 @@ DIRECTORIES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_two_offsets_against_a_walk(name: str) -> None:

@@ -454,7 +454,7 @@ def test_kafkas_own_topics_are_left_out(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_values_and_assignments(tmp_path: Path) -> None:
     """What is too long for a command's word goes another way, or is told of."""
     topic_id = bytes(range(16))

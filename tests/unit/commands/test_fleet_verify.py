@@ -116,7 +116,7 @@ def test_the_images_do_not_hide_it(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_several_copies_leave_at_several_offsets(tmp_path: Path) -> None:
     """Each is told where it leaves what is left of the others, however long the log."""
     n = 2 * BLOCK_OFFSETS + 10
@@ -188,7 +188,7 @@ def test_equal_logs_with_other_states_differ(tmp_path: Path) -> None:
     assert {"n1": "differs", "n2": "differs"} == told(ran)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What computes rows elsewhere is given all that it needs."""
     voters = [fixture_dir(f"voters-two-epochs-3/voter-{i}") for i in (1, 2, 3)]

@@ -203,7 +203,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_interrupt_ends_a_regular_expression_that_would_never() -> None:
     """^C within one line's match."""
     process = subprocess.Popen(

@@ -36,7 +36,6 @@ def test_names_choose_groups() -> None:
     assert "k-unifrom: no such group with offsets; did you mean k-uniform?" in "\n".join(ran.err)
 
 
-@pytest.mark.slow
 def test_a_name_may_be_elsewhere(tmp_path: Path) -> None:
     """It is never said to be unknown where a partition that may have it is not here."""
     source = metashell.open(fixture_dir(LOG_DIR))

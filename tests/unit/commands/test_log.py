@@ -137,7 +137,7 @@ def test_topic_names(name: str) -> None:
             assert "topic" not in record_
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_windows_of_any_size() -> None:
     """What is printed does not depend on how much is read at a time."""
     source = opened(LIVE)

@@ -165,7 +165,7 @@ def test_segment_alone() -> None:
     assert [r for r in everything() if r["offset"] >= 123] == log(source=alone)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_records_at_fault() -> None:
     """What can't be read has an error, what a broker does with it, and hidden bytes."""
     directory = fixture_dir(RECORDS) / "__consumer_offsets-0"

@@ -109,7 +109,7 @@ def test_rows_are_the_same_elsewhere(line: str, parent: Path, opened: FleetSourc
     assert all(member.opened is None for member in fleet.members.values())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("many_bytes")
 def test_processes(parent: Path) -> None:
     """One that can't be read costs its own rows, a diagnostic and the status."""

@@ -55,7 +55,6 @@ def test_every_format_has_the_rows(sample: Source) -> None:
     assert "- topic: " in run_on(sample, f"sql -o yaml {query}").out
 
 
-@pytest.mark.slow
 def test_manual_names_the_tables() -> None:
     """Those of the image, with each part's, and those of the log and of coordinators."""
     command = get("sql")
@@ -148,7 +147,7 @@ def test_a_plan_is_text(sample: Source) -> None:
     assert any("Scan" in line or "SCAN" in line for line in lines)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_statements_on_standard_input() -> None:
     """Where there is no terminal; nothing is an error."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]
@@ -166,7 +165,7 @@ def test_statements_on_standard_input() -> None:
     assert ran.stderr.startswith("sql: no statement given\n")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_left_unread_end_with_the_program() -> None:
     """No thread goes on reading records when the program ends."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]

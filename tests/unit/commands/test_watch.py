@@ -339,7 +339,7 @@ def test_words_of_a_line() -> None:
     assert "~1" == str(counts)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_large_outputs_are_compared_in_bounded_time() -> None:
     """What is too much is taken as replaced."""
     old, new = [f"a{i}" for i in range(100_000)], [f"b{i}" for i in range(100_000)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pyte
-import pytest
 
 from metashell.tui.drawn_cells import DrawnCells
 
@@ -115,7 +114,6 @@ def test_text_beyond_the_edge_is_sent_whole() -> None:
         assert data == drawn(DrawnCells(), data)
 
 
-@pytest.mark.slow
 def test_pictures_look_as_if_they_were_sent_whole() -> None:
     """After any pictures the terminal shows the same."""
     draw = random.Random(17)

@@ -21,7 +21,6 @@ def thawed() -> Iterator[None]:
     gc.freeze()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("thawed")
 def test_everything_is_as_before_afterwards() -> None:
     """The program that shows the explorer keeps its own ways."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from textual import events
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
@@ -34,7 +33,6 @@ class _Program(App[None]):
                 yield Static(str(i))
 
 
-@pytest.mark.slow
 def test_what_comes_while_others_scroll() -> None:
     """A widget mounted, or resized, between scrolling and the layout is told its size."""
 
