@@ -22,8 +22,14 @@ _FILE: Final = re.compile(
 _QUERY: Final = re.compile(r"\?((?:[A-Za-z_][\w.\-]*=[^&]*)(?:&[A-Za-z_][\w.\-]*=[^&]*)*)?\Z")
 """A question mark that begins no query is one of a pattern."""
 
-_IN_TEXT: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*:/+)([^\s`'\"]+)")
-"""What may be a URI in a line of text, one with a slash too few or too many among them."""
+_IN_TEXT: Final = re.compile(
+    r"(?P<begin>(?P<scheme>[A-Za-z][A-Za-z0-9+.\-]*)(?::/+|[:;]?//+)"
+    r"|\b(?P<known>s3[an]?|gc?s|abfss?|hdfs|viewfs|https?|file)(?:[:;]/*|/)"
+    r"|(?<![^\s`'\"=]):?//+)"
+    r"(?P<rest>[^\s`'\"]+)",
+    re.IGNORECASE,
+)
+"""What may be a URI in a line of text, also one whose colon, slashes or scheme were mistyped."""
 _AUTHORITY: Final = re.compile(r"[^/?]*")
 _WITH_PORT: Final = re.compile(r"(?:[^:]*|\[.*\]):[0-9]{1,5}")
 
@@ -66,18 +72,19 @@ def without_credentials(text: str) -> str:
 
     Every line that is printed beside the data goes through it (`metashell.fs.escape.diagnostic`).
     """
-    return _IN_TEXT.sub(_bare, text) if ":/" in text else text
+    return _IN_TEXT.sub(_bare, text)
 
 
 def _bare(match: re.Match[str]) -> str:
     """A URI in a text, as far as it may be shown."""
-    begin, rest = match[1], match[2]
-    scheme = begin[: begin.index(":")].lower()
+    begin, rest = match["begin"], match["rest"]
+    scheme = (match["scheme"] or match["known"] or "").lower()
     scheme = _ALIASES.get(scheme, scheme)
     user, rest = _split(scheme, rest)
     # With a slash too few or too many it is a path, unless that says more than a name.
     is_path = not begin.endswith("://") or begin.endswith(":///")
-    if user and is_path and ":" not in user and scheme not in {*_BUCKETS, "http", "https"}:
+    is_store = scheme in {*_BUCKETS, "http", "https"} and (":" in begin or "//" in begin)
+    if is_path and not is_store and ":" not in user and (user or ":/" not in begin):
         return match[0]
     if user and scheme in _USER_IS_PLACE:
         rest = f"{user.partition(':')[0]}@{rest}"

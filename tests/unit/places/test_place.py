@@ -230,6 +230,17 @@ def test_credentials_of_a_uri_are_never_shown(uri: str) -> None:
         ("gs://user:P/W@b and s3://K:PW@c/?region=r", "gs://b and s3://c/?region=r"),
         ("abfs://c:PW@account/x?sig=PW", "abfs://c@account/x"),
         ("https://h/x?token=PW", "https://h/x"),
+        ("s3//KEY:PW@bucket/x: No such file", "s3//bucket/x: No such file"),
+        ("s3//KEY:P/W@bucket/x", "s3//bucket/x"),
+        ("S3A//KEY:PW@bucket/x", "S3A//bucket/x"),
+        ("s3/KEY:PW@bucket/x", "s3/bucket/x"),
+        ("s3:KEY:PW@bucket/x", "s3:bucket/x"),
+        ("s3;//KEY:PW@bucket/x", "s3;//bucket/x"),
+        ("-d=//KEY:PW@bucket/x", "-d=//bucket/x"),
+        ("://KEY:PW@bucket/x", "://bucket/x"),
+        ("/data/s3//KEY:PW@bucket/x", "/data/s3//bucket/x"),
+        ("abfs//c:PW@account/x", "abfs//c@account/x"),
+        ("s3//bucket/x?secret_key=PW", "s3//bucket/x"),
     ],
 )
 def test_credentials_in_a_text(text: str, expected: str) -> None:
@@ -247,6 +258,13 @@ def test_credentials_in_a_text(text: str, expected: str) -> None:
         "hdfs://namenode:8020/user/a@b",
         "CONTROLLER://[::1]:9093",
         "file:///data/a@b",
+        "/data//a@b",
+        "s3/node@3",
+        "gs: a:b@c",
+        "User:kafka/host@REALM",
+        "//server/a@b",
+        "backup//x?y",
+        "/backups//[a-c]?",
     ],
 )
 def test_lines_without_credentials(text: str) -> None:
