@@ -15,7 +15,7 @@ import re
 import ssl
 import time
 from collections.abc import Mapping
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -164,52 +164,29 @@ def _file_token(url: str) -> str:
 
 def _endpoint_token(url: str, settings: SaslSettings, timeout_s: float) -> str:
     """Ask a token endpoint, as a client with credentials of its own."""
-    from urllib.request import (
-        HTTPRedirectHandler,
-        HTTPSHandler,
-        Request,
-        build_opener,
-    )
+    from urllib.request import Request
 
-    class Refuse(HTTPRedirectHandler):
-        """A redirect could carry the credentials to another host."""
-
-        def redirect_request(self, *_: Any) -> None:
-            return None
+    from metashell.security.timely_http import timely_opener
 
     where = _shown(url)
     headers = _headers(settings)
-    opener = build_opener(Refuse, HTTPSHandler(context=_context(url, settings.options)))
-    deadline = time.monotonic() + timeout_s
+    opener = timely_opener(time.monotonic() + timeout_s, _context(url, settings.options))
     try:
         request = Request(url, data=_form(settings.options), headers=headers, method="POST")
         with opener.open(request, timeout=timeout_s) as response:
-            answer = _read(response, deadline)
+            answer = response.read(_ANSWER_BYTES_MAX + 1)
     except HTTPError as error:
         kind = TicketError if error.code >= 500 else SourceError
         raise kind(f"{where}: no token: HTTP status {error.code}{_code(error)}") from None
-    except TimeoutError:
-        raise TicketError(f"{where}: no token within {timeout_s:g} s") from None
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
+        if isinstance(reason, TimeoutError):
+            raise TicketError(f"{where}: no token within {timeout_s:g} s") from None
         words = getattr(reason, "strerror", None) or type(reason).__name__
         raise TicketError(f"{where}: no token: {words}") from None
     if len(answer) > _ANSWER_BYTES_MAX:
         raise SourceError(f"{where}: no token: an answer of more than {_ANSWER_BYTES_MAX:,} bytes")
     return _checked(_token_of(answer), where)
-
-
-def _read(response: HTTPResponse, deadline: float) -> bytes:
-    """Read an answer up to its limit and its time, however slowly it comes."""
-    answer = bytearray()
-    while len(answer) <= _ANSWER_BYTES_MAX:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        piece = response.read1(1 << 16)
-        if not piece:
-            break
-        answer += piece
-    return bytes(answer)
 
 
 def _form(options: Mapping[str, str]) -> bytes:

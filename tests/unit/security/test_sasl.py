@@ -354,6 +354,9 @@ def test_token_file(tmp_path: Path) -> None:
         peer.first()
 
 
+_DRIBBLED_MAX = 1000
+
+
 @contextlib.contextmanager
 def _endpoint(
     answer: Callable[[Mapping[str, str], str], tuple[int, bytes]], tls: Any = None
@@ -375,7 +378,14 @@ def _endpoint(
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with _serving(Handler, tls) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def _serving(handler: type[BaseHTTPRequestHandler], tls: Any = None) -> Iterator[str]:
+    """A server on this machine, by the URL of its token endpoint."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         scheme = "http"
         if tls is not None:
             scheme = "https"
@@ -483,6 +493,55 @@ def test_endpoint_out_of_reach() -> None:
         with pytest.raises(SourceError, match=r"within 0.05 s|timed out|TimeoutError"):
             oauth.fetch_token(settings, timeout_s=0.05)
         silence.set()
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"",
+        b"HTTP/1.0 200 OK\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.0 400 No\r\n\r\n",
+        b"HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_endpoint_that_dribbles(begin: bytes, has_tls: bool, tmp_path: Path) -> None:
+    """An answer that comes byte by byte and never ends is given up in the time of a request."""
+    is_over = threading.Event()
+    n_sent = 0
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            nonlocal n_sent
+            with contextlib.suppress(OSError):
+                self.wfile.write(begin)
+                # A line without an end; a server that is not left ends it at last.
+                while n_sent < _DRIBBLED_MAX and not is_over.wait(0.005):
+                    self.wfile.write(b"0")
+                    n_sent += 1
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    options = {"clientId": "a", "clientSecret": "b"}
+    context = None
+    if has_tls:
+        authority = make_authority()
+        trust = tmp_path / "trust.pem"
+        trust.write_text(pem(authority.certificate))
+        options |= {"ssl.truststore.location": str(trust), "ssl.truststore.type": "PEM"}
+        context = server_context(issue(authority, "127.0.0.1"))
+    with _serving(Handler, context) as url:
+        settings = _settings(
+            "OAUTHBEARER", **options, **{"sasl.oauthbearer.token.endpoint.url": url}
+        )
+        with pytest.raises(SourceError, match=r"no token within 0.3 s|HTTP status 400$"):
+            oauth.fetch_token(settings, timeout_s=0.3)
+        n_before = n_sent
+        is_over.set()
+    assert n_before < _DRIBBLED_MAX
 
 
 # --- GSSAPI ---
