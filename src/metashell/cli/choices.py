@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.cli.arguments import DEMO, TUI, Arguments
 from metashell.commands import is_command
 from metashell.errors import SourceError, UsageError
-from metashell.places.files import HEAD_BYTES, UNPACK_HINT, archive_format
+from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
 from metashell.places.uri import is_uri, shown
 from metashell.sources.request import Choice, QuorumChoice
 

@@ -30,7 +30,7 @@ from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.framing import hop
-from metashell.places.files import HEAD_BYTES, archive_format
+from metashell.places.archives import HEAD_BYTES, archive_format
 
 HEADER_BYTES: Final = 61
 MIN_LENGTH: Final = HEADER_BYTES - 12

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from metashell.dataclass import dataclass
-from metashell.errors import SourceError
 from metashell.log.names import Listing, list_names, parse_name
-from metashell.places.files import HEAD_BYTES, UNPACK_HINT, archive_format, unreadable
+from metashell.places.archives import HEAD_BYTES, not_a_directory
+from metashell.places.files import unreadable
 from metashell.places.place import Place, entries_in, read_beginning
 
 Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
@@ -83,12 +83,7 @@ def list_directory(place: Place) -> DirectoryState:
                         status.st_size, status.st_mtime_ns, status.st_ino, allocated
                     )
     except NotADirectoryError as error:
-        what = archive_format(read_beginning(place, HEAD_BYTES) or b"")
-        if what is not None:
-            raise SourceError(f"{place}: {what}", hint=UNPACK_HINT) from error
-        raise SourceError(
-            f"{place}: not a directory", hint="one file alone is opened with -s"
-        ) from error
+        raise not_a_directory(place, read_beginning(place, HEAD_BYTES)) from error
     except OSError as error:
         raise unreadable(place, error) from error
     return DirectoryState(place, tuple(names), files)

@@ -36,14 +36,8 @@ from metashell.log.names import (
     topic_of,
 )
 from metashell.log.read import Loaded, ReadProgress, load, not_read, opened
-from metashell.places.files import (
-    HEAD_BYTES,
-    UNPACK_HINT,
-    FileRef,
-    MemoryFile,
-    archive_format,
-    name_of,
-)
+from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
+from metashell.places.files import FileRef, MemoryFile, name_of
 from metashell.places.place import (
     Place,
     base_name,

@@ -25,8 +25,8 @@ from metashell.node_files.offset_checkpoint import (
     read_offset_checkpoint,
 )
 from metashell.node_files.partition_metadata import PartitionMetadata, read_partition_metadata
+from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, entries_in
-from metashell.places.remote import in_parallel
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 

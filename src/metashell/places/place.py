@@ -18,8 +18,10 @@ from typing import Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
-from metashell.places.files import HEAD_BYTES, FileRef, archive_format, unreadable
-from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, in_parallel, remote_place
+from metashell.places.archives import HEAD_BYTES, archive_format, is_archive_name, not_a_directory
+from metashell.places.files import FileRef, unreadable
+from metashell.places.parallel import in_parallel
+from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, remote_place
 from metashell.places.uri import is_uri, local_path, parse_uri, quoted, shown, unquoted
 from metashell.places.vanished import VanishedError
 
@@ -103,7 +105,7 @@ def names_in(place: Place) -> list[str]:
     try:
         return os.listdir(place)
     except NotADirectoryError as e:
-        raise SourceError(f"{place}: not a directory", hint="open a single file with -s") from e
+        raise not_a_directory(place, read_beginning(place, HEAD_BYTES)) from e
     except OSError as e:
         raise unreadable(place, e) from e
 
@@ -148,17 +150,16 @@ def is_file(place: Place) -> bool:
 
 def read_beginning(place: Place, limit_bytes: int) -> bytes | None:
     """The first bytes of a small file; None where it is not there or can't be read."""
+    if not isinstance(place, str):
+        return place.read_beginning(limit_bytes)
     try:
-        if not isinstance(place, str):
-            with RemoteFile(place).opened() as source:
-                return source.read(0, limit_bytes)
         # Opening a named pipe must not wait for a writer.
         fd = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             return os.read(fd, limit_bytes) if stat.S_ISREG(os.fstat(fd).st_mode) else None
         finally:
             os.close(fd)
-    except (OSError, SourceError, VanishedError):
+    except OSError:
         return None
 
 
@@ -176,8 +177,8 @@ def expand(pattern: str | os.PathLike[str], sure: Collection[str] = ()) -> list[
 
     Patterns have ``*``, ``?``, ``[...]`` and ``{a,b}``; names that begin with a dot are matched by
     such a pattern alone. Only directories are listed that the fixed parts of a pattern leave.
-    Archives on this machine come out too: whoever opens them says that they are not read. What
-    comes out of a URI is a URI to open, credentials included: `shown` makes it one to show.
+    Archives come out too: whoever opens them says that they are not read. What comes out of a URI
+    is a URI to open, credentials included: `shown` makes it one to show.
 
     Args:
         pattern: The pattern, or a place.
@@ -337,8 +338,10 @@ def _fitting(spot: _Spot, component: _Component) -> list[_Spot]:
 
 
 def _is_archive(place: Place) -> bool:
-    """Whether a file of this machine is an archive; in a store each look would be paid for."""
-    head = read_beginning(place, HEAD_BYTES) if isinstance(place, str) else None
+    """Whether a file is an archive; in a store by its name, where each look would be paid for."""
+    if not isinstance(place, str):
+        return is_archive_name(place.name)
+    head = read_beginning(place, HEAD_BYTES)
     return head is not None and archive_format(head) is not None
 
 
@@ -346,9 +349,13 @@ def _existing(spots: Sequence[_Spot]) -> Iterable[_Spot]:
     """Those of which it is not sure that they are no directory; opening them says the rest."""
     remote = [spot.place for spot in spots if not isinstance(spot.place, str)]
     if remote:
-        kinds = in_parallel([place.is_missing for place in remote])
-        return [spot for spot, missing in zip(spots, kinds, strict=True) if not missing]
-    return [spot for spot in spots if _may_be_directory(str(spot.place))]
+        kinds = in_parallel([partial(_may_be_opened, place) for place in remote])
+        return [spot for spot, kept in zip(spots, kinds, strict=True) if kept]
+    return [spot for spot in spots if _may_be_directory(str(spot.place)) or _is_archive(spot.place)]
+
+
+def _may_be_opened(place: RemotePlace) -> bool:
+    return not place.is_missing() or (_is_archive(place) and place.is_file())
 
 
 def _may_be_directory(path: str) -> bool:

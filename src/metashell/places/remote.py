@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.places.archives import HEAD_BYTES, not_a_directory
+from metashell.places.parallel import THREADS, in_parallel
 from metashell.places.uri import Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 PIECE_BYTES: Final = 8 << 20
 """Bytes of one request of a large read."""
 
-_THREADS: Final = 8
 _AHEAD: Final = 2
 """Pieces read ahead of a reader that goes from front to back."""
 
@@ -131,8 +132,7 @@ class RemotePlace:
         except Exception as error:
             missing = is_missing(error)
             if (missing or isinstance(error, NotADirectoryError)) and self.is_file():
-                hint = "open a single file with -s"
-                raise SourceError(f"{self}: not a directory", hint=hint) from None
+                raise not_a_directory(str(self), self.read_beginning(HEAD_BYTES)) from None
             if missing:
                 raise VanishedError(str(self)) from None
             raise self.error(error) from None
@@ -142,6 +142,14 @@ class RemotePlace:
             )
             for info in infos
         ]  # fmt: skip
+
+    def read_beginning(self, limit_bytes: int) -> bytes | None:
+        """The first bytes of the file; None where it is not there or can't be read."""
+        try:
+            with RemoteFile(self).opened() as file:
+                return file.read(0, limit_bytes)
+        except (SourceError, VanishedError):
+            return None
 
     def is_directory(self) -> bool:
         """Whether it is a directory; False where that can't be found out."""
@@ -255,7 +263,7 @@ class OnStore:
     place: RemotePlace
     file: Any
     size: int
-    step: int = _THREADS * PIECE_BYTES
+    step: int = THREADS * PIECE_BYTES
     _pieces: dict[int, Future[bytes]] = field(default_factory=dict)
     _pool: ThreadPoolExecutor | None = None
     _last: int = -1
@@ -296,7 +304,7 @@ class OnStore:
         stop = min(last + ahead, (self.size - 1) // PIECE_BYTES)
         done = pos
         for i in range(first, last + 1):
-            for j in range(i, min(i + _THREADS - 1, stop) + 1):
+            for j in range(i, min(i + THREADS - 1, stop) + 1):
                 self._ask(j)
             data = self._pieces[i].result()
             begin = i * PIECE_BYTES
@@ -319,7 +327,7 @@ class OnStore:
         if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
-            self._pool = ThreadPoolExecutor(_THREADS, "metashell-read")
+            self._pool = ThreadPoolExecutor(THREADS, "metashell-read")
         self._pieces[piece] = self._pool.submit(self.read, piece * PIECE_BYTES, PIECE_BYTES)
 
     def close(self) -> None:
@@ -378,30 +386,6 @@ def fill(
         if n < size:
             ends[i] = min(ends[i], pos + n)
     return ends
-
-
-def in_parallel(
-    jobs: Sequence[Callable[[], Any]], each: Callable[[Any], None] | None = None
-) -> list[Any]:
-    """The results of several jobs that wait for a store, in order; the first error ends it.
-
-    Args:
-        jobs: What to do.
-        each: Called with each result, in order, in this thread.
-    """
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(_THREADS, "metashell-read")
-    found = []
-    try:
-        # Map would begin all at once as well: what is waiting is cancelled below.
-        for future in [pool.submit(job) for job in jobs]:
-            found.append(future.result())
-            if each is not None:
-                each(found[-1])
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return found
 
 
 # Connecting.

@@ -27,8 +27,8 @@ from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory, read_log_directory
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
+from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, is_uri, shown
-from metashell.places.remote import in_parallel
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import LogReplica, by_node

@@ -20,8 +20,8 @@ from metashell.image.split_tables import faults_batch
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split, plan_splits
+from metashell.places.parallel import in_parallel
 from metashell.places.place import is_uri
-from metashell.places.remote import in_parallel
 from metashell.read_settings import ReadSettings
 from metashell.spark_backend import tables
 from metashell.spark_backend.failures import within_memory

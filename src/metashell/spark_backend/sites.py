@@ -12,8 +12,8 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.log.directory import find_metadata_directory
 from metashell.node_files.node_files import NodeFiles
+from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, expand, is_uri, place_of
-from metashell.places.remote import in_parallel
 from metashell.places.uri import local_path, shown
 from metashell.spark_backend.filters import TableFilter
 

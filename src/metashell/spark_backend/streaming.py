@@ -27,8 +27,8 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import list_names
 from metashell.log.splits import Split, SplitError
+from metashell.places.parallel import in_parallel
 from metashell.places.place import StoreEntry, entries_in, expand, file_in, is_uri
-from metashell.places.remote import in_parallel
 from metashell.records.split_filter import RowFilter
 from metashell.spark_backend.cursor import NO_LIMIT, Cursor, Range, Segments, Walk, ranges_between
 from metashell.spark_backend.failures import within_memory

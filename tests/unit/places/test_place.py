@@ -20,7 +20,9 @@ from metashell.log.directory import find_metadata_directory, read_directory
 from metashell.log.read import load, opened
 from metashell.log.window import windows
 from metashell.places import remote
+from metashell.places.archives import UNPACK_HINT
 from metashell.places.files import name_of
+from metashell.places.parallel import in_parallel
 from metashell.places.place import (
     base_name,
     child_of,
@@ -37,7 +39,7 @@ from metashell.places.place import (
     read_beginning,
     shown,
 )
-from metashell.places.remote import PIECE_BYTES, RemoteFile, RemotePlace, in_parallel, remote_place
+from metashell.places.remote import PIECE_BYTES, RemoteFile, RemotePlace, remote_place
 from metashell.places.store_errors import explain
 from metashell.places.uri import holds_credentials, parse_uri, quoted, without_credentials
 from metashell.places.vanished import VanishedError
@@ -584,6 +586,35 @@ def test_patterns_of_uris(pattern: str, names: list[str], backups: Path) -> None
         remote_place(uri).path for uri in found
     ]
     assert found == [uri for one in found for uri in expand(one)], "they are patterns no more"
+
+
+def test_archives_of_a_store_match(mock: Mock, real_directory: Fixture) -> None:
+    """An archive that a pattern matches comes out by its name, and opening it says what it is."""
+    mock.upload(real_directory.input, "p/node/__cluster_metadata-0")
+    mock.put("p/README")
+    mock.put("p/.hidden.zip")
+    mock.put("p/node.tar.gz", b"\x1f\x8b" + bytes(600))
+    mock.put("p/node.ZIP", b"PK\x03\x04" + bytes(600))
+    found = expand("mock:///p/*")
+    assert [f"mock:///p/{name}" for name in ("node", "node.ZIP", "node.tar.gz")] == found
+    for uri, what in ((found[1], "a zip archive"), (found[2], "a gzip file")):
+        with pytest.raises(SourceError) as caught:
+            metashell.open(uri, engine="local")
+        assert (f"{uri}: {what}", UNPACK_HINT) == (caught.value.message, caught.value.hint)
+
+
+def test_archives_at_the_end_of_a_pattern(mock: Mock, tmp_path: Path) -> None:
+    """An archive that a fixed name names comes out like one that is listed, here and in a store."""
+    for name, content in (("a", b"\x1f\x8b"), ("b", b"\x1f\x8b")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "n.tar.gz").write_bytes(content)
+        mock.put(f"p/{name}/n.tar.gz", content)
+        mock.put(f"p/{name}/README")
+    assert [f"{tmp_path}/{name}/n.tar.gz" for name in "ab"] == expand(f"{tmp_path}/*/n.tar.gz")
+    assert [f"mock:///p/{name}/n.tar.gz" for name in "ab"] == expand("mock:///p/*/n.tar.gz")
+    for place in (f"{tmp_path}/*/none.tar.gz", "mock:///p/*/none.tar.gz", "mock:///p/*/README"):
+        with pytest.raises(SourceError, match="no directory matches"):
+            expand(place)
 
 
 def test_relative_patterns(backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
