@@ -14,8 +14,10 @@ from textual import events
 from textual.widgets import Input
 
 import metashell
+from metashell.errors import SourceError
 from metashell.fs.path import encode_name
 from metashell.tui.node.node_look import LookMode
+from metashell.tui.scene import ask, scene_of
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.explorer import ExplorerView
 from support.hostile import NAMES, hostile_cluster
@@ -33,6 +35,38 @@ VIEWS = ("records", "health", "quorum", "brokers", "explorer")
 def written(name: str) -> str:
     """A name as a part of a path."""
     return encode_name(name.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+
+
+FORGED = SourceError("\x1b[2J\n  hint: give it s3://KEY:PW@bucket", hint="s3://KEY:PW@b\n# gone")
+"""An error that quotes what steers a terminal, forges lines and holds a password."""
+TOLD = ["\\x1b[2J\\n  hint: give it s3://bucket", "  hint: s3://b\\n# gone"]
+
+
+def test_errors_are_told_in_their_own_lines() -> None:
+    """An error is as many lines as it is, whatever it quotes, in the node and in a message."""
+
+    async def test(driver: Driver) -> None:
+        view = driver.view
+        assert isinstance(view, ExplorerView)
+        view.pane._failed(FORGED)
+        look = view.pane._look
+        assert look is not None
+        assert TOLD == [line.text for line in look.lines]
+        assert look.copy is not None
+        assert "\n".join(TOLD) == look.copy()
+        await driver.settled()
+        assert "PW" not in driver.screen()
+
+    with hostile_cluster() as source:
+        drive(test, session_on(lambda: source), size=WIDE)
+
+
+def test_diagnostics_are_told_in_their_own_lines() -> None:
+    """What a command says beside its rows is a line each, without credentials."""
+    with hostile_cluster() as source:
+        said = ask(scene_of(source, "/"), ["cat", "/s3://KEY:PW@b\n\x1b[2J"]).warnings
+    assert said
+    assert all(line.isprintable() and "PW" not in line for line in said)
 
 
 async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:

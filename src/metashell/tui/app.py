@@ -19,6 +19,7 @@ from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, InternalError, MetashellError, SourceError
 from metashell.tui.ahead import ViewsAhead
+from metashell.tui.error_text import error_text
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
 from metashell.tui.frame.callbacks import count_parameters_once
@@ -406,13 +407,13 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
 
     def job_failed(self, error: Exception) -> None:
         if isinstance(error, MetashellError):
-            self.tell("\n".join(error.lines("")), "error")
+            self.tell(error_text(error), "error")
             return
         if self.scene is None:  # nothing would ever be shown
             self.defect = error
             self.exit(return_code=int(ExitCode.INTERNAL))
             return
-        self.tell("\n".join(InternalError.of(error).lines("")), "error")
+        self.tell(error_text(InternalError.of(error)), "error")
 
     # What the user takes away, and ends.
 

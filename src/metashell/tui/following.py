@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.status import stored_status
 from metashell.errors import MetashellError
 from metashell.places.uri import is_uri
+from metashell.tui.error_text import error_message
 from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
@@ -179,8 +180,8 @@ def _watch(job: Job, source: Source, following: Following) -> None:
             elif newest is not source:
                 status = stored_status(newest)
         except MetashellError as error:
-            if error.message != problem:
-                problem = error.message
+            if error_message(error) != problem:
+                problem = error_message(error)
                 job.tell(following.failed, problem)
             job.rest(_LEAST_S)
             continue

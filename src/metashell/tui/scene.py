@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.fs.escape import for_terminal
+from metashell.fs.escape import diagnostic, for_terminal
 from metashell.fs.path import cluster_path
+from metashell.tui.error_text import error_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,7 +151,7 @@ def scene_of(
         source = member.source()
         return replace(scene, cluster=source, has_groups=_has_groups(source))
     except SourceError as error:
-        return replace(scene, problem=error.message)
+        return replace(scene, problem=error_message(error))
 
 
 def _has_groups(source: Source) -> bool:
@@ -318,7 +319,7 @@ def ask(
     context = Context(
         root=scene.root,
         out=out,
-        warn=warnings.append,
+        warn=lambda text: warnings.append(diagnostic(text)),
         cwd=cwd,
         interactive=interactive,
         history=history,

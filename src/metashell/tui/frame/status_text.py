@@ -18,7 +18,7 @@ from metashell.commands.framework.status import (
     time_texts,
 )
 from metashell.dataclass import dataclass
-from metashell.fs.escape import escape
+from metashell.fs.escape import diagnostic, escape
 
 Kind = Literal["place", "fact", "note", "problem", "work"]
 
@@ -91,7 +91,7 @@ def pieces(standing: LineState) -> list[StatusPiece]:
         said.append((f"{standing.newest_key}: newest", "note"))
     if status.metadata_version:
         said.append((status.metadata_version, "fact"))
-    return [StatusPiece(escape(text), kind) for text, kind in said]  # type: ignore[arg-type]
+    return [StatusPiece(diagnostic(text), kind) for text, kind in said]  # type: ignore[arg-type]
 
 
 def _paused(standing: LineState) -> str:

@@ -23,6 +23,7 @@ from metashell.fs.node import Directory, JsonValue, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
 from metashell.sources.older import is_unread, read_older
+from metashell.tui.error_text import error_message
 from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.head import head_of
 from metashell.tui.node.history import find_history, is_of_coordinator
@@ -477,7 +478,7 @@ def _short(node: Node | None) -> str | None:
     try:
         text = node.text()
     except MetashellError as error:
-        return escape(error.message)
+        return error_message(error)
     return _storable(text[:_LONGEST_VALUE])
 
 

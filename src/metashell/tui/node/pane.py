@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
+from metashell.tui.error_text import error_lines, error_text
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
 from metashell.tui.node.history import NAME
@@ -248,7 +249,7 @@ class NodePane(AppPart, Vertical):
         """Say what is wrong in place of the node."""
         assert self._scene is not None
         assert self._path is not None
-        lines = [ValueLine(text) for said in error.lines("") for text in said.split("\n")]
+        lines = [ValueLine(text) for text in error_lines(error)]
         self._show(
             NodeLook(
                 path=self._path,
@@ -258,7 +259,7 @@ class NodePane(AppPart, Vertical):
                 kind="error",
                 head="can't be read",
                 lines=lines,
-                copy=lambda: "\n".join(error.lines("")),
+                copy=lambda: error_text(error),
             )
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 from metashell.commands.rows.cell_text import shown_texts
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
+from metashell.tui.error_text import error_message
 from metashell.tui.node.value import ValueLine, value_lines
 from metashell.tui.records.detail import hidden_raw
 from metashell.tui.records.hex import hex_lines
@@ -57,7 +58,7 @@ def _bytes(cluster: Source, offset: int, data: Any) -> Iterator[ValueLine]:
     try:
         raw = raw_value(cluster, offset, data)
     except MetashellError as error:
-        raw = escape(error.message)
+        raw = error_message(error)
     if raw is None:
         return
     yield ValueLine("")

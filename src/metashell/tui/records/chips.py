@@ -18,6 +18,7 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
@@ -245,7 +246,7 @@ class ChipPrompt(Box[Chip | None]):
         try:
             chip = chip_of(event.value)
         except MetashellError as error:
-            self._tell("\n".join(error.lines("")))
+            self._tell(error_text(error))
             return
         if chip is None:
             self.dismiss(None)
@@ -253,7 +254,7 @@ class ChipPrompt(Box[Chip | None]):
         check = self._check
         self.explorer.jobs.start(
             "checking the filter", lambda _: check(chip), lambda _: self.dismiss(chip),
-            owner=self, key="check", failed=lambda error: self._tell("\n".join(error.lines(""))),
+            owner=self, key="check", failed=lambda error: self._tell(error_text(error)),
             leads=True,
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.records.window import Filter, LogReader
+from metashell.tui.error_text import error_message
 from metashell.tui.jobs import Job
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.filters import (
@@ -95,9 +96,9 @@ class FilteredRecords(View):
 
         def failed(error: MetashellError) -> None:
             if self._jobs["filter"].leads:
-                self.explorer.tell(error.message, "error")
+                self.explorer.tell(error_message(error), "error")
             else:
-                self.query_one(ChipBar).show(self.chips, error.message)
+                self.query_one(ChipBar).show(self.chips, error_message(error))
 
         self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,

@@ -18,6 +18,7 @@ from metashell.errors import SourceError
 from metashell.records.filter import Selection
 from metashell.records.window import Filter, LogPiece, LogReader, PieceMatches, RecordLine
 from metashell.schema.arena import I64
+from metashell.tui.error_text import error_message
 from metashell.tui.records.detail import RecordDetail
 from metashell.tui.records.filters import Chip, context_of, filter_of
 
@@ -127,7 +128,7 @@ def lines_of(job: Job, reader: LogReader, rows: Sequence[tuple[LogPiece, I64]]) 
         try:
             lines, why = reader.lines(piece, offsets), "it is gone"
         except SourceError as error:
-            lines, why = [], error.message
+            lines, why = [], error_message(error)
         gone = set(offsets.tolist()).difference(line.offset for line in lines)
         found += lines
         found += [RecordLine(offset, "", "", "GONE", why, True) for offset in sorted(gone)]

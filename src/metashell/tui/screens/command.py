@@ -25,6 +25,7 @@ from metashell.tui.asking.completing import HIDE, CompletingInput, EnteredLines,
 from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
 from metashell.tui.asking.results import CommandResult, FollowedResult
+from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
 from metashell.tui.frame.key_bar import KeyBar
@@ -229,7 +230,7 @@ class CommandScreen(Box[None]):
             owner=self,
             key="command",
             leads=not follows,
-            failed=lambda error: pane.note([escape(text) for text in error.lines("")]),
+            failed=lambda error: pane.note(error_lines(error)),
         )
 
     def _ended(self, scene: Scene, text: str, answer: CommandAnswer | None, cwd: str) -> None:

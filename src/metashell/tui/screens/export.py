@@ -23,6 +23,7 @@ from metashell.commands.rows.cell_text import is_json, plain_texts
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
+from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -179,11 +180,9 @@ class ExportScreen(Box[str | None]):
         self.dismiss(what)
 
     def _failed(self, error: MetashellError) -> None:
-        hint = error.hint
-        if hint == _OVER:
-            hint = "choose `overwrite`, or name another file"
-        text = error.message if hint is None else f"{error.message}\n  hint: {hint}"
-        self._tell(text, is_wrong=True)
+        if error.hint == _OVER:
+            error.hint = "choose `overwrite`, or name another file"
+        self._tell(error_text(error), is_wrong=True)
 
     def _tell(self, text: str, *, is_wrong: bool = False) -> None:
         state = self.query_one("#export-state", Static)

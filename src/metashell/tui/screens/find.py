@@ -20,6 +20,7 @@ from metashell.tui.asking.completing import HIDE, CompletingInput, Proposals
 from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.asking.typed_path import topic_path
+from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -293,7 +294,7 @@ class FindScreen(Box[None]):
                 self._tell("type to search")
                 return
         except MetashellError as error:
-            self._fail(error.lines(""))
+            self._fail(error_lines(error))
             return
 
         def show(job: Job, paths: list[str]) -> None:
@@ -315,7 +316,7 @@ class FindScreen(Box[None]):
         self._then = then
         self._job = self.explorer.jobs.start(
             f"find {text.strip()}", work, lambda found: self._ended(*found), owner=self,
-            key="find", failed=lambda error: self._fail(error.lines("")),
+            key="find", failed=lambda error: self._fail(error_lines(error)),
             leads=then is not None,
         )  # fmt: skip
 
@@ -402,7 +403,7 @@ class FindScreen(Box[None]):
         try:
             whole = resolve(scene.root, path).encoded()
         except MetashellError as error:
-            self._fail(error.lines(""))
+            self._fail(error_lines(error))
             return
         self.dismiss()
         self.explorer.go(whole)

@@ -15,6 +15,7 @@ from metashell.errors import MetashellError, PathError
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.hint import Hint
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
+from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -141,7 +142,7 @@ class GoToScreen(Box[None]):
         self.explorer.go(target.path, offset=target.offset)
 
     def _failed(self, error: MetashellError) -> None:
-        said = error.lines("")
+        said = error_lines(error)
         if isinstance(error, PathError) and error.hint is None:
             said = [*said, f"  hint: escape, then {self._other_way()}"]
         self.query_one(Hint).say("\n".join(said))

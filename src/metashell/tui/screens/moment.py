@@ -11,6 +11,7 @@ from textual.widgets import Input, Label
 
 from metashell.errors import MetashellError
 from metashell.tui.asking.hint import Hint
+from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.moving import Arrival
@@ -67,7 +68,7 @@ class MomentScreen(Box[Arrival | None]):
         )  # fmt: skip
 
     def _failed(self, error: MetashellError) -> None:
-        self.query_one(Hint).say("\n".join(error.lines("")))
+        self.query_one(Hint).say(error_text(error))
 
     def action_leave(self) -> None:
         """Go nowhere."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory
+from metashell.tui.error_text import error_text
 from metashell.tui.jobs import Job
 from metashell.tui.tree.listing import list_directory, walk
 from metashell.tui.tree.outline import FetchedNames, NodeKey
@@ -52,7 +53,7 @@ class Fetching:
 
         def failed(error: MetashellError) -> None:
             done(None)
-            self._tree.explorer.tell("\n".join(error.lines("")), "error")
+            self._tree.explorer.tell(error_text(error), "error")
 
         job = self._jobs[key] = self._tree.explorer.jobs.start(
             f"listing {path}", work, done, owner=self._tree, key=f"list {path}", failed=failed,

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.fs.path import encode_path
+from metashell.tui.error_text import error_text
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
@@ -191,7 +192,7 @@ class GroupsView(View):
     def _failed(self, error: MetashellError) -> None:
         self.found = self.group = None
         self._arrange()
-        self._say("\n".join(error.lines("")))
+        self._say(error_text(error))
 
     def _show(self, scene: Scene, found: GroupRows) -> None:
         """Show groups and transactions, and begin to look for what takes longer."""

@@ -17,6 +17,7 @@ from textual.widgets import OptionList, Static
 from metashell.commands.health.rows import LEVELS
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
+from metashell.tui.error_text import error_text
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
@@ -253,7 +254,7 @@ class HealthView(View):
     def _failed(self, error: MetashellError) -> None:
         self.found = None
         self._show_parts(False)
-        self._say("\n".join(error.lines("")), "-critical")
+        self._say(error_text(error), "-critical")
 
     def _show(self, found: HealthRows) -> None:
         self.found = found

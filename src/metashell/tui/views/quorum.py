@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from metashell.fs.escape import escape
+from metashell.fs.escape import diagnostic
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cluster_rows import applied_at
@@ -215,8 +215,8 @@ class QuorumView(View):
             self._show_epochs(look, self._epochs.table, changed)
         told = [*look.warnings, *(() if self._epochs is None else self._epochs.warnings)]
         problem = None if look.live is None else look.live.problem
-        if problem and not any(escape(problem).rstrip(".") in one for one in told):
-            told.append(escape(problem))
+        if problem and not any(diagnostic(problem).rstrip(".") in one for one in told):
+            told.append(diagnostic(problem))
         notes = "\n".join(f"! {one}" for one in dict.fromkeys(told))
         self._tell(notes)
         if is_first:
