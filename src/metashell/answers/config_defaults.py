@@ -1,11 +1,12 @@
 """What Kafka knows of its config keys: defaults, the broker keys behind a topic's, update modes.
 
-Facts of the newest release, from ``data/config_facts.json``: a list for each key, its default in
-front. A key that only an older release has keeps the default that it had last. Owns nothing that a
-cluster says.
+Facts of Kafka 4.4, which ``data/config_facts.json`` names in its head: a list for each key, its
+default in front. A key that only an older release has keeps the default that it had last. Owns
+nothing that a cluster says.
 
 Source: org.apache.kafka.server.config.{ServerTopicConfigSynonyms, DynamicBrokerConfig},
-LogConfig, AbstractKafkaConfig, GroupConfig, ClientMetricsConfigs.
+LogConfig, AbstractKafkaConfig with the ConfigDefs that it merges, GroupConfig,
+ClientMetricsConfigs.
 """
 
 from __future__ import annotations

@@ -117,6 +117,33 @@ def test_every_key_that_the_facts_name_is_known() -> None:
     assert [] == sorted(key for key in hidden if not is_secret_config(TOPIC, key))
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "controller.max.records.per.batch",
+        "controller.performance.always.log.threshold.ms",
+        "controller.performance.sample.period.ms",
+        "group.share.initialize.retry.interval.ms",
+        "group.share.persister.class.name",
+        "remote.log.index.file.cache.ttl.ms",
+        "share.coordinator.cold.partition.snapshot.interval.ms",
+        "share.coordinator.state.topic.prune.interval.ms",
+    ],
+)
+def test_internal_keys_of_the_newest_release(key: str) -> None:
+    """Kafka defines them for its own use: none of them is a plugin's, whose value is hidden."""
+    assert is_internal(key)
+    assert is_known(BROKER, key)
+    assert not is_secret_config(BROKER, key)
+
+
+@pytest.mark.parametrize("kind", ["consumer", "share", "streams"])
+@pytest.mark.parametrize("key", ["assignment.interval.ms", "assignor.offload.enable"])
+def test_assignments_of_groups_are_changed_without_a_restart(kind: str, key: str) -> None:
+    """Source: GroupCoordinatorConfig.RECONFIGURABLE_CONFIGS."""
+    assert UpdateMode.CLUSTER_WIDE == update_mode(f"group.{kind}.{key}")
+
+
 def test_internal_keys_are_marked() -> None:
     """They are known; what nobody lists is not taken for one."""
     assert is_internal("internal.segment.bytes")
