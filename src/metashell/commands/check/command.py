@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
+from metashell.commands.check.printer import FindingPrinter
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
-from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import ExitCode, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from metashell.checks.finding import CheckReport, Finding
+    from metashell.checks.finding import CheckReport
     from metashell.checks.fsck import CheckedFile
     from metashell.checks.quorum_findings import CheckedNodeFiles
     from metashell.commands.check.keyed import KeyedCheck
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _SEVERITIES = ("error", "warning", "note")
 _LIMIT = 20
-_CHUNK_LINES = 256
 
 _TABLES = one_table(
     text("severity", "error, warning or note; the worst come first."),
@@ -136,7 +136,7 @@ def _levels(parsed: Parsed) -> Sequence[str]:
 
 def _checked(
     context: Context, parsed: Parsed, limit: int | None
-) -> tuple[_Run | KeyedCheck, _Printer]:
+) -> tuple[_Run | KeyedCheck, FindingPrinter]:
     """Check what the words ask for."""
     from metashell.checks.finding import CheckReport
 
@@ -153,7 +153,7 @@ def _checked(
 
         run = KeyedCheck(context, source, report)
     run.all(quick="--quick" in parsed.switches)
-    printer = _Printer(
+    printer = FindingPrinter(
         context, run.report, _levels(parsed), with_state="--state" in parsed.switches
     )
     return run, printer
@@ -430,84 +430,6 @@ class _Reading:
             )
             return True
         return False
-
-
-class _Printer:
-    """Findings, damage and the worst first."""
-
-    def __init__(
-        self, context: Context, report: CheckReport, levels: Sequence[str], *, with_state: bool
-    ) -> None:
-        self._context, self._report, self._levels = context, report, levels
-        self.with_state = with_state
-        """Whether findings about the cluster's state are among them."""
-
-    def text(self) -> None:
-        """A block for all findings that say the same."""
-        self._write(self._blocks())
-
-    def findings(self) -> Iterator[Finding]:
-        """Those to be shown, in their order."""
-        from metashell.checks.finding import OF_STATE, Finding, Severity
-
-        left_out = [
-            Finding(
-                severity=severity,
-                code=code,
-                message=f"{n} more findings of this kind",
-                action="show more with --limit N",
-            )
-            for severity, code, n in self._report.left_out()
-        ]
-        for of_state in (False, True) if self.with_state else (False,):
-            for severity in Severity:
-                if severity not in self._levels:
-                    continue
-                for finding in (*self._report.findings, *left_out):
-                    if finding.severity is severity and (finding.code in OF_STATE) is of_state:
-                        yield finding
-
-    def _blocks(self) -> Iterator[str]:
-        groups: dict[tuple[str | None, ...], list[Finding]] = {}
-        for finding in self.findings():
-            said = (finding.severity, finding.code, finding.message, finding.action)
-            groups.setdefault(said, []).append(finding)
-        for (severity, code, message, action), found in groups.items():
-            places = [_place(finding) for finding in found]
-            if len(found) == 1:
-                where = f"{places[0]}: " if places[0] else ""
-                yield self._line(f"{severity} {code}: {where}{message}")
-            else:
-                yield self._line(f"{severity} {code}, {len(found):,} times: {message}")
-                for place in filter(None, places):
-                    yield self._line(f"  {place}")
-            if action:
-                yield self._line(f"  what to do: {action}")
-
-    def _line(self, text: str) -> str:
-        return shown(self._context, text) + "\n"
-
-    def _write(self, lines: Iterator[str]) -> None:
-        pieces: list[str] = []
-        for line in lines:
-            pieces.append(line)
-            if len(pieces) >= _CHUNK_LINES:
-                stop_if_cancelled(self._context)
-                self._context.out.write("".join(pieces))
-                pieces.clear()
-        if pieces:
-            self._context.out.write("".join(pieces))
-
-
-def _place(finding: Finding) -> str:
-    """Where a finding is; empty where it is nowhere in particular."""
-    parts = [
-        finding.file,
-        None if finding.pos is None else f"position {finding.pos}",
-        None if finding.offset is None else f"offset {finding.offset}",
-        finding.path,
-    ]
-    return ", ".join(part for part in parts if part is not None)
 
 
 COMMAND = CheckCommand()

@@ -14,12 +14,12 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.period import SINCE, UNTIL
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.log.files import file_alone, paths_of
 from metashell.commands.log.options import (
     COMPLETIONS,
     FOLLOW,
     Request,
     check_words,
-    file_names,
     option_values,
     refuse_what_has_an_end,
     request_of,
@@ -28,7 +28,7 @@ from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrint
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import FORMATS, RowsCommand
 from metashell.commands.rows.query import RowsQuery
-from metashell.errors import ExitCode, UsageError
+from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
     from metashell.log.fault import Fault
     from metashell.log.truncation import ReadUpTo
-    from metashell.places.files import FileRef
     from metashell.records.filter import Selection, TopicNames
     from metashell.records.lines import LineWriter
     from metashell.records.stream import Block, LogPath, LogStream
-    from metashell.sources.source import Source
 
 _FAULTS_TOLD = 20
 
@@ -227,7 +225,7 @@ class _Run:
 
     def run(self) -> int:
         """Print, then tell what was left out and what is wrong."""
-        paths = self._paths()
+        paths = paths_of(self._source, self._request)
         names = self._topic_names()
         self._plain = self._text_writer(names)
         self._printer = self._printer_of(names)
@@ -257,29 +255,13 @@ class _Run:
 
         return LogGrowth(self._context, self._source)
 
-    def _paths(self) -> list[LogPath]:
-        from metashell.log.names import SegmentName, parse_name
-        from metashell.records.stream import LogPath, checkpoint_paths, segment_paths
-
-        request, log = self._request, self._source.log
-        if request.file is not None:
-            parsed = parse_name(request.file)
-            base = parsed.base_offset if isinstance(parsed, SegmentName) else None
-            return [LogPath(_path_of(self._source, request.file), request.file, base)]
-        if request.checkpoints:
-            return checkpoint_paths(log)
-        alone = _file_alone(self._source)
-        if alone is not None:
-            return [LogPath(log.path_of(alone), alone, None)]
-        return segment_paths(log, request.selection)
-
     def _topic_names(self) -> TopicNames:
         """Names of topics; with --topic, all are known before the first record is looked at."""
         from metashell.records.filter import TopicNames
 
         request, log = self._request, self._source.log
         selection = request.selection
-        alone = _file_alone(self._source) is not None
+        alone = file_alone(self._source) is not None
         skips = selection.skips_batches or request.tail is not None or request.file is not None
         skips = (skips or request.checkpoints) and not alone
         names = TopicNames(matcher=selection.topic)
@@ -497,35 +479,6 @@ def _of_coordinator(
     from metashell.commands.log.keyed import KeyedRun
 
     return KeyedRun(context, source, parsed, query)
-
-
-def _file_alone(source: Source) -> str | None:
-    """The name of the file that was opened alone (``-s``), None for a directory."""
-    return source.log.loaded.files[0].name if source.log.is_file else None
-
-
-def _path_of(source: Source, name: str) -> FileRef:
-    """Where a file of the source is read from.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    import os
-
-    log, known = source.log, file_names(source)
-    path: FileRef | None
-    if log.in_memory is not None:
-        path = log.in_memory.get(name)
-    else:
-        path = None if "/" in name else log.path_of(name)
-        if log.is_file and name != _file_alone(source):
-            path = None
-        if isinstance(path, str) and not os.path.isfile(path):
-            path = None
-    if path is None:
-        hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
-        raise UsageError(f"--file {name}: no such file in the directory", hint=hint)
-    return path
 
 
 COMMAND = LogCommand()

@@ -1,0 +1,92 @@
+"""What ``check`` found, as it is printed: blocks of findings that say the same, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.targets import shown, stop_if_cancelled
+
+if TYPE_CHECKING:
+    from metashell.checks.finding import CheckReport, Finding
+
+_CHUNK_LINES = 256
+
+
+class FindingPrinter:
+    """Findings, damage and the worst first."""
+
+    def __init__(
+        self, context: Context, report: CheckReport, levels: Sequence[str], *, with_state: bool
+    ) -> None:
+        self._context, self._report, self._levels = context, report, levels
+        self.with_state = with_state
+        """Whether findings about the cluster's state are among them."""
+
+    def text(self) -> None:
+        """A block for all findings that say the same."""
+        self._write(self._blocks())
+
+    def findings(self) -> Iterator[Finding]:
+        """Those to be shown, in their order."""
+        from metashell.checks.finding import OF_STATE, Finding, Severity
+
+        left_out = [
+            Finding(
+                severity=severity,
+                code=code,
+                message=f"{n} more findings of this kind",
+                action="show more with --limit N",
+            )
+            for severity, code, n in self._report.left_out()
+        ]
+        for of_state in (False, True) if self.with_state else (False,):
+            for severity in Severity:
+                if severity not in self._levels:
+                    continue
+                for finding in (*self._report.findings, *left_out):
+                    if finding.severity is severity and (finding.code in OF_STATE) is of_state:
+                        yield finding
+
+    def _blocks(self) -> Iterator[str]:
+        groups: dict[tuple[str | None, ...], list[Finding]] = {}
+        for finding in self.findings():
+            said = (finding.severity, finding.code, finding.message, finding.action)
+            groups.setdefault(said, []).append(finding)
+        for (severity, code, message, action), found in groups.items():
+            places = [_place(finding) for finding in found]
+            if len(found) == 1:
+                where = f"{places[0]}: " if places[0] else ""
+                yield self._line(f"{severity} {code}: {where}{message}")
+            else:
+                yield self._line(f"{severity} {code}, {len(found):,} times: {message}")
+                for place in filter(None, places):
+                    yield self._line(f"  {place}")
+            if action:
+                yield self._line(f"  what to do: {action}")
+
+    def _line(self, text: str) -> str:
+        return shown(self._context, text) + "\n"
+
+    def _write(self, lines: Iterator[str]) -> None:
+        pieces: list[str] = []
+        for line in lines:
+            pieces.append(line)
+            if len(pieces) >= _CHUNK_LINES:
+                stop_if_cancelled(self._context)
+                self._context.out.write("".join(pieces))
+                pieces.clear()
+        if pieces:
+            self._context.out.write("".join(pieces))
+
+
+def _place(finding: Finding) -> str:
+    """Where a finding is; empty where it is nowhere in particular."""
+    parts = [
+        finding.file,
+        None if finding.pos is None else f"position {finding.pos}",
+        None if finding.offset is None else f"offset {finding.offset}",
+        finding.path,
+    ]
+    return ", ".join(part for part in parts if part is not None)
