@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 if TYPE_CHECKING:
-    from socket import socket
     from urllib.request import OpenerDirector
 
 
@@ -53,7 +52,7 @@ class _Refuse(HTTPRedirectHandler):
 class _TimelyResponse(HTTPResponse):
     """A response that is read up to a deadline."""
 
-    def __init__(self, sock: socket, *args: Any, deadline: float, **options: Any) -> None:
+    def __init__(self, sock: Any, *args: Any, deadline: float, **options: Any) -> None:
         super().__init__(sock, *args, **options)
         self.fp.close()
         self.fp = io.BufferedReader(_TimelyStream(sock, deadline))
@@ -62,10 +61,10 @@ class _TimelyResponse(HTTPResponse):
 class _TimelyStream(io.RawIOBase):
     """What a socket receives up to a deadline."""
 
-    def __init__(self, sock: socket, deadline: float) -> None:
+    def __init__(self, sock: Any, deadline: float) -> None:
         self._sock = sock
         self._deadline = deadline
-        self._received = sock.makefile("rb", buffering=0)
+        self._received: io.RawIOBase = sock.makefile("rb", buffering=0)
 
     def readable(self) -> bool:
         return True
@@ -75,7 +74,8 @@ class _TimelyStream(io.RawIOBase):
         if left_s <= 0:
             raise TimeoutError
         self._sock.settimeout(left_s)
-        return self._received.readinto(target)
+        n_bytes: int | None = self._received.readinto(target)
+        return n_bytes
 
     def close(self) -> None:
         self._received.close()
