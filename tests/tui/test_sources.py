@@ -221,14 +221,22 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
     drive(test, session_on(cluster.source))
 
 
+@pytest.mark.parametrize("is_cached", [False, True])
 @pytest.mark.parametrize("rest", [b"", topic_batch(1, leader_epoch=7)])
 def test_a_log_that_gets_shorter(
-    rest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rest: bytes, is_cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A follower truncates its log: its new end is shown, and what is gone is told."""
     monkeypatch.setattr(following, "_DIRECTORY_S", 0.05)
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
     directory = make_directory(tmp_path, (0, topic_batch(0) + topic_batch(1, 3)))
     told: list[str] = []
+
+    def open_it() -> Source:
+        assert keep(directory)
+        source = open_cached_source(list_directory(str(directory)), ReadSettings())
+        assert source is not None
+        return source
 
     async def test(driver: Driver) -> None:
         monkeypatch.setattr(driver.app, "tell", told.append)
@@ -237,7 +245,7 @@ def test_a_log_that_gets_shorter(
             lambda: driver.scene.source.status().offset == int(bool(rest)), "it is not shown"
         )
 
-    drive(test, session_on(directory))
+    drive(test, session_on(open_it if is_cached else directory))
     assert ["the log was truncated from offset 3, epoch 1, to offset 0, epoch 1"] == told
 
 

@@ -25,7 +25,7 @@ from metashell.condensed.table import (
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.frames import epoch_runs
-from metashell.log.read import EpochRun
+from metashell.log.read import EpochRun, Loaded
 from metashell.log.splits import (
     SPLIT_BYTES,
     Plan,
@@ -34,6 +34,7 @@ from metashell.log.splits import (
     plan_splits,
     read_split,
 )
+from metashell.log.truncation import ReadUpTo
 from metashell.places.place import Place
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.records.records import Records
@@ -135,7 +136,16 @@ def _facts_of(records: Records) -> FileFacts:
         faults=tuple(chain.faults),
         unframed=tuple(records.unframed),
         epochs=tuple(epoch_runs(records.frames.batches.header)),
+        read=_read_of(records.loaded),
     )
+
+
+def _read_of(loaded: Loaded) -> ReadUpTo | None:
+    """The last batches of the one file of a stretch, where it is a segment that has some."""
+    (file,) = loaded.files
+    if file.is_checkpoint or not file.chain.positions:
+        return None
+    return ReadUpTo.of(loaded, file)
 
 
 def later_facts(before: FileFacts, here: FileFacts) -> FileFacts:
@@ -156,6 +166,7 @@ def later_facts(before: FileFacts, here: FileFacts) -> FileFacts:
         last_epoch=here.last_epoch,
         last_timestamp_ms=here.last_timestamp_ms,
         latest_timestamp_ms=max(before.latest_timestamp_ms, here.latest_timestamp_ms),
+        read=None if here.read is None else here.read.before(before.read),
     )
 
 

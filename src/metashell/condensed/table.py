@@ -35,6 +35,7 @@ from metashell.log.frames import (
     control_key,
 )
 from metashell.log.read import EpochRun, Loaded, LogFile
+from metashell.log.truncation import ReadUpTo
 from metashell.records.records import Records
 from metashell.records.transactions import is_marker
 from metashell.redact import Redaction
@@ -93,6 +94,8 @@ class FileFacts:
     """Batches of which no record can be read."""
     epochs: tuple[EpochRun, ...] = ()
     """The leader epochs of all its batches."""
+    read: ReadUpTo | None = None
+    """The last of these, of a segment."""
 
 
 def condensed_table(
@@ -337,6 +340,7 @@ def loaded_of(files: Sequence[FileFacts]) -> Loaded:
                 facts.epoch,
                 facts.is_alone,
                 facts.epochs,
+                facts.read,
             )
         )
     return Loaded(b"", 0, found)

@@ -25,6 +25,7 @@ from metashell.places.remote import OnStore, RemoteFile, fill, opened_together
 from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:
+    from metashell.log.truncation import ReadUpTo
     from metashell.schema.arena import AnyArray
 
 SLACK: Final = 1024
@@ -64,6 +65,8 @@ class LogFile:
     """Whether it is a checkpoint opened by itself; an image then stands where its batches say."""
     epochs: Sequence[EpochRun] | None = None
     """The epochs of its batches, where these are not here; None where they are."""
+    read: ReadUpTo | None = None
+    """Its last batches, where these are not here; None where they are, or where it has none."""
 
     @property
     def is_checkpoint(self) -> bool:

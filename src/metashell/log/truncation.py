@@ -20,6 +20,7 @@ from metashell.places.files import FileRef
 from metashell.places.vanished import VanishedError
 from metashell.schema.arena import I64, U1
 
+_BATCH: Final = np.dtype([("position", "<i8"), ("head", "u1", (HEAD.size,))])
 _KEPT: Final = 4096
 """Batches of a file that are remembered. Kafka truncates what is not committed, which is little."""
 _EPOCHS_SINCE: Final = 2
@@ -56,6 +57,25 @@ class ReadUpTo:
         begin = positions - file.start
         end = int(begin[-1]) + _length(heads[-1].tobytes())
         return cls(end, chain.last_offset, chain.last_epoch, begin, heads)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> ReadUpTo:
+        """What `to_bytes` told of a file that has batches.
+
+        Raises:
+            ValueError: It is none.
+        """
+        batches = np.frombuffer(data, _BATCH)
+        if not len(batches):
+            raise ValueError("no batch is there")
+        read = cls(0, -1, -1, batches["position"].astype(np.int64), batches["head"])
+        return read.first(len(batches), -1)
+
+    def to_bytes(self) -> bytes:
+        """The batches: all else follows from them."""
+        batches = np.empty(len(self.positions), _BATCH)
+        batches["position"], batches["head"] = self.positions, self.heads
+        return batches.tobytes()
 
     def before(self, earlier: ReadUpTo | None) -> ReadUpTo:
         """The same with the batches that were read of the file before, as far as they are kept."""
@@ -186,6 +206,12 @@ def forget_truncated(
 def truncation_of(
     loaded: Loaded, listing: Listing, path_of: Callable[[str], FileRef], changed: Collection[str]
 ) -> Truncation | None:
-    """What is gone of a log that was read into memory; see `forget_truncated`."""
-    ends = {file.name: ReadUpTo.of(loaded, file) for file in loaded.files if file.chain.positions}
+    """What is gone of a log whose files were read, here or elsewhere; see `forget_truncated`."""
+    ends: dict[str, ReadUpTo] = {}
+    for file in loaded.files:
+        # A checkpoint numbers its records for itself.
+        if isinstance(parse_name(file.name), SegmentName):
+            read = ReadUpTo.of(loaded, file) if file.chain.positions else file.read
+            if read is not None:
+                ends[file.name] = read
     return forget_truncated(ends, listing, path_of, changed)

@@ -1,21 +1,66 @@
-"""Directories opened from what the cache keeps of them, with what came behind it decoded anew."""
+"""Directories that are opened condensed; those of which the cache keeps most."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from metashell.log.changed import DirectoryState, list_directory
 from metashell.sources.cache.place import may_be_cached
 from metashell.sources.condensed import Condensed, CondensedSource
 from metashell.sources.directory import open_directory
+from metashell.sources.reread import RereadSource
 
 if TYPE_CHECKING:
+    from metashell.log.read import Loaded
+    from metashell.log.splits import Plan
+    from metashell.log.truncation import Truncation
     from metashell.read_settings import ReadSettings
     from metashell.sources.cache import CachedLog
     from metashell.sources.source import Source
 
 
-class CachedSource(CondensedSource):
+class CondensedDirectory(RereadSource, CondensedSource):
+    """A directory's newest state, condensed; what comes later is opened from the cache, or read.
+
+    Args:
+        plan: As for `CondensedSource`.
+        condense: As there.
+        settings: How it is condensed and shown.
+        state: The directory before it was planned.
+        use_cache: Whether the cache is asked for a later state.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        condense: Callable[[], Condensed],
+        settings: ReadSettings,
+        state: DirectoryState,
+        *,
+        use_cache: bool = True,
+    ) -> None:
+        place, self._use_cache = state.place, use_cache
+        super().__init__(
+            plan,
+            condense,
+            settings,
+            directory=place,
+            signature=state.signature,
+            open_full_log=lambda: open_directory(list_directory(place), settings),
+        )
+
+    def _opened(self, now: DirectoryState) -> Source:
+        cached = open_cached_source(now, self.settings) if self._use_cache else None
+        return cached or open_directory(now, self.settings)
+
+    def truncation_at(self, now: DirectoryState) -> Truncation | None:
+        gone, full = super().truncation_at(now), CondensedSource.full_log.known(self)
+        # The log itself was opened later, and may have had more.
+        return full.truncation_at(now) if gone is None and isinstance(full, RereadSource) else gone
+
+
+class CachedSource(CondensedDirectory):
     """A directory's newest state, of which the cache keeps most.
 
     Args:
@@ -25,38 +70,35 @@ class CachedSource(CondensedSource):
     """
 
     def __init__(self, cached: CachedLog, settings: ReadSettings, state: DirectoryState) -> None:
-        place = self._place = state.place
-        self._before = state.signature
-        super().__init__(
-            cached.plan,
-            lambda: self._finish(cached),
-            settings,
-            directory=place,
-            open_full_log=lambda: open_directory(list_directory(place), settings),
-        )
+        self._cached = cached
+        super().__init__(cached.plan, self._finish, settings, state)
 
-    def refreshed(self) -> Source:
-        now = list_directory(self._place)
-        if now.signature == self._before:
-            return self
-        return open_cached_source(now, self.settings) or open_directory(now, self.settings)
+    def _files_read(self) -> Loaded:
+        if CondensedSource.condensed.is_known(self):
+            return self.log.loaded
+        from metashell.condensed.table import loaded_of
+        from metashell.sources.cache.manifest import ManifestError
 
-    def standing(self) -> Source:
-        return self.refreshed()
+        try:
+            return loaded_of(self._cached.facts)
+        except ManifestError:
+            # Whoever asks for the log finds that out, and reads the files.
+            return self.log.loaded
 
-    def _finish(self, cached: CachedLog) -> Condensed:
+    def _finish(self) -> Condensed:
         """What is kept and what came behind it; kept in turn where that got much."""
         from metashell.condensed.log import condense_place, condense_split
         from metashell.log.splits import SplitError
         from metashell.sources.cache import store
 
+        cached, place = self._cached, self.log.place
         how = cached.how
         try:
             log = cached.finish(condense_split(split, how) for split in cached.plan.splits)
         except SplitError:
-            return condense_place(self._place, self.settings)
+            return condense_place(place, self.settings)
         if cached.is_stale:
-            store(self._place, log, how, before=self._before)
+            store(place, log, how, before=self.log.signature)
         return log
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.nodes.extra import log_node
 from metashell.lazy import lazy
+from metashell.log.changed import Signature
 from metashell.log.directory import MetadataLog, note_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.point import Point
@@ -53,6 +54,7 @@ class CondensedSource(Source):
         condense: Gives the log; called when something is first asked of it.
         settings: How it is condensed and shown; `ReadSettings.strict` is not possible.
         directory: The metadata directory.
+        signature: What told its state from another before it was planned.
         open_full_log: Opens the directory as usual; None where that is not to be done, as in an
             executor.
     """
@@ -66,10 +68,11 @@ class CondensedSource(Source):
         settings: ReadSettings,
         *,
         directory: Place,
+        signature: Signature = (),
         open_full_log: Callable[[], Source] | None = None,
     ) -> None:
         self._plan, self._condense, self._open_full_log = plan, condense, open_full_log
-        super().__init__(_planned(plan, directory), settings, directory=directory)
+        super().__init__(_planned(plan, directory, signature), settings, directory=directory)
 
     @lazy
     def condensed(self) -> Condensed:
@@ -140,7 +143,7 @@ def source_of(log: Condensed, settings: ReadSettings, directory: Place) -> Conde
     return CondensedSource(log.plan, lambda: log, settings, directory=directory)
 
 
-def _planned(plan: Plan, directory: Place) -> MetadataLog:
+def _planned(plan: Plan, directory: Place, signature: Signature) -> MetadataLog:
     """What a plan tells of a directory's files."""
     return MetadataLog(
         plan.path,
@@ -150,6 +153,7 @@ def _planned(plan: Plan, directory: Place) -> MetadataLog:
         list(plan.faults),
         list(plan.notes),
         remote=None if isinstance(directory, str) else directory,
+        signature=signature,
     )
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from metashell.errors import NoMetadataLogError
-from metashell.log.changed import DirectoryState, Signature, changed_names, list_directory
+from metashell.log.changed import DirectoryState
 from metashell.log.directory import MetadataLog, list_metadata_directory, read_directory
-from metashell.log.fault import FaultKind
 from metashell.log.read import ReadProgress
 from metashell.places.place import Place, RemotePlace, place_of
 from metashell.read_settings import ReadSettings
+from metashell.sources.reread import RereadSource
 from metashell.sources.source import Source
 
-if TYPE_CHECKING:
-    from metashell.log.truncation import Truncation
 
-
-class DirectorySource(Source):
+class DirectorySource(RereadSource):
     """A directory's newest state.
 
     Args:
@@ -31,36 +27,9 @@ class DirectorySource(Source):
         super().__init__(
             log, settings, directory=os.path.abspath(place) if isinstance(place, str) else place
         )
-        self._place = place
-        self._grown: Signature = ()
 
-    def refreshed(self) -> Source:
-        return self._read_again(list_directory(self._place))
-
-    def standing(self) -> Source:
-        now = list_directory(self._place)
-        if now.signature == self._grown:
-            return self
-        # What a torn tail becomes is what an operator waits for.
-        is_torn = any(fault.kind is FaultKind.TORN for fault in self.log.faults)
-        if is_torn or self._truncation(now) is not None:
-            return self._read_again(now)
-        self._grown = now.signature
-        return self
-
-    def _read_again(self, now: DirectoryState) -> Source:
-        if now.signature == self.log.signature:
-            return self
-        newest = open_directory(now, self.settings)
-        newest.truncation = self._truncation(now)
-        return newest
-
-    def _truncation(self, now: DirectoryState) -> Truncation | None:
-        """What was read and is not in the files any more; None where the log only grew."""
-        from metashell.log.truncation import truncation_of
-
-        changed = changed_names(self.log.signature, now.signature)
-        return truncation_of(self.log.loaded, now.listing, self.log.path_of, changed)
+    def _opened(self, now: DirectoryState) -> Source:
+        return open_directory(now, self.settings)
 
 
 def open_directory(

@@ -17,14 +17,12 @@ import pyarrow as pa
 from metashell.condensed.log import CondensedLog, Condensing
 from metashell.errors import SourceError
 from metashell.fs.path import cluster_path
-from metashell.log.changed import list_directory
 from metashell.log.directory import list_metadata_directory
 from metashell.log.splits import SPLIT_BYTES, plan_splits
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache import store
-from metashell.sources.cached import open_cached_source
+from metashell.sources.cached import CondensedDirectory
 from metashell.sources.condensed import CondensedSource
-from metashell.sources.directory import open_directory
 from metashell.sources.fleet import FleetMember, FleetSource
 from metashell.sources.fleet.source import OPENING_BYTES
 from metashell.sources.node_places import NodePlaces
@@ -133,7 +131,7 @@ class _Delegated:
         self.engine.close()
 
 
-class DelegatedSource(_Delegated, CondensedSource):
+class DelegatedSource(_Delegated, CondensedDirectory):
     """A directory whose log Spark condenses when something is first asked of it."""
 
     capabilities = Capabilities(has_log=False, delegates=True)
@@ -147,16 +145,9 @@ class DelegatedSource(_Delegated, CondensedSource):
             SourceError: It is no metadata directory, or can't be read.
         """
         state = list_metadata_directory(path)
-        place = self._place = state.place
         self.engine, self.site = engine, _site(path)
-        self._use_cache, self._before = use_cache, state.signature
-        super().__init__(
-            plan_splits(place, settings=settings),
-            self._condense_there,
-            settings,
-            directory=place,
-            open_full_log=lambda: open_directory(list_directory(place), settings),
-        )
+        plan = plan_splits(state.place, settings=settings)
+        super().__init__(plan, self._condense_there, settings, state, use_cache=use_cache)
 
     def _condense_there(self) -> CondensedLog:
         if self.engine.failure is not None:
@@ -167,17 +158,9 @@ class DelegatedSource(_Delegated, CondensedSource):
         finally:
             self.engine.close()
         if self._use_cache:
-            store(self._place, log, how, before=self._before)
+            store(self.log.place, log, how, before=self.log.signature)
         found: CondensedLog = log
         return found
-
-    def refreshed(self) -> Source:
-        """As `Source.refreshed`; what came meanwhile is decoded here."""
-        now = list_directory(self._place)
-        if now.signature == self._before:
-            return self
-        cached = open_cached_source(now, self.settings) if self._use_cache else None
-        return cached or open_directory(now, self.settings)
 
     @property
     def warnings(self) -> Sequence[str]:

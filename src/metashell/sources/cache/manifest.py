@@ -7,7 +7,8 @@ manifest included, makes an entry that counts for nothing.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from binascii import a2b_base64, b2a_base64
+from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ from metashell.version import __version__
 if TYPE_CHECKING:
     from metashell.condensed.table import FileFacts
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Changes with what is stored, and with what decides which records are."""
 
 MAX_FAULTS: Final = 10_000
@@ -132,18 +133,27 @@ def key_of(place: str, settings: ReadSettings) -> str:
     return sha256(key.encode()).hexdigest()[:32]
 
 
+def facts_value(facts: FileFacts) -> dict[str, Any]:
+    """Facts of a file for JSON."""
+    read = None if facts.read is None else b2a_base64(facts.read.to_bytes(), newline=False).decode()
+    return {**asdict(replace(facts, read=None)), "read": read}
+
+
 def file_facts(value: dict[str, Any]) -> FileFacts:
-    """Facts of a file from JSON.
+    """Facts of a file from JSON; see `facts_value`.
 
     Raises:
         ManifestError: They are none.
     """
     from metashell.condensed.table import FileFacts
+    from metashell.log.truncation import ReadUpTo
 
     try:
+        text = value["read"]
+        read = None if text is None else ReadUpTo.from_bytes(a2b_base64(text))
         faults = {name: _faults(value[name]) for name in ("faults", "unframed")}
         epochs = tuple((epoch, first, end) for epoch, first, end in value["epochs"])
-        return FileFacts(**{**value, **faults, "epochs": epochs})
+        return FileFacts(**{**value, **faults, "epochs": epochs, "read": read})
     except (ValueError, TypeError, KeyError) as e:
         raise ManifestError(str(e)) from e
 

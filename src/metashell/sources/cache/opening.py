@@ -169,6 +169,18 @@ class CachedLog:
             group.check()
         return groups
 
+    @cached_property
+    def facts(self) -> list[FileFacts]:
+        """What is known of the directory's files without reading them.
+
+        Raises:
+            ManifestError: It is not what was written.
+        """
+        return [
+            replace(file_facts(file.facts), size=self.sizes[file.name])
+            for file in self.manifest.files
+        ]
+
     @property
     def tail_bytes(self) -> int:
         """Bytes that have to be read."""
@@ -202,10 +214,7 @@ class CachedLog:
         registry = registry or load_registry(self.settings.schemas)
         try:
             _ = self.groups
-            known = {
-                order: replace(file_facts(file.facts), size=self.sizes[file.name])
-                for order, file in enumerate(self.manifest.files)
-            }
+            known = dict(enumerate(self.facts))
         except (DamagedError, ManifestError):
             self.entry.remove()
             plan = plan_splits(self.place, settings=self.settings)

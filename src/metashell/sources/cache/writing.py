@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,7 +20,13 @@ from metashell.records.transactions import is_marker
 from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory, limit_bytes, make_room
 from metashell.sources.cache.groups import write_groups
-from metashell.sources.cache.manifest import MAX_FAULTS, Covered, GroupFile, Manifest
+from metashell.sources.cache.manifest import (
+    MAX_FAULTS,
+    Covered,
+    GroupFile,
+    Manifest,
+    facts_value,
+)
 
 if TYPE_CHECKING:
     from metashell.condensed.log import CondensedLog, Condensing
@@ -177,7 +183,7 @@ def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Con
             place=place,
             checkpoint=covered.checkpoint,
             files=tuple(
-                replace(file, facts=asdict(facts))
+                replace(file, facts=facts_value(facts))
                 for file, facts in zip(covered.files, files, strict=True)
             ),
             rows=table.num_rows,
