@@ -83,12 +83,14 @@ class CheckedNodeFiles:
     """What is wrong with each by itself."""
 
 
-def node_file_faults(directory: AnyPlace) -> list[Fault]:
-    """The node's own files that can't be used, as faults."""
+def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
+    """The node's own files that can't be read or used, as faults; none without a directory."""
+    if directory is None:
+        return []
     return [
         Fault(FaultKind.UNREADABLE, found.message, found.file)
         for found in read_node_files(directory).findings
-        if found.code == MALFORMED
+        if found.code in (MALFORMED, UNREADABLE)
     ]
 
 

@@ -300,9 +300,7 @@ def read_table(
     if name in table_names() or not source.capabilities.has_image:
         return some_columns(name, image(), source.redaction, columns)
     if name == FAULTS:
-        directory = source.metadata_directory
-        of_node = [] if directory is None else node_file_faults(directory)
-        faults = [*of_node, *source.all_faults()]
+        faults = [*node_file_faults(source.metadata_directory), *source.all_faults()]
         return pa.Table.from_batches([faults_batch(faults)]).select(list(columns))
     if name == FILES:
         rows = _files(source, poll, told)

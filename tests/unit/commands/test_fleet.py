@@ -148,6 +148,28 @@ def test_a_file_that_would_tell_the_cluster_is_a_fault(tmp_path: Path) -> None:
     assert "quorum-state" in row["fault"]
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "meta.properties",
+        "__cluster_metadata-0/quorum-state",
+        "__cluster_metadata-0/leader-epoch-checkpoint",
+    ],
+)
+def test_faults_of_a_node_are_those_of_the_table(file: str, tmp_path: Path) -> None:
+    """Its own files that can't be used count once each, in the words of `sql`."""
+    directory = copy_of("real-44-live", tmp_path / "a")
+    (directory / file).write_text("{")
+    fleet = fleet_of(tmp_path / "a")
+    ran = run_on(fleet, "fleet --json")
+    (row,) = rows(ran.out)
+    assert (1, 1) == (ran.status, row["faults"])
+    source = metashell.open(directory, engine="local")
+    (fault,) = rows(run_on(source, "sql -o json 'SELECT file, reason FROM faults'").out)
+    assert f"{fault['file']}: {fault['reason']}" == row["fault"]
+    assert Path(file).name == fault["file"]
+
+
 def test_a_torn_tail_is_no_fault(tmp_path: Path) -> None:
     """A copy of a running node often has one."""
     copy_of("real-44-torn", tmp_path / "a")

@@ -90,10 +90,9 @@ def fleet_row(place: str, reading: Reading) -> FleetRow:
 
     ``offline``, ``underMinIsr`` and ``underReplicated`` count the partitions in states of
     `metashell.answers.health`; ``logEpoch`` and ``logEndOffset`` are the end of the log as a vote
-    compares it, also if an earlier state is shown; ``faults`` are those of its files and records, a
-    torn tail aside,
-    and ``fault`` is the first of them; ``error`` is why it can't be read, and then None stands for
-    all that is not known.
+    compares it, also if an earlier state is shown; ``faults`` are those of its files and records
+    and of the node's own files, a torn tail aside, and ``fault`` is the first of them; ``error`` is
+    why it can't be read, and then None stands for all that is not known.
     """
     return _told(place, reading, row_of, FIELDS)
 
@@ -110,21 +109,20 @@ def row_of(source: Source) -> FleetRow:
     import numpy as np
 
     from metashell.answers.health import Health
+    from metashell.checks.quorum_findings import node_file_faults
     from metashell.log.fault import FaultKind
 
     image = source.image
     health = Health(image)
-    faults = [str(f) for f in source.all_faults() if f.kind is not FaultKind.TORN]
-    cluster_id = node_id = None
-    try:
+    found = [*source.all_faults(), *node_file_faults(source.metadata_directory)]
+    faults = [str(fault) for fault in found if fault.kind is not FaultKind.TORN]
+    node_id = None
+    with suppress(SourceError):
         node_id = source.node_id
-        cluster_id = source.cluster_id
-    except SourceError as error:
-        faults.append(error.message)
     n_faults = len(faults) + image.records.faults_left_out
     status = source.status()
     return {
-        "clusterId": cluster_id,
+        "clusterId": cluster_id_of(source),
         "nodeId": node_id,
         "brokers": len(image.brokers),
         "fenced": int(np.count_nonzero(image.brokers.fenced)),
