@@ -23,6 +23,7 @@ _SECRET: Final = re.compile(
     r"(?i)((?:secret|password|token|access[.]?key|credential)[\w.]*\s*[=:]\s*)\S+"
 )
 
+_NO_JAVA: Final = "its Java process has ended"
 NO_MEMORY: Final = "a Python worker of Spark ran out of memory"
 _FOR_PYTHON: Final = (
     "fewer tasks at a time (`--master local[2]`, spark.executor.cores), or more memory beside the"
@@ -52,7 +53,10 @@ _KNOWN: Final = (
         _FOR_PYTHON,
     ),
     (
-        re.compile(r"exit code 137|Container killed|Python worker exited unexpectedly"),
+        re.compile(
+            r"exit code 137|Container killed|Python worker exited unexpectedly"
+            r"|EOFException occurred while reading the port number from pyspark\.daemon"
+        ),
         "a Python worker of Spark was killed, most likely for lack of memory",
         _FOR_PYTHON,
     ),
@@ -100,7 +104,8 @@ def failures(what: str, *, explain: Callable[[], str | None] = lambda: None) -> 
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from error
-        raise failure(what, error, explain()) from error
+        more = explain() or (_NO_JAVA if isinstance(error, ConnectionError) else None)
+        raise failure(what, error, more) from error
     except Exception as error:
         if _is_interrupt(error):
             raise KeyboardInterrupt from error

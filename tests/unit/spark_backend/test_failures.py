@@ -46,6 +46,11 @@ metashell.errors.SourceError: /data/x: Permission denied
             "SparkException: Python worker exited unexpectedly (crashed)\nCaused by: EOFException",
             "a Python worker of Spark was killed, most likely for lack of memory",
         ),
+        (
+            "SparkException: EOFException occurred while reading the port number from"
+            " pyspark.daemon's stdout",
+            "a Python worker of Spark was killed",
+        ),
         ("ExecutorLostFailure ... exit code 137 (OOMKilled)", "a Python worker of Spark was kill"),
         (
             "Python worker exited unexpectedly\nNo module named 'pyarrow'",
@@ -116,3 +121,12 @@ def test_an_error_on_the_way_of_an_interrupt_is_the_interrupt() -> None:
 
     with pytest.raises(KeyboardInterrupt), failures("the Spark job failed"):
         collect()
+
+
+def test_java_that_has_ended() -> None:
+    """The error of the line to it does not tell that."""
+    with (
+        pytest.raises(SourceError, match=r"^it failed: its Java process has ended$"),
+        failures("it failed"),
+    ):
+        raise ConnectionRefusedError(111, "Connection refused")
