@@ -8,7 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
+
+_KEY_BYTES: Final = 4
+"""Bytes of a control record's key: its version and type."""
 
 
 class ControlType(IntEnum):
@@ -47,11 +51,21 @@ CHECKPOINT_ENDS: Final = (
 """Types of the first and the last batch of a whole checkpoint, and what they are called."""
 
 
-def first_control_type(view: memoryview, position: int) -> int | None:
-    """The control type of a batch's first record, or None for a batch of data."""
+@dataclass(frozen=True, slots=True)
+class FirstKey:
+    """The key of a batch's first record."""
+
+    is_control: bool
+    """Whether the batch is one of control records."""
+    n_bytes: int
+    """-1 for null."""
+    beginning: bytes
+    """Up to four bytes: of a control record its version and type."""
+
+
+def first_key(view: memoryview, position: int) -> FirstKey | None:
+    """The key of the first record of a batch at a position; None where it can't be read."""
     attributes = view[position + 22]
-    if not attributes & 0x20:
-        return None
     record = view[position + 61 :]
     if attributes & 0x07:
         from metashell.log.compression import inflate_start
@@ -61,14 +75,27 @@ def first_control_type(view: memoryview, position: int) -> int | None:
             record = memoryview(inflate_start(attributes & 0x07, record[: length - 49]))
         except DecodeError:
             return None
-    pos = 0
-    # Length; attributes; timestamp and offset deltas; a key of four bytes: version and type.
+    pos = n_bytes = 0
+    # Length; attributes; timestamp and offset deltas; the length of the key, in zigzag.
     try:
-        for width in (5, 1, 10, 5):
-            for _ in range(width):
+        for width in (5, 1, 10, 5, 5):
+            n_bytes = 0
+            for i in range(width):
                 pos += 1
+                n_bytes |= (record[pos - 1] & 0x7F) << 7 * i
                 if width == 1 or record[pos - 1] < 0x80:
                     break
-        return record[pos + 3] << 8 | record[pos + 4] if record[pos] == 8 else None
     except IndexError:
         return None
+    return FirstKey(
+        bool(attributes & 0x20), n_bytes >> 1 ^ -(n_bytes & 1), bytes(record[pos : pos + 4])
+    )
+
+
+def first_control_type(view: memoryview, position: int) -> int | None:
+    """The control type of a batch's first record, or None for a batch of data."""
+    # The batch of a record that is no control record need not be decompressed.
+    key = first_key(view, position) if view[position + 22] & 0x20 else None
+    if key is None or key.n_bytes != len(key.beginning) or key.n_bytes != _KEY_BYTES:
+        return None
+    return int.from_bytes(key.beginning[2:], "big")

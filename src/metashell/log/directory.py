@@ -12,20 +12,18 @@ opening is listed again, and only what was there when a file was opened is read.
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import Final
 
 from metashell.dataclass import dataclass
-from metashell.errors import NoMetadataLogError, SourceError
+from metashell.errors import SourceError
 from metashell.log.chain import MAGIC_POS
 from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import (
-    COORDINATOR_TOPICS,
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     CheckpointName,
@@ -33,8 +31,8 @@ from metashell.log.names import (
     SegmentName,
     list_names,
     parse_name,
-    topic_of,
 )
+from metashell.log.other_logs import has_keys, keyed_error, refuse_other_logs
 from metashell.log.read import Loaded, ReadProgress, load, not_read, opened
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
 from metashell.places.files import FileRef, MemoryFile, name_of
@@ -53,13 +51,9 @@ from metashell.places.remote import RemotePlace
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
-BOOTSTRAP: Final = "bootstrap.checkpoint"
-"""The file beside the logs with which a node that was formatted begins, before Kafka 4.4."""
 _LISTING_TRIES: Final = 5
 _MAGIC: Final = 2
 """Of a batch as metadata logs have them."""
-_LOOKED_BELOW: Final = 16
-"""Names in a directory that is looked through for log directories."""
 
 
 @dataclass(slots=True)
@@ -158,57 +152,8 @@ def _find(
     name = base_name(place)
     topic_id = _topic_id(place) if "partition.metadata" in names else None
     if name != METADATA_DIRECTORY and topic_id != METADATA_TOPIC_ID:
-        _refuse_other_directories(place, name, names, topic_id)
+        refuse_other_logs(place, name, names, topic_id)
     return place, state
-
-
-def _refuse_other_directories(
-    path: Place, name: str, names: Sequence[str], topic_id: str | None
-) -> None:
-    """Raise for what is surely no metadata log; a renamed copy of one is let pass."""
-    topic = topic_of(name)
-    hint = f"give a node's {METADATA_DIRECTORY} directory, or the log dir that holds it"
-    listing = list_names(names)
-    if topic is not None and (
-        topic_id is not None or (not listing.is_empty and not listing.checkpoints)
-    ):
-        known = f" (topic id {topic_id})" if topic_id else ""
-        if topic[0] in COORDINATOR_TOPICS:
-            hint = "`metashell -d DIR log` prints the records there, and `check` finds damage"
-        raise SourceError(
-            f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
-            " not the cluster's metadata log",
-            hint=hint,
-        )
-    if not listing.is_empty:
-        return
-    if "meta.properties" in names or any(map(_is_coordinators, names)):
-        hint = "the metadata log is in another log directory of the node: give that one too"
-        if BOOTSTRAP in names and not any(map(topic_of, names)):
-            place = shlex.quote(str(child_of(path, BOOTSTRAP)))
-            hint = (
-                "no node has started on it, or its metadata log is in another directory or gone: "
-                f"`metashell -s {place}` shows what it was formatted with"
-            )
-        raise NoMetadataLogError(f"{path}: a log directory without a metadata log", hint=hint)
-    below = log_directories_below(path, names)
-    if below:
-        words = " ".join(f"-d {shlex.quote(place)}" for place in below)
-        hint = f"log directories are below it: `metashell {words}`"
-    raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
-
-
-def log_directories_below(path: Place, names: Sequence[str]) -> list[str]:
-    """The log directories in a directory of this machine with these names, if they are few."""
-    if not isinstance(path, str) or len(names) > _LOOKED_BELOW:
-        return []
-    places = [os.path.join(path, name) for name in sorted(names)]
-    return [place for place in places if os.path.isfile(os.path.join(place, "meta.properties"))]
-
-
-def _is_coordinators(name: str) -> bool:
-    topic = topic_of(name)
-    return topic is not None and topic[0] in COORDINATOR_TOPICS
 
 
 def _topic_id(path: Place) -> str | None:
@@ -519,6 +464,8 @@ def read_file(path: str | RemotePlace, *, progress: ReadProgress | None = None) 
     if not chain.positions:
         reason = chain.faults[0].reason if chain.faults else "it is empty"
         raise SourceError(f"{place}: not a segment or checkpoint of a metadata log: {reason}")
+    if has_keys(memoryview(loaded.buffer)[: loaded.size]):
+        raise keyed_error(place)
     if parsed is None and loaded.buffer[MAGIC_POS] != _MAGIC:
         raise SourceError(
             f"{place}: does not begin with a record batch",

@@ -27,6 +27,8 @@ _MAX_OFFSET: Final = (1 << 63) - 1
 _MAX_EPOCH: Final = (1 << 31) - 1
 """No file of Kafka's has a larger number in its name: an int64 and an int32."""
 _CHECKPOINT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
+BOOTSTRAP: Final = "bootstrap.checkpoint"
+"""The file beside the logs with which a node that was formatted begins, before Kafka 4.4."""
 _TOPIC_PARTITION: Final = re.compile(r"(.+)-(\d+)(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
 
 

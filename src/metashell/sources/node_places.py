@@ -17,8 +17,10 @@ from metashell.checks.votes import OffsetAndEpoch, log_end
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
-from metashell.log.directory import find_metadata_directory, log_directories_below
+from metashell.log.directory import find_metadata_directory
 from metashell.log.names import METADATA_DIRECTORY
+from metashell.log.other_logs import log_directories_below
+from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
 from metashell.places.place import Place, child_of, parent_of, place_of
@@ -42,6 +44,8 @@ class NodePlaces:
     """The others, as `metashell.read_settings.ReadSettings.log_dirs`."""
     notes: tuple[str, ...] = ()
     """What a user should know, a sentence each."""
+    unknown: str | None = field(default=None, repr=False)
+    """Why nothing tells which node it is of; None where its ``meta.properties`` does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,8 @@ class _Found:
     """Its metadata log."""
     error: str | None = None
     """Why it can't be looked at."""
+    unknown: str | None = None
+    """As `NodePlaces.unknown`."""
 
     @property
     def has_metadata_log(self) -> bool:
@@ -89,7 +95,7 @@ def nodes_at(paths: Sequence[str], *, joins: bool = False) -> list[NodePlaces]:
     """
     found = _look_at_all(paths)
     if not joins:
-        nodes = [_joined(group) for group in group_by_node(found)]
+        nodes = _nodes_of(found)
         note = _note_of_disks(found)
         return (
             nodes
@@ -100,6 +106,32 @@ def nodes_at(paths: Sequence[str], *, joins: bool = False) -> list[NodePlaces]:
     for i, one in enumerate(found):
         clusters.setdefault(i if one.cluster_id is None else one.cluster_id, []).append(one)
     return [replace(_joined(group), notes=()) for group in clusters.values()]
+
+
+def _nodes_of(found: Sequence[_Found]) -> list[NodePlaces]:
+    """The nodes of places; those that tell no node are of the only node that lies beside them.
+
+    A node has one metadata log. So of two that lie together and both have one, each is a node.
+    """
+    groups = group_by_node(found)
+    lost = [one for one in found if one.unknown is not None]
+    told = [one for one in found if one.unknown is None]
+    is_one = (
+        len(groups) == len(lost) + 1
+        and sum(one.has_metadata_log for one in found) <= 1
+        and len({str(parent_of(one.place)) for one in found}) == 1
+        and len({one.cluster_id for one in found} - {None}) <= 1
+        and not any(one.error for one in found)
+    )
+    if not (lost and is_one):
+        return [_joined(group) for group in groups]
+    node = _joined(found)
+    of = next(one for one in told if one.identity is not None)
+    notes = [
+        f"{one.unknown}: it is taken for a log directory of the node of {shown(of.path)}"
+        for one in lost
+    ]
+    return [replace(node, cluster_id=of.cluster_id, notes=(*notes, *node.notes))]
 
 
 def _note_of_disks(found: Sequence[_Found]) -> str | None:
@@ -171,12 +203,28 @@ def _look(path: str) -> _Found:
     else:
         files, directory, found = NodeFiles(metadata), parent_of(metadata), metadata
     identity = cluster_id = None
-    with suppress(MetashellError, OSError):
+    unknown: str | None = f"{shown(path)}: its meta.properties is missing or names no node"
+    try:
         identity = files.meta_properties
         cluster_id = files.cluster_id
+    except (MetashellError, OSError) as error:
+        unknown = f"{shown(path)}: its meta.properties can't be used: {_reason(error)}"
+    if identity is not None and None not in (identity.cluster_id, identity.node_id):
+        unknown = None
     return _Found(
-        path=path, place=directory, identity=identity, cluster_id=cluster_id, metadata=found
+        path=path,
+        place=directory,
+        identity=identity,
+        cluster_id=cluster_id,
+        metadata=found,
+        unknown=unknown,
     )
+
+
+def _reason(error: Exception) -> str:
+    """Why a file can't be used, without its name where that begins it."""
+    text = error.message if isinstance(error, MetashellError) else str(error)
+    return text.rpartition(f"{FILE_NAME}: ")[2]
 
 
 def _joined(group: Sequence[_Found]) -> NodePlaces:
@@ -195,6 +243,7 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
         cluster_id=first.cluster_id,
         log_dirs=tuple(_text(one.place) for one in group if one is not first),
         notes=tuple(notes),
+        unknown=first.unknown,
     )
 
 

@@ -18,12 +18,12 @@ from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
-from metashell.log.directory import BOOTSTRAP, MetadataLog, read_file
+from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.names import COORDINATOR_TOPICS
+from metashell.log.names import BOOTSTRAP, COORDINATOR_TOPICS, METADATA_DIRECTORY
 from metashell.log.point import LogClock, Point, parse_point
 from metashell.log.unread import Unread
-from metashell.places.place import Place, child_of, is_file, parent_of, place_of
+from metashell.places.place import Place, base_name, child_of, is_file, parent_of, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.contents import SourceContents
@@ -431,10 +431,15 @@ class Source(SourceContents):
 
     @property
     def log_places(self) -> Sequence[Place]:
-        """The node's log directories; none of a file by itself and of a quorum."""
+        """The node's log directories; none of a file by itself and of a quorum.
+
+        A metadata log under another name is a copy: the directory around it may be anybody's.
+        """
         if self._directory is None:
             return ()
-        return (parent_of(self._directory), *map(place_of, self.settings.log_dirs))
+        is_copy = base_name(self._directory) != METADATA_DIRECTORY
+        around = () if is_copy else (parent_of(self._directory),)
+        return (*around, *map(place_of, self.settings.log_dirs))
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
         """The partitions of a coordinators' topic that lie in the node's log directories.

@@ -206,6 +206,8 @@ def coordinator_faults(site: Site, options: Options) -> Iterator[pa.RecordBatch]
 
     The column ``file`` has the partition in front of the segment.
     """
+    if base_name(site.place) != METADATA_DIRECTORY:
+        return  # A copy: the directory around it may be anybody's.
     try:
         directory = read_log_directory(parent_of(site.place))
     except MetashellError:
