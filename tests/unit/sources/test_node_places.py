@@ -283,6 +283,50 @@ def test_what_lies_beside_a_metadata_log_does_not_hinder(tmp_path: Path) -> None
     assert str(N_HERE) == run_on(source, "groups --count").out.strip()
 
 
+@pytest.mark.parametrize("content", [None, "", "nonsense"])
+def test_a_lost_identity_is_that_of_the_only_node_beside_it(
+    content: str | None, tmp_path: Path, capsys: Captures
+) -> None:
+    """Two disks of a broker, of which one has no usable ``meta.properties``: one node, and told."""
+    first, second = (copy_of(f"{NODE}/broker101/{name}", tmp_path) for name in ("d1", "d2"))
+    path = first / "meta.properties"
+    path.unlink() if content is None else path.write_text(content)
+    for places in ((first, second), (second, first)):
+        assert 0 == main([*options(*map(str, places)), "groups", "--count"])
+        told = capsys.readouterr()
+        assert N_GROUPS == int(told.out)
+        assert f"{first}: its meta.properties" in told.err
+        assert f"of the node of {second}" in told.err
+
+
+def test_a_lost_identity_beside_another_metadata_log_is_none(
+    tmp_path: Path, capsys: Captures
+) -> None:
+    """Two logs are two nodes: the error names the file, and how to open that directory alone."""
+    first = copy_of(f"{NODE}/broker101/d1", tmp_path)
+    other = shutil.copytree(first, tmp_path / "other")
+    (first / "meta.properties").write_text("")
+    assert 2 == main([*options(str(first), str(other)), "check"])
+    told = capsys.readouterr().err
+    assert f"{first}: its meta.properties can't be used: no `version`" in told
+    assert f"metashell -d {first} COMMAND" in told
+
+
+def test_a_lost_identity_elsewhere_is_none(tmp_path: Path) -> None:
+    """Directories that do not lie together, or are beside two nodes, stay apart."""
+    first = copy_of(f"{NODE}/broker101/d1", tmp_path / "a")
+    second = copy_of(f"{NODE}/broker101/d2", tmp_path / "b")
+    third = copy_of(f"{NODE}/broker101/d2", tmp_path / "a")
+    other = shutil.copytree(third, tmp_path / "a" / "other")
+    told = (other / "meta.properties").read_text().replace("node.id=101", "node.id=102")
+    (other / "meta.properties").write_text(told)
+    (first / "meta.properties").unlink()
+    for places in ((first, second), (first, third, other)):
+        nodes = nodes_at([*map(str, places)])
+        assert [str(place) for place in places] == [node.path for node in nodes]
+        assert [True, *[False] * (len(places) - 1)] == [n.unknown is not None for n in nodes]
+
+
 def test_log_directories_below_are_told(tmp_path: Path) -> None:
     """Brokers with several disks: the pattern that names the disks is told once."""
     for name in ("n1", "n2"):

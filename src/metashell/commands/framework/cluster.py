@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Command, Context
@@ -16,6 +17,7 @@ from metashell.commands.framework.command_line import Word
 from metashell.errors import ExitCode, InternalError, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import CLUSTERS, cluster_path, decode_name, is_absolute, join, split
+from metashell.places.uri import shown
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetMember, FleetSource
@@ -62,10 +64,13 @@ def _tell(context: Context, command: Command, failures: Mapping[str, SourceError
 def which_cluster_error(fleet: FleetSource) -> UsageError:
     """The error for a command that needs one cluster."""
     example = next(iter(fleet.members))
-    return UsageError(
-        "this command needs one cluster, and several are open",
-        hint=f"go to one, such as `cd {cluster_path(example)}`; `ls /{CLUSTERS}` lists them",
-    )
+    message = "this command needs one cluster, and several are open"
+    hint = f"go to one, such as `cd {cluster_path(example)}`; `ls /{CLUSTERS}` lists them"
+    lost = next((one for one in fleet.members.values() if one.unknown is not None), None)
+    if lost is not None:
+        message += f". {lost.unknown}"
+        hint = f"open it alone: `metashell -d {quote(shown(lost.path))} COMMAND`; or {hint}"
+    return UsageError(message, hint=hint)
 
 
 def opened_here(context: Context) -> Source | FleetSource | None:

@@ -43,6 +43,8 @@ class FleetMember:
         """Where the metadata log is."""
         self.cluster_id = node.cluster_id
         """Its cluster, None where it does not say."""
+        self.unknown = node.unknown
+        """Why nothing tells which node it is of, in a sentence; None where something does."""
         self.reading = fleet.reading.with_log_dirs(node.log_dirs)
         """How it is read."""
         self._lock = RLock()
