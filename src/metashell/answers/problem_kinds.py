@@ -84,6 +84,12 @@ _CRITICAL: Final = (
         "copy the directory first; then take the records from another controller",
     ),
     (
+        "file-malformed",
+        "places",
+        "a file of the node beside its log can't be used: the node does not start with it",
+        "run `check`: it says what to write into the file",
+    ),
+    (
         "offset-gap",
         "places",
         "offsets are missing or go back: records are lost",
@@ -200,9 +206,15 @@ _WARNINGS: Final = (
         "nothing while a controller runs; the next leader aborts it",
     ),
     (
+        "file-missing",
+        "places",
+        "a file of the node beside its log is gone: what it says is not checked",
+        "none needed in a copy that no node starts on; else run `check`",
+    ),
+    (
         "file-unreadable",
         "places",
-        "an older file cannot be read: its history is missing, the state is complete",
+        "a file beside the log or an older one cannot be read: the state is complete without it",
         "run metashell as Kafka's user; check the disk",
     ),
     (

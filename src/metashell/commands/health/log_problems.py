@@ -141,8 +141,9 @@ def find_in_quorum(source: Source) -> Iterator[Single]:
         yield from of_live(source, source.live.status())
         return
     for name, told in disagreements_of(source):
+        # A file that can't be used disagrees with nothing: its kind is the code of `check`.
         yield Single(
-            kind=KINDS["quorum-disagreement"],
+            kind=KINDS.get(told["code"], KINDS["quorum-disagreement"]),
             level=_LEVELS[Severity(told["severity"])],
             subject=f"file {told['file']}",
             path=f"{_DISAGREEMENTS}/{name}",
