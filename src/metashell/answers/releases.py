@@ -31,15 +31,16 @@ HIGHEST_LEVEL: Final = 32767
 
 _CHANGED_METADATA: Final = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
 """Levels that brought records or fields that the level before can't hold."""
-_FEATURE_NAMES: Final = (
-    "eligible.leader.replicas.version",
-    "group.version",
-    "kraft.version",
-    METADATA_VERSION,
-    "share.version",
-    "streams.version",
-    "transaction.version",
-)
+_LAST_LEVELS: Final = {
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "kraft.version": 1,
+    METADATA_VERSION: max(METADATA_VERSIONS),
+    "share.version": 2,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+"""The highest level of each feature that the newest release we know supports."""
 
 
 @cache
@@ -102,9 +103,9 @@ def parse_feature(text: str) -> tuple[str, int]:
     name, equals, level = text.partition("=")
     if not (name and equals and level):
         raise UsageError(f"{text}: write NAME=LEVEL, such as transaction.version=2")
-    if name not in _FEATURE_NAMES:
-        near = near_names(name, _FEATURE_NAMES, 1)
-        hint = did_you_mean(near) or f"there are {', '.join(_FEATURE_NAMES)}"
+    if name not in _LAST_LEVELS:
+        near = near_names(name, _LAST_LEVELS, 1)
+        hint = did_you_mean(near) or f"there are {', '.join(_LAST_LEVELS)}"
         raise UsageError(f"{name}: no such feature", hint=hint)
     if name == METADATA_VERSION:
         return name, parse_version(level)
@@ -113,6 +114,11 @@ def parse_feature(text: str) -> tuple[str, int]:
     if int(level) > HIGHEST_LEVEL:
         raise UsageError(f"{text}: the highest level is {HIGHEST_LEVEL}")
     return name, int(level)
+
+
+def known_levels(feature: str) -> tuple[int, int]:
+    """The lowest and the highest level of a feature that a known release has."""
+    return int(feature == METADATA_VERSION), _LAST_LEVELS[feature]
 
 
 def lowest_after(level: int) -> int:

@@ -37,11 +37,12 @@ from metashell.answers.releases import (
     OLDEST_FOR_4,
     OLDEST_IN_RECORDS,
     UPGRADES_KRAFT_VERSION,
+    known_levels,
     loses_metadata,
     lowest_after,
-    newest_levels,
 )
 from metashell.dataclass import dataclass
+from metashell.errors import UsageError
 from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
@@ -58,8 +59,6 @@ _ACCEPTS_LOWER: Final = "it can go back: Kafka accepts a lower level"
 _UNTIL_NEXT: Final = "the software can go back until a later step is done"
 _NO_LEVEL: Final = 1
 """What 3.x takes a log without a metadata.version for: 3.0-IV1."""
-_RELEASE_VERSION_FLAG: Final = 22
-"""Tools of releases that have this level (4.0) know ``--release-version``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +221,26 @@ def judge(
     return verdict
 
 
+def refuse_unknown_level(image: Image, target: UpgradeTarget) -> None:
+    """Refuse a level that no release has that is known, nor any node that is registered.
+
+    Raises:
+        UsageError: It is such a level.
+    """
+    first, last = known_levels(target.feature)
+    ranges = [n.range_of(target.feature) for n in nodes_of(image, None, count=False)]
+    if first <= target.level <= last or any(a <= target.level <= b for a, b in ranges if b > 0):
+        return
+    if _current(image, target.feature) == target.level:
+        return
+    known = range_text(target.feature, first, last)
+    raise UsageError(
+        f"{target.feature} {target.level}: no release that metashell knows has this level,"
+        " and no registered node supports it",
+        hint=f"known levels are {known}",
+    )
+
+
 def _current(image: Image, feature: str) -> int | None:
     if feature == METADATA_VERSION:
         return image.metadata_version
@@ -326,7 +345,8 @@ def _lay_way(
     ):
         text = (
             "optional, on its own: raise kraft.version to 1 by software of 4.1 or later: ask "
-            f"`can-upgrade --feature {KRAFT_VERSION}=1`"
+            f"`can-upgrade --feature {KRAFT_VERSION}=1`; `upgrade --release-version` "
+            "does it unasked"
         )
         steps.append(UpgradeStep(text, None, _NEVER_BACK))
 
@@ -456,15 +476,8 @@ def _connect(server: Endpoint | None, config_flag: str) -> str:
 
 def _command(target: UpgradeTarget, server: Endpoint | None, *, down: bool = False) -> str:
     verb = "downgrade" if down else "upgrade"
-    name = metadata_version_name(target.level)
-    if target.feature != METADATA_VERSION or target.asked.isdigit() or name.isdigit():
-        what = f"--feature {target.feature}={target.level}"
-    else:
-        release = name.partition("-")[0]
-        is_newest = newest_levels()[release] == target.level
-        name = release if is_newest and "-" not in target.asked else name
-        flag = "--release-version" if target.level >= _RELEASE_VERSION_FLAG else "--metadata"
-        what = f"{flag} {name}"
+    # `--release-version` would raise other features too, on a static quorum also kraft.version.
+    what = f"--feature {target.feature}={target.level}"
     return f"kafka-features.sh {_connect(server, '--command-config')} {verb} {what}"
 
 

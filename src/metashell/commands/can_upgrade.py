@@ -60,11 +60,15 @@ class CanUpgradeCommand(RowsCommand):
         "of 4.0 and later does not run below level 3.3-IV3: then the old software raises the level "
         "first. If the log has no level, a warning says what follows. kraft.version depends on no "
         "level. It can be raised from 4.1 on, and never goes back.\n\n"
+        "The command raises one feature. `kafka-features.sh upgrade --release-version` raises "
+        "every feature to the level of a release. On a static quorum this includes "
+        "kraft.version.\n\n"
         "The controller's own rules apply. Every registered broker must support the level, even "
         "a fenced broker. Every registered controller must support it, even if it is not a voter. "
         "Before 3.7-IV0 controllers can't be checked. The voters of a static quorum must be "
         "registered. A downgrade is named as one. Kafka refuses a downgrade that may lose "
-        "metadata.\n\n"
+        "metadata. A level that no known release has is an error, unless a registered node "
+        "supports it.\n\n"
         "Formats for programs (-o json and others) have a row for each blocker, and none for yes.",
         (_FEATURE, GHOST_AFTER),
         (
@@ -103,10 +107,11 @@ class CanUpgradeCommand(RowsCommand):
         query.add(blockers_table(verdict))
 
     def _judge(self, query: RowsQuery) -> Verdict:
-        from metashell.answers.upgrade import judge
+        from metashell.answers.upgrade import judge, refuse_unknown_level
 
         parsed = query.parsed
         target = self._target(parsed)
+        refuse_unknown_level(query.image, target)
         verdict = judge(query.image, target, voters_now(query), ghost_after(parsed), query.now_ms)
         for note in verdict.notes:
             query.warn(note)

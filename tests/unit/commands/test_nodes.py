@@ -170,6 +170,28 @@ def test_another_feature(source: Source) -> None:
         assert ["does not support kraft.version"] == [row["reason"] for row in found]
 
 
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [("99", "1-33 (3.0-IV1 to 4.4-IV2)"), ("--feature transaction.version=99", "0-2")],
+)
+def test_a_level_that_no_release_has(asked: str, known: str, source: Source) -> None:
+    """It is an error of usage, which names the levels that are known."""
+    ran = run_on(source, f"can-upgrade {asked}")
+    assert 2 == ran.status
+    assert not ran.out
+    assert "no release that metashell knows has this level" in ran.err[0]
+    assert f"hint: known levels are {known}" in ran.err[1]
+
+
+def test_a_level_that_only_a_node_knows() -> None:
+    """A node of a newer release supports it: it is judged, and others block it."""
+    newer = broker(1, features=[supported("metadata.version", 7, 99)])
+    with cluster(level("metadata.version", 25), newer, broker(2)) as source:
+        assert [2] == [row["id"] for row in rows(source, "can-upgrade 99")]
+        assert [2] == [row["id"] for row in rows(source, "can-upgrade 98")]
+        assert 2 == run_on(source, "can-upgrade 100").status
+
+
 def old_broker(node: int, lowest: int, highest: int) -> bytes:
     """A broker with software of 3.x."""
     return broker(node, features=[supported("metadata.version", lowest, highest)])
@@ -187,15 +209,15 @@ def test_a_level_too_low_for_4_is_raised_by_the_old_software_first() -> None:
     with cluster(level("metadata.version", 4), old_broker(1, 1, 21)) as source:
         assert [
             "1. raise metadata.version to 7 (3.3-IV3) with the software of now",
-            f"{connect} --metadata 3.3",
+            f"{connect} --feature metadata.version=7",
             "point of no return: it can't go back below 7 (3.3-IV3)",
             "2. upgrade the node below and every controller to 4.0 or later, as each remedy says",
             "the software can go back until a later step is done",
             "3. raise metadata.version to 25 (4.0-IV3)",
-            f"{connect} --release-version 4.0",
+            f"{connect} --feature metadata.version=25",
             "point of no return: it can't go back below 23 (4.0-IV1)",
             "4. optional, on its own: raise kraft.version to 1 by software of 4.1 or later: ask "
-            "`can-upgrade --feature kraft.version=1`",
+            "`can-upgrade --feature kraft.version=1`; `upgrade --release-version` does it unasked",
             "point of no return: kraft.version never goes back",
         ] == way(source, "can-upgrade 4.0")
         assert [(None, 1), (1, 2)] == [
@@ -264,7 +286,7 @@ def test_controllers_that_cannot_be_checked_are_told_of() -> None:
     with cluster(level("metadata.version", 14), broker(1, 21)) as source:
         ran = run_on(source, "can-upgrade 3.9")
         assert 0 == ran.status
-        assert "upgrade --metadata 3.9" in ran.out
+        assert "upgrade --feature metadata.version=21" in ran.out
         assert "controllers can't be checked" in " ".join(ran.err)
 
 
