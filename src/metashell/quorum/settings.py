@@ -48,8 +48,14 @@ _PLUGINS_OF_SASL: Final = (
     "sasl.client.callback.handler.class", "sasl.login.callback.handler.class", "sasl.login.class",
 )  # fmt: skip
 _PLUGINS_OF_TLS: Final = ("ssl.engine.factory.class", "ssl.provider")
-_SHOWN_MAX: Final = 100
 _WORD: Final = re.compile(r"[\w.+-]*")
+_SHOWN: Final = re.compile(
+    r"[\d.+-]{0,19}[a-z]{0,2}|true|false|https?|ldaps|none|jks|jceks|pkcs11|pkcs12|bcfks|pem"
+    r"|(ssl|tls)(v[\d.]{1,3})?|anonymous|external|(cram|digest)-md5|ntlm|aws_msk_iam|plain"
+    r"|scram-sha-\d{1,3}|oauthbearer|gssapi",
+    re.IGNORECASE,
+)
+"""Wrong values that errors show: a number, or a name that Java or Kafka knows somewhere."""
 _UNKNOWN_MAX: Final = 5
 """Unknown properties that are named one by one."""
 
@@ -185,8 +191,8 @@ class _View:
         """The error for a property whose value is wrong, with that value unless it is secret."""
         name = self.name(key)
         value = self.config.settings.get(name, "").strip(_BLANKS)
-        # A line that slipped under another key, such as a JAAS string, may hold a password.
-        shown = hide_own_property(name, value[:_SHOWN_MAX]) if _WORD.fullmatch(value) else REDACTED
+        # What slipped under another key may be a password, or a JAAS string that holds one.
+        shown = hide_own_property(name, value) if _SHOWN.fullmatch(value) else REDACTED
         return SourceError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
 
 

@@ -69,7 +69,7 @@ def trusted_certificates(store: KeyStore) -> str:
         SourceError: It can't be read, is damaged or empty, or the password is missing or wrong.
     """
     name = _name(store, "ssl.truststore.certificates")
-    data = _content(store, store.certificates)
+    data = _content(store, store.certificates, "ssl.truststore.location")
     kind = _kind(data, name)
     if kind == "PEM":
         certificates = [der for label, der, _ in _pem_blocks(data, name) if _is_certificate(label)]
@@ -101,7 +101,7 @@ def key_and_chain(store: KeyStore) -> KeyAndChain:
             password is missing or wrong.
     """
     name = _name(store, "ssl.keystore.key")
-    data = _content(store, store.key)
+    data = _content(store, store.key, "ssl.keystore.location")
     kind = _kind(data, name)
     if kind == "PEM":
         key, certificates = _pem_key(store, data, name)
@@ -121,10 +121,13 @@ def _name(store: KeyStore, what: str) -> str:
     return store.path if store.path is not None else f"`{what}`"
 
 
-def _content(store: KeyStore, text: str | None) -> bytes:
-    """The file's bytes, or the PEM text that was given in its place."""
+def _content(store: KeyStore, text: str | None, key: str) -> bytes:
+    """The bytes of the file that a property names, or the PEM text that was given in its place."""
     if store.path is not None:
-        return read_bounded(store.path, limit_bytes=_LIMIT_BYTES)
+        try:
+            return read_bounded(store.path, limit_bytes=_LIMIT_BYTES)
+        except SourceError as error:
+            raise SourceError(f"`{key}`: {error.message}", hint=error.hint) from error.__cause__
     return (text or "").encode("utf-8", "replace")
 
 

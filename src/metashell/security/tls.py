@@ -8,6 +8,7 @@ one that is deleted at once, with the key encrypted under a passphrase that nobo
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import ssl
 import tempfile
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from metashell.errors import SourceError
+from metashell.redact import REDACTED
 from metashell.security.key_stores import KeyAndChain, key_and_chain, trusted_certificates
 from metashell.security.peer_text import one_line
 from metashell.security.settings import TlsSettings
@@ -47,6 +49,7 @@ _CIPHERS: Final = {
     "AES_128_CBC_SHA": "AES128-SHA",
     "AES_256_CBC_SHA": "AES256-SHA",
 }
+_LIKE_TLS: Final = re.compile(r"(TLS|SSL)v[\d.]{1,3}|(TLS|SSL)_[A-Z\d_]{1,60}|SSL|TLS")
 _NO_SUITE: Final = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
 """A signal that Java lists among the suites; OpenSSL sends it by itself."""
 
@@ -98,7 +101,7 @@ def _set_versions(context: ssl.SSLContext, protocols: Sequence[str]) -> None:
     for protocol in protocols:
         if protocol not in _VERSIONS and protocol not in _OLD_VERSIONS:
             raise SourceError(
-                f"`ssl.enabled.protocols`: {protocol} is not a protocol",
+                f"`ssl.enabled.protocols`: {_shown(protocol)} is not a protocol",
                 hint=f"it takes {', '.join(_VERSIONS)}",
             )
     versions = [_VERSIONS[protocol] for protocol in protocols if protocol in _VERSIONS]
@@ -126,7 +129,7 @@ def _set_suites(context: ssl.SSLContext, suites: Sequence[str]) -> None:
             context.maximum_version = ssl.TLSVersion.TLSv1_2
     except (ssl.SSLError, ValueError):
         raise SourceError(
-            f"`ssl.cipher.suites`: none of {', '.join(names)} is available here"
+            f"`ssl.cipher.suites`: none of {', '.join(map(_shown, names))} is available here"
         ) from None
     if ssl.TLSVersion.TLSv1_3 == context.minimum_version > context.maximum_version > 0:
         raise SourceError("`ssl.cipher.suites` names no suite of an enabled protocol")
@@ -138,9 +141,14 @@ def _openssl_name(suite: str) -> str:
     if suite.startswith("TLS_") and separator and exchange in _KEY_EXCHANGES and cipher in _CIPHERS:
         return _KEY_EXCHANGES[exchange] + _CIPHERS[cipher]
     raise SourceError(
-        f"`ssl.cipher.suites`: {suite} is not a known cipher suite",
+        f"`ssl.cipher.suites`: {_shown(suite)} is not a known cipher suite",
         hint="use Java's names, such as TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
     )
+
+
+def _shown(name: str) -> str:
+    """A protocol or suite for an error; what looks like none may be a password in a wrong line."""
+    return name if _LIKE_TLS.fullmatch(name) else REDACTED
 
 
 def _set_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:

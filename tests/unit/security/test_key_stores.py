@@ -229,8 +229,15 @@ def test_no_key_store(tmp_path: Path) -> None:
         store = KeyStore(type="JKS", path=_file(tmp_path, content), password=_PASSWORD)
         with pytest.raises(SourceError, match=why):
             key_and_chain(store)
-    with pytest.raises(SourceError, match="No such file"):
+    with pytest.raises(SourceError, match=r"^`ssl.keystore.location`: .*none: No such file"):
         key_and_chain(KeyStore(type="JKS", path=str(tmp_path / "none"), password=_PASSWORD))
+
+
+def test_a_missing_trust_store(tmp_path: Path) -> None:
+    """The error names the property that names the file."""
+    store = KeyStore(type="PEM", path=str(tmp_path / "none"))
+    with pytest.raises(SourceError, match=r"^`ssl.truststore.location`: .*none: No such file"):
+        trusted_certificates(store)
 
 
 def test_too_many_iterations(tmp_path: Path) -> None:
