@@ -21,6 +21,7 @@ from metashell.tui import following as following_module
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.jobs import Job
 from metashell.tui.session import ExplorerSession
+from metashell.tui.timeline.timeline import Timeline
 from support.fake_server import FakeQuorumServer
 from support.logs import make_directory, record, topic_batch
 from support.pilot import Driver, drive, session_on
@@ -162,6 +163,29 @@ def test_noops_are_shown_where_they_are_seen() -> None:
             await reach(driver, end - 1)
             await driver.until(lambda: driver.scene.serial > serial, "another scene")  # noqa: B023
             await driver.until(lambda: f" {end - 1} " in driver.screen(), "its line")  # noqa: B023
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_the_timeline_ends_where_the_status_line_does() -> None:
+    """Also behind NoOps, for which nothing is asked again."""
+
+    async def test(driver: Driver) -> None:
+        app, timeline = driver.app, driver.one(Timeline)
+        end = server.append(1)
+        await reach(driver, end - 1)
+        await driver.until(lambda: timeline.track is not None, "the log is known")
+        await driver.until(lambda: timeline.shown == end - 1, "its end is shown")
+        assert app.following.shown_at is not None
+        for _ in range(2):
+            serial, end = driver.scene.serial, server.append(1, [NOOP])
+            await reach(driver, end - 1)
+            assert driver.scene.serial == serial
+            assert timeline.shown == end - 1
+            await driver.until(lambda: f"newest {end - 1} " in driver.screen(), "its end")  # noqa: B023
 
     with FakeQuorumServer(1) as server:
         server.append(4)

@@ -296,6 +296,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.scene = replace(scene, opened=source, cluster=source)
         # Not looked for among all widgets: it is done again and again while nothing happens.
         self._status_line.move_on(self.scene, status)
+        if self.timeline is not None:
+            self.timeline.move_on(self.scene, status)
         return True
 
     # Views.

@@ -25,6 +25,7 @@ from metashell.tui.timeline.state_watch import StateWatch
 from metashell.tui.timeline.style import COMPONENTS, CSS
 
 if TYPE_CHECKING:
+    from metashell.commands.framework.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
@@ -91,6 +92,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.states = StateWatch(self)
         """Knows when partitions were not well."""
         self._scene: Scene | None = None
+        self._end: SourceStatus | None = None
+        """Where the scene ends, if NoOps came for which nothing was looked at."""
         self._known: dict[str, TimelineFacts] = {}
         self._jumper = Jumper(self)
         self._waiting: list[Callable[[], object]] = []
@@ -110,7 +113,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     def show_scene(self, scene: Scene) -> None:
         """Show where a scene stands."""
         before = self._scene
-        self._scene = scene
+        self._scene, self._end = scene, None
         self.display = scene.cluster is None or scene.has_image
         if before is None or before.prefix != scene.prefix or scene.cluster is None:
             self.player.stop()
@@ -137,6 +140,18 @@ class Timeline(AppPart, Widget, can_focus=True):
     def at(self) -> int:
         """The offset where the cursor stands; 0 while the log is unknown."""
         return self.shown if self._tentative is None else self._tentative
+
+    def move_on(self, scene: Scene, status: SourceStatus) -> None:
+        """Take a scene that differs from the one shown by where it ends: nothing is looked at."""
+        self._scene, self._end = scene, status
+        self._move_end()
+
+    def _move_end(self) -> None:
+        """Let the track end where the scene does, if only NoOps came."""
+        end = self._end
+        if self.track is not None and end is not None and end.offset is not None:
+            self.track.end_at(end.offset, end.timestamp_ms)
+            self.refresh()
 
     @property
     def shown(self) -> int:
@@ -226,6 +241,7 @@ class Timeline(AppPart, Widget, can_focus=True):
 
         self._jumper.forget()
         self.track = Track(known.density, known.reach, known.newest.registry, known.faults.offsets)
+        self._move_end()
         self.refresh()
 
     def _with_track(self, action: Callable[[], object]) -> Track | None:

@@ -52,6 +52,8 @@ class Track:
     ) -> None:
         self.density, self._registry = density, registry
         self.low, self.high = reach
+        self._high_ms: int | None = None
+        """Time of the last record, where that is behind the batches known."""
         self.faults = faults
         """May be set anew."""
         self._edges: dict[tuple[int, Axis], I64] = {}
@@ -61,6 +63,10 @@ class Track:
     def has_one_state(self) -> bool:
         """Whether there is nowhere to move."""
         return not len(self.density) or self.low >= self.high
+
+    def end_at(self, offset: int, time_ms: int | None) -> None:
+        """Let the log end at a later offset, with nothing but NoOps in between."""
+        self.high, self._high_ms = offset, time_ms
 
     # Columns.
 
@@ -176,6 +182,8 @@ class Track:
 
     def time_at(self, offset: int) -> int | None:
         """Time of the last batch up to an offset, ms; None before the first one."""
+        if self._high_ms is not None and offset >= self.high:
+            return self._high_ms
         applied = self.density.applied(offset)
         return int(self.density.time[applied - 1]) if applied else None
 
