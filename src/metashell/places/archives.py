@@ -32,7 +32,7 @@ _ARCHIVE_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 """How archives and compressed files are named, those of `archive_format`."""
-UNPACK_HINT: Final = "unpack it, and open the directory with -d"
+UNPACK_HINT: Final = "unpack it, and open the directory with -d, or a file alone with -s"
 
 
 def archive_format(head: bytes) -> str | None:

@@ -23,6 +23,7 @@ from metashell.log.other_logs import log_directories_below
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
+from metashell.places.files import UNPACK_HINT
 from metashell.places.place import Place, child_of, parent_of, place_of
 from metashell.places.uri import is_uri, local_path, shown
 
@@ -61,6 +62,8 @@ class _Found:
     """Its metadata log."""
     error: str | None = None
     """Why it can't be looked at."""
+    hint: str | None = None
+    """What to do then."""
     unknown: str | None = None
     """As `NodePlaces.unknown`."""
 
@@ -96,12 +99,10 @@ def nodes_at(paths: Sequence[str], *, joins: bool = False) -> list[NodePlaces]:
     found = _look_at_all(paths)
     if not joins:
         nodes = _nodes_of(found)
-        note = _note_of_disks(found)
-        return (
-            nodes
-            if note is None
-            else [replace(nodes[0], notes=(*nodes[0].notes, note)), *nodes[1:]]
-        )
+        notes = [*filter(None, (_note_of_disks(found), _note_of_archives(found)))]
+        if notes:
+            nodes[0] = replace(nodes[0], notes=(*nodes[0].notes, *notes))
+        return nodes
     clusters: dict[object, list[_Found]] = {}
     for i, one in enumerate(found):
         clusters.setdefault(i if one.cluster_id is None else one.cluster_id, []).append(one)
@@ -152,6 +153,12 @@ def _note_of_disks(found: Sequence[_Found]) -> str | None:
     return None
 
 
+def _note_of_archives(found: Sequence[_Found]) -> str | None:
+    """What to do about archives among the places; None where none is."""
+    packed = [one for one in found if one.hint == UNPACK_HINT]
+    return f"{packed[0].error}: {UNPACK_HINT}" if packed else None
+
+
 def node_at(paths: Sequence[str]) -> NodePlaces:
     """Take directories for those of one node, as its configuration does.
 
@@ -199,7 +206,8 @@ def _look(path: str) -> _Found:
     except NoMetadataLogError:
         files, directory, found = NodeFiles(child_of(place, "any")), place, None
     except (MetashellError, OSError) as error:
-        return _Found(path=path, place=place, error=str(error))
+        hint = error.hint if isinstance(error, MetashellError) else None
+        return _Found(path=path, place=place, error=str(error), hint=hint)
     else:
         files, directory, found = NodeFiles(metadata), parent_of(metadata), metadata
     identity = cluster_id = None

@@ -16,7 +16,9 @@ import pytest
 import metashell
 from kraftgen.files import segment_name
 from metashell.errors import SourceError
+from metashell.places.files import UNPACK_HINT
 from metashell.places.place import expand
+from metashell.sources.node_places import nodes_at
 from metashell.sources.opening import open_fleet
 from support.logs import make_directory, topic_batch
 from support.shell import run
@@ -75,7 +77,19 @@ def test_an_archive_is_refused(data: bytes, what: str, name: str, tmp_path: Path
         with pytest.raises(SourceError) as refused:
             open_it(path)
         assert f"{path}: {what}" == refused.value.message
-        assert "unpack it, and open the directory with -d" == refused.value.hint
+        assert UNPACK_HINT == refused.value.hint
+    assert "directory with -d" in UNPACK_HINT
+    assert "file alone with -s" in UNPACK_HINT
+
+
+def test_an_archive_in_a_fleet_is_told(tmp_path: Path) -> None:
+    """It is one of the places that a pattern names: the hint says what to do."""
+    (tmp_path / "a").mkdir()
+    log = make_directory(tmp_path / "a", (0, SEGMENT))
+    packed = tmp_path / "b.tar"
+    packed.write_bytes(TAR)
+    first, other = nodes_at([str(log), str(packed)])
+    assert ((f"{packed}: a tar archive: {UNPACK_HINT}",), ()) == (first.notes, other.notes)
 
 
 def test_an_archive_in_a_log_is_damage(tmp_path: Path) -> None:
