@@ -269,6 +269,15 @@ def test_quorum_lost_says_who_can_win(program: Path, name: str, nodes: tuple[int
     assert bool(expected) != ("No vote is possible" in advice)
 
 
+def test_quorum_lost_of_an_archive(program: Path, tmp_path: Path) -> None:
+    """It is told that it is a file, and what to do."""
+    packed = tmp_path / "backup.tar"
+    packed.touch()
+    done = run(program, "quorum-lost", str(packed))
+    assert 2 == done.returncode
+    assert f"{packed}: a file: unpack it if it is an archive" in done.stderr
+
+
 def test_quorum_lost_of_other_clusters(program: Path) -> None:
     """One copy alone is enough to ask; a directory that is none is told."""
     done = run(program, "quorum-lost", down())

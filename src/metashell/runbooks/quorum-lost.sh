@@ -15,6 +15,10 @@ if [ $# -eq 0 ]; then
     exit 2
 fi
 for directory do
+    if [ -f "$directory" ]; then
+        echo "${0##*/}: $directory: a file: unpack it if it is an archive, and give the directory" >&2
+        exit 2
+    fi
     if [ ! -d "$directory" ]; then
         echo "${0##*/}: $directory: no such directory" >&2
         exit 2
@@ -58,9 +62,9 @@ if [ "$n" = 0 ]; then
     exit 1
 fi
 echo "Start the voters of one line above. One of those in CAN_WIN becomes the leader, and the others"
-echo "take over its log: what only their logs hold is dropped. No majority drops a committed record"
-echo "while each voter has the directory that it had."
-echo "If only one voter can win, you know whose log is kept. Compare LOG_EPOCH first, then"
-echo "LOG_END_OFFSET: the largest log is kept if its node is the only one in CAN_WIN."
+echo "take over its log: what only their logs hold is dropped. If every voter still has its own"
+echo "directory, any majority of the voters keeps every committed record."
+echo "If CAN_WIN of a line has one voter, that voter's log is kept. To compare two logs, look at"
+echo "LOG_EPOCH first: the higher one is newer. If it is equal, the higher LOG_END_OFFSET is newer."
 echo "Each node needs its own directory, with the same node.id and directory.id in meta.properties."
 exit "$status"
