@@ -63,7 +63,7 @@ COMMANDS: list[Command] = [command for name in all_names() if (command := get(na
 
 # Options of other programs that the documents name.
 OTHER_OPTIONS = {
-    *("-x", "-0", "-m", "-k", "--status", "--replication"),
+    *("-x", "-0", "-m", "-k", "--status", "--replication", "--release-version"),
     *("--py-files", "--archives", "--glob"),
 }
 
