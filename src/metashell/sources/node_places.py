@@ -23,7 +23,7 @@ from metashell.log.other_logs import log_directories_below
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
-from metashell.places.files import UNPACK_HINT
+from metashell.places.archives import UNPACK_HINT
 from metashell.places.place import Place, child_of, parent_of, place_of
 from metashell.places.uri import is_uri, local_path, shown
 

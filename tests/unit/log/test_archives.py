@@ -16,7 +16,7 @@ import pytest
 import metashell
 from kraftgen.files import segment_name
 from metashell.errors import SourceError
-from metashell.places.files import UNPACK_HINT
+from metashell.places.archives import UNPACK_HINT
 from metashell.places.place import expand
 from metashell.sources.node_places import nodes_at
 from metashell.sources.opening import open_fleet
