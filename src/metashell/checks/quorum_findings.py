@@ -94,8 +94,10 @@ def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
     ]
 
 
-def lost_files(directory: AnyPlace) -> list[str]:
+def lost_files(directory: AnyPlace | None) -> list[str]:
     """Sentences on the files without which a node does not start, or does not know its vote."""
+    if directory is None:
+        return []
     return [
         f"{found.file}: {found.message}"
         for found in read_node_files(directory).findings

@@ -101,18 +101,17 @@ def _with_voters(query: RowsQuery, copies: Sequence[VoterLog]) -> list[VoterLog]
     named = [copy for copy in copies if copy.voters]
     sets = {frozenset(copy.voters.items()) for copy in named}
     static = len(sets) == 1 and not any(named[0].voters.values())
-    found = []
     for copy in copies:
         if not copy.voters:
             why = f"{copy.name}: neither its log nor quorum-state names the voters"
             if static:
                 why += f": those of {named[0].name} are taken"
-                copy = replace(copy, voters=named[0].voters)
             elif named:
                 why += ": it can't win"
             _doubt(query, why)
-        found.append(copy)
-    return found
+    if not static:
+        return list(copies)
+    return [replace(copy, voters=named[0].voters) for copy in copies]
 
 
 def _remark(query: RowsQuery, copies: Sequence[VoterLog], voters: Sequence[VoterLog]) -> None:
