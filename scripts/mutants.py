@@ -140,12 +140,16 @@ def functions(tree: parso.tree.BaseNode) -> Iterator[parso.tree.BaseNode]:
 
 
 def is_run_by_a_call(node: parso.tree.NodeOrLeaf, function: parso.tree.BaseNode) -> bool:
-    """Whether a node is in the body of a function, and no annotation."""
+    """Whether a node is in the body of a function, and can change what the function does.
+
+    An annotation can't, and neither can the `strict` of a `zip`, which guards against our own bugs.
+    """
     part = node
     while part.parent is not None and part.parent is not function:
         above = part.parent
         is_annotation = above.type == "annassign" and part is above.children[1]
-        if is_annotation or part.type in NOT_CHANGED:
+        is_guard = part.type == "argument" and part.get_first_leaf().value == "strict"
+        if is_annotation or is_guard or part.type in NOT_CHANGED:
             return False
         part = above
     return part is function.children[-1]

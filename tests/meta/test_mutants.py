@@ -20,6 +20,7 @@ from __future__ import annotations
 class Box:
     def fits(self, width: int | None = 3) -> bool | None:
         limit: int | None = 4
+        list(zip([], [], strict=True))
         return width < limit and bool(width)
 
 def emptied(boxes):
@@ -41,7 +42,7 @@ def mutants() -> ModuleType:
 
 
 def test_bugs_are_in_what_a_call_runs(mutants: ModuleType) -> None:
-    """Comparisons, words and numbers of the body are changed; annotations and defaults are not."""
+    """Comparisons, words and numbers are changed; annotations, defaults and `strict` are not."""
     bugs = mutants.bugs_in(SOURCE, "Box.fits:5")
     planted = {
         mutants.mutate_code(SOURCE, mutants.get_operator(operator)(), occurrence)
@@ -58,11 +59,11 @@ def test_bugs_are_in_what_a_call_runs(mutants: ModuleType) -> None:
     assert {
         (6, "limit: int | None = 3"),
         (6, "limit: int | None = 5"),
-        (7, "return width <= limit and bool(width)"),
-        (7, "return width > limit and bool(width)"),
-        (7, "return width < limit or bool(width)"),
+        (8, "return width <= limit and bool(width)"),
+        (8, "return width > limit and bool(width)"),
+        (8, "return width < limit or bool(width)"),
     } == changed
-    assert [] == mutants.bugs_in(SOURCE, "emptied:9")
+    assert [] == mutants.bugs_in(SOURCE, "emptied:10")
 
 
 @pytest.mark.parametrize(
