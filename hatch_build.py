@@ -57,7 +57,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def _shared_data(self) -> dict[str, str]:
         with self._sources() as sources:
-            from metashell.cli.man_page import render
+            from man_page import render
         page = Path(self._made.name) / "metashell.1"
         page.write_text(render(), encoding="ascii", newline="\n")
         shared = {str(page): _MANUAL}
@@ -82,12 +82,14 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
 
     @contextmanager
     def _sources(self) -> Iterator[Path]:
-        """The directory of the sources, whose modules can be imported."""
+        """The directory of the sources, whose modules and scripts can be imported."""
         sources = Path(self.root) / "src"
-        sys.path.insert(0, str(sources))
+        ours = [str(sources), str(Path(self.root) / "scripts")]
+        sys.path[:0] = ours
         writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
         try:
             yield sources
         finally:
-            sys.path.remove(str(sources))
+            for place in ours:
+                sys.path.remove(place)
             sys.dont_write_bytecode = writes_none

@@ -9,7 +9,6 @@ from __future__ import annotations
 import doctest
 import fnmatch
 import functools
-import importlib.util
 import os
 import re
 import subprocess
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType, SimpleNamespace
+from types import CodeType, SimpleNamespace
 
 import pytest
 
@@ -48,6 +47,7 @@ from support.examples import (
     is_session,
 )
 from support.fixtures import DEMO, copy_of, fixture, fixture_dir
+from support.scripts import script
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -89,16 +89,6 @@ def test_readme_shows_four_commands_and_how_to_install() -> None:
     assert 4 == len(examples(session))
     assert {"make demo", "make test"} <= set(re.findall("make [a-z]+", first_screen))
     assert "pip install" in first_screen
-
-
-def script(name: str) -> ModuleType:
-    """A script of the repository, to call its functions."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_command_reference_is_up_to_date() -> None:

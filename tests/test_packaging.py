@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import zipfile
 from email.parser import Parser
 from importlib.metadata import Distribution
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -23,6 +21,7 @@ from metashell.commands import all_names, get
 from metashell.kernel.build import ZIG, ZIG_REQUIREMENT, digest_of, find_compiler
 from metashell.kernel.sources import LIBRARY, digest
 from support.kernels import has_compiler
+from support.scripts import SCRIPTS, script
 from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[1]
@@ -204,10 +203,10 @@ def test_manual_page_needs_no_dependencies() -> None:
     """A wheel is built where only hatchling is installed."""
     needed = ["crc32c", "cryptography", "javaproperties", "numpy", "platformdirs", "pyarrow"]
     code = f"import sys\nfor name in {needed}: sys.modules[name] = None\n"
-    code += "from metashell.cli.man_page import render\nrender()"
+    code += "from man_page import render\nrender()"
     ran = subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(SOURCES.parent)},
+        env=os.environ | {"PYTHONPATH": f"{SOURCES.parent}{os.pathsep}{SCRIPTS}"},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -381,16 +380,6 @@ def test_wheel_installs_as_tools_do(
         program = tmp_path / ".local" / "bin" / "metashell"
 
     assert {"acls", "topics"} <= set(run(program, "demo", "ls", "/image", home=tmp_path).split())
-
-
-def script(name: str) -> ModuleType:
-    """A script of the repository, to call its functions."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_dependencies_have_ranges() -> None:

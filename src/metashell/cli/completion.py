@@ -12,8 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +28,6 @@ from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes
 
 if TYPE_CHECKING:
-    from metashell.cli.completed_names import KeptNames
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
 
@@ -37,9 +35,6 @@ SHELLS: Final = BY_NAME["--completion"].choices
 _LIMIT_S: Final = 2.0
 _PATHS: Final = {"file": ":files", "directory": ":directories"}
 """What stands for the system's paths of a kind, which the shell itself proposes."""
-_MOST_KEPT: Final = 10
-"""Directories of the tree of which names are kept for one word."""
-_SAMPLE: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sample")
 _LOCAL: Final = {"--engine": ("local",)}
 
 
@@ -67,10 +62,6 @@ def script(shell: str) -> str:
         return file.read()
 
 
-_GIVE_UP_S: Final = 30.0
-"""After which names that came too late are not kept for the next time either."""
-
-
 def answer(args: Sequence[str], environ: Mapping[str, str]) -> int:
     """Print what the word at the end of a line may be.
 
@@ -85,40 +76,23 @@ def answer(args: Sequence[str], environ: Mapping[str, str]) -> int:
     if len(args) < 2 or args[0] not in SHELLS:
         return 1
     # A file that hangs must not hang the shell: what is not known by then is not proposed.
-    watchdog = threading.Timer(_LIMIT_S, _give_up, (args[0],))
+    watchdog = threading.Timer(_LIMIT_S, os._exit, (0,))
     watchdog.daemon = True
     watchdog.start()
-    later: list[Callable[[], None]] = []
-    text = "".join(f"{p.word}\t{p.help}\n" for p in _of_line(args, environ, later))
+    text = "".join(f"{p.word}\t{p.help}\n" for p in _of_line(args, environ))
     sys.stdout.flush()
     sys.stdout.buffer.write(to_bytes(text))
     sys.stdout.buffer.flush()
-    for keep in later:
-        with suppress(OSError):
-            keep()
     watchdog.cancel()
     return 0
 
 
-def _give_up(shell: str) -> None:
-    """Propose nothing; bash does not wait for this process, which then goes on for the next Tab."""
-    if shell != "bash":
-        os._exit(0)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    last = threading.Timer(_GIVE_UP_S, os._exit, (0,))
-    last.daemon = True
-    last.start()
-
-
-def _of_line(
-    args: Sequence[str], environ: Mapping[str, str], later: list[Callable[[], None]]
-) -> list[WordProposal]:
+def _of_line(args: Sequence[str], environ: Mapping[str, str]) -> list[WordProposal]:
     """The proposals as the shell takes them; none where anything goes wrong."""
     try:
         at = complete_at(args[1], len(args[1]))
         remarks = args[0] != "bash"  # which has no room for them
-        found = [p for p in proposals(at, environ, later, remarks=remarks) if p.word.isprintable()]
+        found = [p for p in proposals(at, environ, remarks=remarks) if p.word.isprintable()]
         if args[0] == "bash":
             found = list(_for_bash(found, at, args[2] if len(args) > 2 else ""))
     except Exception:
@@ -129,18 +103,13 @@ def _of_line(
 
 
 def proposals(
-    at: AtCursor,
-    environ: Mapping[str, str],
-    later: list[Callable[[], None]] | None = None,
-    *,
-    remarks: bool = True,
+    at: AtCursor, environ: Mapping[str, str], *, remarks: bool = True
 ) -> list[WordProposal]:
     """What the word at the cursor may be; the program's name is the first word.
 
     Args:
         at: The line.
         environ: The environment.
-        later: Gets what is to be done when the proposals are out; None for nothing.
         remarks: Whether commands are to be imported for what is said of them.
     """
     typed = [_expanded(word) for word in at.before[1:]]
@@ -150,7 +119,7 @@ def proposals(
     if place.option is not None:
         return _of_value(place.option, word, "", defaults)
     if place.command:
-        return _of_command(place, word, defaults, later)
+        return _of_command(place, word, defaults)
     if place.command is None and word.startswith("-"):
         name, equals, value = word.partition("=")
         option = BY_NAME.get(name) if equals else None
@@ -247,9 +216,7 @@ def _of_names(place: _Place, word: str, defaults: Defaults, *, remarks: bool) ->
     return found
 
 
-def _of_command(
-    place: _Place, word: str, defaults: Defaults, later: list[Callable[[], None]] | None
-) -> list[WordProposal]:
+def _of_command(place: _Place, word: str, defaults: Defaults) -> list[WordProposal]:
     """What a command itself proposes, on the source where that takes one."""
     from metashell.commands.framework.completion import complete_words
     from metashell.fs.node import FixedDirectory
@@ -269,62 +236,22 @@ def _of_command(
     except MetashellError:
         found = []
     if not found and not word.startswith("-"):
-        found = _of_source(context, place, command, at, defaults, later)
+        found = _of_source(context, place, command, at, defaults)
     return [WordProposal(_whole(at, item), item.meta) for item in found]
 
 
 def _of_source(
-    context: Context,
-    place: _Place,
-    command: Sequence[str],
-    word: Word,
-    defaults: Defaults,
-    later: list[Callable[[], None]] | None,
+    context: Context, place: _Place, command: Sequence[str], word: Word, defaults: Defaults
 ) -> list[Completion]:
-    """What a command proposes of a source: from the names kept of it, else from itself."""
-    from metashell.cli.completed_names import NotKept, kept_names
+    """What a command proposes of a source."""
     from metashell.commands.framework.completion import complete_words
 
     arguments = defaults.fill_in(parse_arguments(place.options, defaults.is_cluster))
-    kept = None
-    if later is not None:
-        kept = kept_names(arguments.values, _SAMPLE if arguments.demo else None)
-    if kept is not None:
-        context.root = kept.root
-        try:
-            # A command that needs more than names has none of a source that is not open.
-            found = complete_words(context, command, word)
-        except (NotKept, MetashellError):
-            found = []
-        else:
-            if kept.asked:
-                return found
     source = _source(arguments, context.out)
     if source is None:
         return []
     context.show(source)
-    found = complete_words(context, command, word)
-    if kept is not None and later is not None:
-        later.append(lambda: _keep(kept, context, command, word))
-    return found
-
-
-def _keep(kept: KeptNames, context: Context, command: Sequence[str], word: Word) -> None:
-    """Keep what the same word needs, so that it is proposed at once the next time."""
-    from metashell.cli.completed_names import NotKept
-    from metashell.commands.framework.completion import complete_words
-
-    root = context.root
-    context.source, context.root = None, kept.root
-    for _ in range(_MOST_KEPT):
-        try:
-            complete_words(context, command, word)
-            return
-        except NotKept as missing:
-            if not kept.keep(missing.path, root):
-                return
-        except MetashellError:
-            return
+    return complete_words(context, command, word)
 
 
 def _source(arguments: Arguments, out: Output) -> Source | FleetSource | None:

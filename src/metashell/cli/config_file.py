@@ -33,6 +33,8 @@ _KEY: Final = re.compile(r"(?:(?:alt|ctrl|hyper|meta|shift|super)\+)*(?:[a-z0-9_
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SOURCES: Final = ("directory", "snapshot", "bootstrap-controllers")
 _PLACE: Final = re.compile(r"(.*) \(at line (\d+), column \d+\)")
+_DEFINES: Final = re.compile(r"\s*(?:\[\s*([^\]]+)\]|([^=#\[]+)=)")
+"""The beginning of a line that opens a table, or gives a key its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +163,9 @@ class _Reader:
 
     def _fail(self, keys: tuple[str, ...], message: str, hint: str | None = None) -> NoReturn:
         """Raise an error at the line of a key."""
-        from metashell.cli.toml_lines import line_of
-
-        raise UsageError(f"{self._path}:{line_of(self._text, keys)}: {message}", hint=hint)
+        line = _line_of(self._text, keys)
+        place = f"{self._path}:{line}" if line else self._path
+        raise UsageError(f"{place}: {message}", hint=hint)
 
     def _settings(
         self, table: Mapping[str, object], keys: tuple[str, ...], known: Mapping[str, Option]
@@ -341,6 +343,28 @@ class _Reader:
                 f"`{escape(name)}` is no name for a{'n' * (what[0] == 'a')} {what}",
                 "use letters, digits, `_`, `.` and `-`, and begin with neither `-` nor `.`",
             )
+
+
+def _line_of(text: str, keys: tuple[str, ...]) -> int:
+    """The first line that comes nearest to defining a key, from 1; 0 where none does.
+
+    A line of a text in several lines can look like such a line.
+    """
+    table: tuple[str, ...] = ()
+    best = nearest = 0
+    for n, line in enumerate(text.split("\n"), 1):
+        found = _DEFINES.match(line)
+        if found is None:
+            continue
+        names = tuple(name.strip().strip("\"'") for name in (found[1] or found[2]).split("."))
+        if found[1]:
+            table = place = names
+        else:
+            place = (*table, *names)
+        common = min(len(place), len(keys))
+        if common > nearest and place[:common] == keys[:common]:
+            best, nearest = n, common
+    return best
 
 
 def _leaves(table: Mapping[str, object]) -> Iterable[tuple[tuple[str, ...], object]]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import refuse_more
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
-
-if TYPE_CHECKING:
-    pass
 
 COLUMNS: Final = (
     text("token_id", "The token's id.", priority=5),

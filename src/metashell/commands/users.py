@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.names import rows_named
@@ -18,9 +18,6 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
-
-if TYPE_CHECKING:
-    pass
 
 COLUMNS: Final = (
     text("user", "The user's name.", priority=9),

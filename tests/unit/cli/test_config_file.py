@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.cli.config_file import ConfigFile, config_path, read_config_file
+from metashell.cli.config_file import ConfigFile, _Reader, config_path, read_config_file
 from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER
-from metashell.cli.toml_lines import line_of
 from metashell.errors import UsageError
 from metashell.themes import ROLES, THEMES, style_fault
 from support.examples import blocks
@@ -63,6 +62,11 @@ def read(path: Path, text: str) -> ConfigFile:
     """Read a file of that text."""
     path.write_text(text, "utf-8")
     return read_config_file({"METASHELL_CONFIG_FILE": str(path)})
+
+
+def read_text(text: str) -> ConfigFile:
+    """Read a text; ``x.toml`` is its name."""
+    return _Reader("x.toml", text).read()
 
 
 @pytest.fixture
@@ -213,10 +217,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 @given(st.text(alphabet="[]a.b=' \"\n#1", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No other exception comes out."""
-    from metashell.cli.config_file import _Reader
-
     try:
-        _Reader("x.toml", text).read()
+        read_text(text)
     except UsageError as error:
         told = error.message
     else:
@@ -224,13 +226,30 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert told.startswith("x.toml")
 
 
-@given(st.integers(0, 20), st.integers(0, 5))
+@given(st.integers(0, 20), st.integers(1, 5))
 def test_line_of_a_key(n_before: int, n_within: int) -> None:
-    """Where its value begins, whatever stands before and within."""
-    text = "# x\n" * n_before + "a = 1\nb = [\n" + "  1,\n" * n_within + "]\nc = 2\n"
-    assert [n_before + 1, n_before + 2, n_before + n_within + 4] == [
-        line_of(text, (key,)) for key in "abc"
-    ]
+    """An error names the line of its key, whatever stands before and within."""
+    text = "# x\n" * n_before + "[options]\n" + "schemas = [\n" + "  'a',\n" * n_within
+    with pytest.raises(UsageError) as caught:
+        read_text(f"{text}]\nunknown = 1\n")
+    assert caught.value.message.startswith(f"x.toml:{n_before + n_within + 4}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[keys]\nview."none" = "f3"\n', 2),
+        ("[ keys . 'view' ]\n\nnone = 'f3'\n", 3),
+        ("keys.view.none = 'f3'\n", 1),
+        ("[theme]\n[keys]\nview = { none = 'f3' }\n", 3),
+        ("[aliases]\n'a.b' = 3\n", 1),
+    ],
+)
+def test_lines_of_keys_in_other_forms(text: str, line: int) -> None:
+    """A key is found in each form of TOML, or else its table."""
+    with pytest.raises(UsageError) as caught:
+        read_text(text)
+    assert caught.value.message.startswith(f"x.toml:{line}: ")
 
 
 def test_themes_have_every_role() -> None:

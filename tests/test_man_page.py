@@ -9,11 +9,13 @@ import subprocess
 import pytest
 
 from metashell.cli.arguments import OPTIONS
-from metashell.cli.man_page import EXIT_STATUS, _text, render
 from metashell.cli.settings import ANYWHERE
 from metashell.cli.variables import variable_of
 from metashell.errors import ExitCode
+from support.scripts import script
 from support.waiting import LIMIT_S
+
+man_page = script("man_page")
 
 
 @pytest.mark.parametrize(
@@ -28,12 +30,12 @@ from support.waiting import LIMIT_S
 )
 def test_text_is_literal(text: str, roff: str) -> None:
     """Nothing in it is a request, an escape or another character."""
-    assert roff == _text(text)
+    assert roff == man_page._text(text)
 
 
 def test_page_is_ascii_and_has_no_stray_requests() -> None:
     """Each line that begins with a dot is one of ours."""
-    page = render()
+    page = man_page.render()
     assert page.isascii()
     requests = set(re.findall(r"^(\.\S*|'.*)", page, re.MULTILINE))
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".br", ".nf", ".fi", ".RS", ".RE"}
@@ -41,11 +43,11 @@ def test_page_is_ascii_and_has_no_stray_requests() -> None:
 
 def test_page_names_variables_and_statuses() -> None:
     """All of both."""
-    plain = render().replace(r"\-", "-")
+    plain = man_page.render().replace(r"\-", "-")
     names = [variable_of(flag) for flag in OPTIONS if flag.long in ANYWHERE]
     assert [] == [name for name in names if rf"\fB{name}\fP" not in plain]
     assert "METASHELL_SHOW_SECRETS" not in plain
-    assert {int(status) for status, _ in EXIT_STATUS} == {code.value for code in ExitCode}
+    assert {int(status) for status, _ in man_page.EXIT_STATUS} == {code.value for code in ExitCode}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,12 @@ def test_formatters_have_no_complaints(checker: list[str]) -> None:
     if shutil.which(checker[0]) is None:
         pytest.skip(f"{checker[0]} is not installed")
     ran = subprocess.run(
-        checker, input=render(), capture_output=True, text=True, timeout=LIMIT_S, check=False
+        checker,
+        input=man_page.render(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
     )
     told = (ran.stdout + ran.stderr).splitlines()
     assert [] == [line for line in told if "missing date" not in line]

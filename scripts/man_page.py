@@ -1,6 +1,6 @@
 """The manual page metashell(1), in roff: every option, command, variable and exit status.
 
-Made when a wheel is built, from the tables that the program itself works by. So this imports
+The build of a wheel makes it, from the tables that the program itself works by. So this imports
 nothing that needs numpy, and nothing of what it writes depends on the machine or the time.
 """
 
