@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from metashell.commands import all_names, get
-from metashell.commands.framework.cheat_sheet import LINES, NOTES, OPEN, groups
 from metashell.commands.framework.command import GROUPS, Command
 from metashell.commands.framework.option import Option
+from metashell.commands.shared.cheat_sheet import LINES, NOTES, OPEN, groups
 
 _DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = _DOCS / "reference" / "commands.md"

@@ -25,8 +25,8 @@ import pytest
 import metashell
 from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
-from metashell.commands.framework.cheat_sheet import LINES, OPEN, Line
 from metashell.commands.framework.command import Command
+from metashell.commands.shared.cheat_sheet import LINES, OPEN, Line
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
 from metashell.quorum.steps import SUCCESSORS
@@ -131,7 +131,7 @@ def test_examples_of_manuals_work(command: Command, monkeypatch: pytest.MonkeyPa
     That nothing is so is an answer, such as ``nodes: no node is a ghost``.
     """
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=_press_interrupt)
-    monkeypatch.setattr("metashell.commands.framework.waiting.time", clock)
+    monkeypatch.setattr("metashell.commands.shared.waiting.time", clock)
     for line, _ in command.manual.examples:
         shell = Shell(broker_directory() if command.group == "groups" else DEMO)
         before = shell.prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prompt_toolkit.formatted_text import fragment_list_to_text
 
-from metashell.commands.framework.status import SourceStatus
+from metashell.commands.shared.status import SourceStatus
 from metashell.repl.appearance import prompt, shorten_path, toolbar
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.commands.framework.colour import PLAIN, RED, YELLOW
+from metashell.commands.shared.colour import PLAIN, RED, YELLOW
 from support.hostile import write_cluster
 from support.pty import Terminal
 from support.shell import run_on

@@ -12,8 +12,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.session_place import follow
-from metashell.commands.framework.status import (
+from metashell.commands.shared.session_place import follow
+from metashell.commands.shared.status import (
     SourceStatus,
     format_age,
     items,

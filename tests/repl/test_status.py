@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from metashell.commands.framework.status import SourceStatus, format_time, items
+from metashell.commands.shared.status import SourceStatus, format_time, items
 from metashell.errors import SourceError
 from metashell.repl.status import StatusWatcher
 from support.waiting import LIMIT_S, wait_until

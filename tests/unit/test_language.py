@@ -9,7 +9,7 @@ import pytest
 import metashell
 from metashell.cli.usage import full_help_text, help_text
 from metashell.commands import all_names, get
-from metashell.commands.framework.cheat_sheet import LINES, NOTES
+from metashell.commands.shared.cheat_sheet import LINES, NOTES
 from support.language import MOST_WORDS, sentences, texts, words
 
 SOURCES = Path(metashell.__file__).parent

@@ -197,7 +197,7 @@ class _Program(NamedTuple):
     def _interact(self, source: Source | FleetSource, name: str) -> int:
         """Run the interactive shell."""
         from metashell.cli.sources import WarningPrinter
-        from metashell.commands.framework.status import status_of
+        from metashell.commands.shared.status import status_of
         from metashell.repl.session import ShellSession, run
 
         config = self.defaults.config
@@ -292,7 +292,7 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
     from metashell.cli.usage import full_help_text, help_text, version_text
 
     if arguments.has("--help"):
-        from metashell.commands.framework.colour import wants_colour
+        from metashell.commands.shared.colour import wants_colour
         from metashell.fs.escape import Coloured
 
         text = full_help_text if arguments.words[:1] == (ALL,) else help_text

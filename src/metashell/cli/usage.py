@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from metashell.cli.arguments import OPTIONS
-from metashell.commands.framework.cheat_sheet import LINES
 from metashell.commands.framework.option import Option
+from metashell.commands.shared.cheat_sheet import LINES
 
 _COLUMN: Final = 26
 """Where an option's description begins."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Command
 
-_SHARED = frozenset({"framework", "rows"})
+_SHARED = frozenset({"framework", "rows", "shared"})
 """Packages beside the commands, which have what several of them share."""
 _ALIASES = {"quit": "exit", "?": "help", ".": "source", "cls": "clear"}
 

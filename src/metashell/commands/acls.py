@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.acl_arguments import (
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.acl_arguments import (
     ASKABLE,
     TYPE_WORDS,
     complete_operation,
@@ -16,14 +22,8 @@ from metashell.commands.framework.acl_arguments import (
     parse_permission,
     parse_resource,
 )
-from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import and_meant
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of
-from metashell.commands.framework.resources import acl_resources, principals_named, the_one
-from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.names import and_meant
+from metashell.commands.shared.resources import acl_resources, principals_named, the_one
 from metashell.errors import MetashellError, UsageError
 from metashell.spelling import near_names
 

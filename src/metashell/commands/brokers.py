@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import rows_named
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.topic_arguments import (
-    broker_ids,
-    complete_brokers,
-    refuse_unknown,
-)
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -26,6 +19,13 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.names import rows_named
+from metashell.commands.shared.topic_arguments import (
+    broker_ids,
+    complete_brokers,
+    refuse_unknown,
+)
 from metashell.errors import UsageError
 
 _BY: Final = ("broker", "rack")

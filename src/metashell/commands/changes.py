@@ -9,11 +9,11 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.period import SINCE, UNTIL, Period, period_of
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.period import SINCE, UNTIL, Period, period_of
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
 from metashell.fs.change_parts import IMAGE
 from metashell.fs.change_texts import change_text

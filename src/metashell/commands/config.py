@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import and_meant
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
-from metashell.commands.framework.resources import CONFIG_TYPES, config_resources, the_one
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.names import and_meant
+from metashell.commands.shared.resources import CONFIG_TYPES, config_resources, the_one
 from metashell.errors import ExitCode, UsageError
 from metashell.spelling import near_names
 

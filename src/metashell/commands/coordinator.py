@@ -12,9 +12,7 @@ from metashell.answers.coordinator_kinds import (
     TRANSACTION,
     CoordinatorKind,
 )
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import tell_unknown
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
     flag,
@@ -28,6 +26,8 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.names import tell_unknown
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from metashell.commands.framework.columns import table_lines
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.framework.targets import shown
-from metashell.commands.framework.usage_scan import (
+from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.columns import table_lines
+from metashell.commands.shared.usage_scan import (
     Survey,
     share_text,
     size_text,
     subject_of,
     write_lines,
 )
-from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from metashell.commands import all_names, get
-from metashell.commands.framework.cheat_sheet import heading, render
 from metashell.commands.framework.command import GROUPS, Command, Completion, Context, Manual
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import shown
+from metashell.commands.shared.cheat_sheet import heading, render
 
 _CHEAT = "cheat"
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from metashell.commands.framework.columns import layout
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.node_times import (
-    NOTHING,
-    NodeTimeline,
-    Timed,
-    Touch,
-    moment_cells,
-    moment_fields,
-)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
@@ -21,6 +12,15 @@ from metashell.commands.rows.columns import one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.columns import layout
+from metashell.commands.shared.node_times import (
+    NOTHING,
+    NodeTimeline,
+    Timed,
+    Touch,
+    moment_cells,
+    moment_fields,
+)
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.glob import Match

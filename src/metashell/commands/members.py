@@ -7,10 +7,10 @@ from typing import Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.answers.coordinator_tables import MEMBERS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, imports_of
 from metashell.commands.rows.columns import integer, one_table, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
 
 COLUMNS: Final = (
     text("group", "The group's id.", priority=9),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.names import rows_named
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
@@ -20,6 +19,7 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.names import rows_named
 from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.log.point import parse_duration
 

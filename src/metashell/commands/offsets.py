@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.answers.coordinator_tables import OFFSETS
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import (
-    WHERE,
-    QueryReport,
-    coordinator_rows,
-    imports_of,
-)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.partition_logs import needs_partition_logs
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -31,6 +23,14 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.coordinator_logs import (
+    WHERE,
+    QueryReport,
+    coordinator_rows,
+    imports_of,
+)
+from metashell.commands.shared.partition_logs import needs_partition_logs
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

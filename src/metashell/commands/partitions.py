@@ -6,18 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import tell_unknown
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of
-from metashell.commands.framework.topic_arguments import (
-    broker_id,
-    complete_brokers,
-    complete_topics,
-    refuse_unknown,
-    topics_like,
-)
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     SINCE_BEFORE,
@@ -33,6 +24,15 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, PIECE_ROWS, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.names import tell_unknown
+from metashell.commands.shared.topic_arguments import (
+    broker_id,
+    complete_brokers,
+    complete_topics,
+    refuse_unknown,
+    topics_like,
+)
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

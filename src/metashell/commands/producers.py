@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.coordinator_logs import QueryReport
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.partition_logs import needs_partition_logs, topics_here
-from metashell.commands.framework.topic_arguments import complete_topics
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
+from metashell.commands.shared.coordinator_logs import QueryReport
+from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
+from metashell.commands.shared.topic_arguments import complete_topics
 
 if TYPE_CHECKING:
     import pyarrow as pa

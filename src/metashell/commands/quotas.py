@@ -10,7 +10,6 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.resources import the_one
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -23,6 +22,7 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand, opened
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.resources import the_one
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

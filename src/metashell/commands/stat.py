@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.node_times import (
-    NodeTimeline,
-    Timed,
-    moment_cells,
-    moment_text,
-)
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.node_times import (
+    NodeTimeline,
+    Timed,
+    moment_cells,
+    moment_text,
+)
 from metashell.errors import UsageError
 from metashell.fs.node import Node
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import and_meant, tell_unknown
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.topic_arguments import complete_topics, topics_like
 from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand, form_of
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
+from metashell.commands.shared.names import and_meant, tell_unknown
+from metashell.commands.shared.topic_arguments import complete_topics, topics_like
 from metashell.errors import UsageError
 from metashell.read_settings import OLDER_BYTES
 from metashell.spelling import near_names

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Final
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.answers.coordinator_tables import TRANSACTIONS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import (
-    WHERE,
-    QueryReport,
-    coordinator_rows,
-    imports_of,
-)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.partition_logs import needs_partition_logs, topics_here
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -29,6 +22,13 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.coordinator_logs import (
+    WHERE,
+    QueryReport,
+    coordinator_rows,
+    imports_of,
+)
+from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

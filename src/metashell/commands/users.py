@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.names import rows_named
 from metashell.commands.framework.option import Option
 from metashell.commands.rows.columns import (
     flag,
@@ -18,6 +17,7 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.names import rows_named
 
 COLUMNS: Final = (
     text("user", "The user's name.", priority=9),

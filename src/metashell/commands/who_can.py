@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.acl_arguments import (
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.acl_arguments import (
     TYPES,
     AclResource,
     complete_operation,
@@ -16,13 +22,7 @@ from metashell.commands.framework.acl_arguments import (
     parse_resource,
     resource_word,
 )
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
-from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.image.acl_names import OPERATIONS

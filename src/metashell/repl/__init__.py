@@ -4,7 +4,7 @@ It knows commands and a `ShellSession`; it must never hold logic that one-shot l
 the tree came from. Importing this package does not import prompt_toolkit; `run` does.
 """
 
-from metashell.commands.framework.status import SourceStatus
+from metashell.commands.shared.status import SourceStatus
 from metashell.repl.session import ShellSession, run
 
 __all__ = ["ShellSession", "SourceStatus", "run"]

@@ -8,7 +8,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
-from metashell.commands.framework.status import SourceStatus, items
+from metashell.commands.shared.status import SourceStatus, items
 from metashell.fs.escape import escape
 from metashell.repl.status import PENDING
 from metashell.themes import DEFAULT, THEMES

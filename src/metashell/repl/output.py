@@ -14,8 +14,8 @@ from typing import TextIO
 
 from prompt_toolkit.utils import get_cwidth
 
-from metashell.commands.framework.pager import pager_environment
 from metashell.commands.framework.programs import Pipe
+from metashell.commands.shared.pager import pager_environment
 from metashell.fs.escape import for_terminal, to_bytes
 
 REVEAL_AFTER_S = 0.15

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
-from metashell.commands.framework.status import SourceStatus
+from metashell.commands.shared.status import SourceStatus
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory
 

@@ -25,11 +25,11 @@ from prompt_toolkit.utils import is_dumb_terminal
 from metashell import commands
 from metashell.commands.framework.cluster import opened_here
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.pager import pager_command
 from metashell.commands.framework.run import run_line
-from metashell.commands.framework.session_place import follow
 from metashell.commands.framework.statement import is_comment, logical_lines, needs_more
-from metashell.commands.framework.status import SourceStatus, status_of, with_live_facts
+from metashell.commands.shared.pager import pager_command
+from metashell.commands.shared.session_place import follow
+from metashell.commands.shared.status import SourceStatus, status_of, with_live_facts
 from metashell.errors import ExitCode, InternalError, MetashellError
 from metashell.fs.escape import diagnostic, escape
 from metashell.repl import appearance

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from metashell.commands.framework.status import SourceStatus
+from metashell.commands.shared.status import SourceStatus
 from metashell.errors import MetashellError
 
 STATUS_THREAD = "metashell-status"

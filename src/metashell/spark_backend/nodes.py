@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from metashell.commands.framework.node_times import Timed, Touch, moments_of
+from metashell.commands.shared.node_times import Timed, Touch, moments_of
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Leaf, Node
 from metashell.schema.json_writer import to_json

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.message_pump import MessagePump
 
-    from metashell.commands.framework.status import SourceStatus
+    from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.tui.asking.results import FollowedResult
     from metashell.tui.timeline.timeline import Timeline

@@ -6,14 +6,14 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.status import stored_status
+from metashell.commands.shared.status import stored_status
 from metashell.errors import MetashellError
 from metashell.places.uri import is_uri
 from metashell.tui.error_text import error_message
 from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
-    from metashell.commands.framework.status import SourceStatus
+    from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.sources.status import Live
     from metashell.tui.app import Explorer

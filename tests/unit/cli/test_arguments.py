@@ -8,7 +8,7 @@ import pytest
 
 from metashell.cli.arguments import OPTIONS, parse_arguments
 from metashell.cli.usage import full_help_text, help_text
-from metashell.commands.framework.cheat_sheet import LINES
+from metashell.commands.shared.cheat_sheet import LINES
 from metashell.errors import UsageError
 
 

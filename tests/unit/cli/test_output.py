@@ -8,7 +8,7 @@ import pytest
 
 from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width
 from metashell.cli.progress import ProgressBar, bar_text
-from metashell.commands.framework.colour import wants_colour
+from metashell.commands.shared.colour import wants_colour
 from metashell.fs.escape import Coloured
 
 

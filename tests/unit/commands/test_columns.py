@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.framework.columns import display_width, layout
+from metashell.commands.shared.columns import display_width, layout
 
 GREEK = ["alphabet", "beta", "gamma", "theta", "zeta"]
 

@@ -16,11 +16,11 @@ import pytest
 import metashell
 from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell.commands import all_names, get
-from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.command import Context
 from metashell.commands.rows.columns import Column, Shrink
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.shared.columns import display_width
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import DATA, DEMO, copy_of, fixture

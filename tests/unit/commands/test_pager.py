@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.commands.framework.pager import editor_command, pager_command, pager_environment
+from metashell.commands.shared.pager import editor_command, pager_command, pager_environment
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from metashell.commands import all_names, get
-from metashell.commands.framework.cheat_sheet import LINES, OPEN, groups
 from metashell.commands.framework.command import GROUPS
 from metashell.commands.framework.run import run_words
+from metashell.commands.shared.cheat_sheet import LINES, OPEN, groups
 from support.tree import Spec, session
 
 SPEC: Spec = {"a": {"x": "1", "y\x1b": "2"}, "b": "text"}

@@ -13,7 +13,7 @@ import pytest
 import metashell
 from kraftgen.files import segment_name
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.session_place import follow
+from metashell.commands.shared.session_place import follow
 from metashell.condensed.log import Condensing, condense_directory
 from metashell.log.changed import list_directory
 from metashell.log.splits import plan_splits

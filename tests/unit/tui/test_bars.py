@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.tui.rows.bars import SHARE, bar, bars, sparkline
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.tui.node.node_lines import folded, matches
 from metashell.tui.node.value import ValueLine
 from support.strategies import CHARACTERS

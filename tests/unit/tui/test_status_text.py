@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.framework.columns import display_width
-from metashell.commands.framework.status import SourceStatus
+from metashell.commands.shared.columns import display_width
+from metashell.commands.shared.status import SourceStatus
 from metashell.tui.frame.status_text import LineState, StatusPiece, cut, fit, pieces, work_text
 from support.strategies import CHARACTERS
 

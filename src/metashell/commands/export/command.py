@@ -156,7 +156,7 @@ class ExportCommand(Command):
 
             return complete_local(word)
         if last == "--topics":
-            from metashell.commands.framework.topic_arguments import complete_topics
+            from metashell.commands.shared.topic_arguments import complete_topics
 
             return complete_topics(context, word)
         found = super().complete(context, args, word)

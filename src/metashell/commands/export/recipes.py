@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.targets import matches, stop_if_cancelled
-from metashell.commands.framework.topic_arguments import topics_like
+from metashell.commands.shared.topic_arguments import topics_like
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 

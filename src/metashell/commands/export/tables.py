@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from metashell.commands.export.destination import STDOUT, ExportPlace, Sink
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.framework.unread import status_after
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
+from metashell.commands.shared.unread import status_after
 from metashell.commands.sql.cells import as_cells, empty_cells
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape

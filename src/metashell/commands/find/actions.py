@@ -16,10 +16,10 @@ from metashell.commands.find.expression import (
 )
 from metashell.commands.find.printf import ROW, FoundNode, filled
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.node_times import moment_cells
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.node_columns import kind_name
 from metashell.commands.rows.query import RowMapping
+from metashell.commands.shared.node_times import moment_cells
 
 if TYPE_CHECKING:
     from metashell.commands.find.exec import ExecRunner

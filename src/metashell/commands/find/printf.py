@@ -160,7 +160,7 @@ def _above(path: str, found: FoundNode) -> str:
 
 def _last_change(found: FoundNode) -> tuple[str, str]:
     """Time and offset of the last change."""
-    from metashell.commands.framework.node_times import moment_fields
+    from metashell.commands.shared.node_times import moment_fields
 
     time, offset, _, _ = moment_fields(found.changed())
     return time, offset

@@ -1,4 +1,1 @@
-"""What a command is, how a line becomes one, and what commands share.
-
-Nothing here is a command.
-"""
+"""What a command is, how a line becomes one, and how it runs. No module here is a command."""

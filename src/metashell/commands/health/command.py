@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
@@ -14,6 +13,7 @@ from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column
 from metashell.commands.rows.command import RowsCommand, status_after
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.read_settings import OLDER_BYTES

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.answers.coordinator_kinds import GROUP, SHARE, TRANSACTION
 from metashell.answers.problem_kinds import KINDS
-from metashell.commands.framework.assume_option import assumptions_of
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.health.rows import Single
+from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import SourceError
 from metashell.schema.timestamps import iso_time
 
@@ -160,7 +160,7 @@ def _hanging(query: RowsQuery) -> Iterator[Single]:
     from metashell.answers.config_defaults import BROKER, default_of
     from metashell.answers.coordinator_problems import hangs_for_long
     from metashell.answers.topic_settings import positive_int
-    from metashell.commands.framework.coordinator_logs import QueryReport
+    from metashell.commands.shared.coordinator_logs import QueryReport
     from metashell.sources.partition_ends import open_transactions
     from metashell.sources.partition_logs import partition_logs
 

@@ -115,7 +115,7 @@ def _transaction(query: RowsQuery) -> Iterator[Single]:
 
 def find_in_assumed(query: RowsQuery) -> Iterator[Single]:
     """What the node's configuration file says that ``--assume`` names, and the quorum ignores."""
-    from metashell.commands.framework.assume_option import assumptions_of
+    from metashell.commands.shared.assume_option import assumptions_of
 
     assumed = assumptions_of(query.parsed)
     voters = assumed.get(_STATIC_VOTERS)

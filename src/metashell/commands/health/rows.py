@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
 from metashell.commands.framework.command_line import quote_words
-from metashell.commands.framework.resources import CONFIG_TYPES, resource_word
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
+from metashell.commands.shared.resources import CONFIG_TYPES, resource_word
 from metashell.dataclass import dataclass
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import quote as as_pattern

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.period import SINCE, UNTIL
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.files import file_alone, paths_of
 from metashell.commands.log.options import (
@@ -28,6 +27,7 @@ from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrint
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import FORMATS, RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.period import SINCE, UNTIL
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 

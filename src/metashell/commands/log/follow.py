@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.waiting import wait_for_news
+from metashell.commands.shared.waiting import wait_for_news
 from metashell.errors import MetashellError
 from metashell.log.changed import Signature, changed_names, signature
 from metashell.log.names import list_names

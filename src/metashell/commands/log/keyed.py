@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.period import period_of
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.follow import LogGrowth, last_offset
 from metashell.commands.log.options import (
@@ -25,6 +24,7 @@ from metashell.commands.log.options import (
     type_key,
 )
 from metashell.commands.log.output import TABLES
+from metashell.commands.shared.period import period_of
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.log.control import CONTROL_NAMES

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed, refuse_more
-from metashell.commands.framework.period import Period, period_of
-from metashell.commands.framework.waiting import refuse_what_stands_still
 from metashell.commands.rows.command import RowsCommand
+from metashell.commands.shared.period import Period, period_of
+from metashell.commands.shared.waiting import refuse_what_stands_still
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 

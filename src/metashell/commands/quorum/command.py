@@ -12,11 +12,11 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.framework.targets import shown
-from metashell.commands.framework.usage_scan import write_lines
 from metashell.commands.quorum.rows import EPOCHS, STATUS, TABLES
 from metashell.commands.rows.columns import CellKind, Column
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.usage_scan import write_lines
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.schema.timestamps import iso_time

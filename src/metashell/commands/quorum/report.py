@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from metashell.commands.framework.status import leader_words
+from metashell.commands.shared.status import leader_words
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.node import Directory

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.colour import PLAIN, RED, YELLOW, has_colour
-from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import CellColour, coloured_cells, words_of
 from metashell.commands.rows.cell_text import is_list, is_number, shown_texts
 from metashell.commands.rows.columns import AT_OR_BEFORE, Column, Shrink
 from metashell.commands.rows.short_times import newest_day, short_times
+from metashell.commands.shared.colour import PLAIN, RED, YELLOW, has_colour
+from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.fs.escape import Coloured, escape
 

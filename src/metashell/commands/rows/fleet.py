@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape

@@ -20,7 +20,7 @@ CHANGED: Final = (
         shown=False,
     ),
 )
-"""When a node was last changed; see `metashell.commands.framework.node_times.moment_cells`."""
+"""When a node was last changed; see `metashell.commands.shared.node_times.moment_cells`."""
 
 
 def kind_of(node: Node | None) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.assume_option import ASSUME
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
 from metashell.commands.rows.query import HISTORY
+from metashell.commands.shared.assume_option import ASSUME
 
 if TYPE_CHECKING:
     from metashell.commands.framework.options import Parsed

@@ -135,7 +135,7 @@ def _standard_input() -> str:
 
 
 def _run_statements(context: Context, parsed: Parsed, text: str) -> int:
-    from metashell.commands.framework.unread import status_after
+    from metashell.commands.shared.unread import status_after
     from metashell.commands.sql.output import write_result
     from metashell.commands.sql.session import runner
     from metashell.sql.statements import is_blank, split_statements

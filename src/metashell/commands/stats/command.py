@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.unread import status_after, unread_of
-from metashell.commands.framework.usage_scan import Survey, subject_of, write_lines
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.shared.unread import status_after, unread_of
+from metashell.commands.shared.usage_scan import Survey, subject_of, write_lines
 from metashell.commands.stats.rows import TABLES
 from metashell.commands.stats.timeline_text import timeline_lines
 from metashell.errors import UsageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metashell.commands.framework.usage_scan import share_text, size_text
 from metashell.commands.rows.query import RowMapping
+from metashell.commands.shared.usage_scan import share_text, size_text
 from metashell.commands.stats.page import Page, plural
 from metashell.image.coordinators.log_usage import KeyedUsage
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from metashell.commands.framework.columns import table_lines
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown
-from metashell.commands.framework.usage_scan import share_text, size_text
 from metashell.commands.rows.query import RowMapping
+from metashell.commands.shared.columns import table_lines
+from metashell.commands.shared.usage_scan import share_text, size_text
 from metashell.records.counted import Counted, FileUsage, hour_name
 from metashell.records.usage import Usage
 from metashell.schema.timestamps import iso_time

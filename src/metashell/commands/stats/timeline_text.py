@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.columns import table_lines
+from metashell.commands.shared.columns import table_lines
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowMapping

@@ -9,11 +9,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.aliases import Habits, expand_aliases
-from metashell.commands.framework.colour import wants_colour
 from metashell.commands.framework.command import Canvas, Command, Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
-from metashell.commands.framework.waiting import refuse_what_stands_still, wait_for_news
+from metashell.commands.shared.colour import wants_colour
+from metashell.commands.shared.waiting import refuse_what_stands_still, wait_for_news
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 
@@ -405,7 +405,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    from metashell.commands.framework.columns import display_width
+    from metashell.commands.shared.columns import display_width
 
     return display_width(text)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.app import SuspendNotSupported
 
-from metashell.commands.framework.pager import editor_command, pager_command, pager_environment
+from metashell.commands.shared.pager import editor_command, pager_command, pager_environment
 from metashell.fs.escape import escape_text, to_bytes
 
 if TYPE_CHECKING:

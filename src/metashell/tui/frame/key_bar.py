@@ -15,7 +15,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.tui.frame.keys import MAXIMISE, RESTORE
 

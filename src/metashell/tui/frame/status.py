@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from metashell.commands.framework.columns import display_width
-from metashell.commands.framework.status import SourceStatus, stored_status, with_connection
+from metashell.commands.shared.columns import display_width
+from metashell.commands.shared.status import SourceStatus, stored_status, with_connection
 from metashell.tui.frame.status_text import (
     GAP,
     Kind,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from metashell.commands.framework.columns import display_width
-from metashell.commands.framework.status import (
+from metashell.commands.shared.columns import display_width
+from metashell.commands.shared.status import (
     SECRETS_SHOWN,
     SourceStatus,
     epoch_texts,

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Context, Nowhere
-from metashell.commands.framework.node_times import NodeTimeline
+from metashell.commands.shared.node_times import NodeTimeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory, JsonValue, Leaf, Node

@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.filter_line import nothing_left, show_filter

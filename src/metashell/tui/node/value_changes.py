@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.fs.change_texts import ARROW
 from metashell.fs.escape import escape
 from metashell.fs.node import JsonValue

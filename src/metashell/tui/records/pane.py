@@ -7,7 +7,7 @@ from typing import Final
 
 from textual import events
 
-from metashell.commands.framework.columns import display_width
+from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.redact import REDACTED
 from metashell.tui.node.node_lines import LineView

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from rich.text import Text
 from textual_fastdatatable import ArrowBackend
 
-from metashell.commands.framework.columns import display_width
 from metashell.commands.rows.cell_colours import (
     CellColour,
     Words,
@@ -31,6 +30,7 @@ from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown
 from metashell.commands.rows.columns import BEFORES
 from metashell.commands.rows.output import sort_rows
 from metashell.commands.rows.short_times import newest_day, short_times
+from metashell.commands.shared.columns import display_width
 from metashell.tui.text import cell
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from textual.message import Message
 from textual_fastdatatable import DataTable
 from textual_fastdatatable.column import Column
 
-from metashell.commands.framework.columns import display_width
 from metashell.commands.rows.cell_text import is_number
+from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, columns_of

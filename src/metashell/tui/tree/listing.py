@@ -156,7 +156,7 @@ class ChangedNodes:
         return self._of(self._later, key[n:], names)
 
     def _of(self, later: Source, key: NodeKey, names: Sequence[str]) -> list[bool]:
-        from metashell.commands.framework.node_times import moments_of
+        from metashell.commands.shared.node_times import moments_of
 
         assert self._span is not None
         behind, last = self._span

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.framework.status import LEADER_UNKNOWN, leader_words
 from metashell.commands.quorum.command import age_text
 from metashell.commands.rows.cell_text import shown_texts
+from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.rows.bars import bars, sparkline

@@ -144,7 +144,7 @@ class Survey:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         """Warn of a file, unless that was said when the source was opened."""
-        from metashell.commands.framework.unread import unread_of
+        from metashell.commands.shared.unread import unread_of
 
         if not unread_of(faults, self.source.log).is_none:
             self.status = ExitCode.FAILED

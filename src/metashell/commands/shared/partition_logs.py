@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from metashell.commands.framework.names import tell_unknown
+from metashell.commands.shared.names import tell_unknown
 from metashell.errors import MetashellError, UsageError
 from metashell.places.place import shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.names import and_meant
+from metashell.commands.shared.names import and_meant
 from metashell.errors import MetashellError, UsageError
 from metashell.spelling import near_names
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_names
-from metashell.commands.framework.resources import acl_resources, the_one
 from metashell.commands.rows.command import opened
+from metashell.commands.shared.resources import acl_resources, the_one
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.image.acl_names import (

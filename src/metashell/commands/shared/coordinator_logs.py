@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
-from metashell.commands.framework.names import and_meant, rows_named
+from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.spelling import near_names
