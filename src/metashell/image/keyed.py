@@ -8,13 +8,13 @@ Source: the XDelta classes of org.apache.kafka.image.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys, survivors
-from metashell.image.quotas import pair_sets
 from metashell.parts.spec import PartSpec, Put, hook
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -153,3 +153,37 @@ def _report_unknown(
     wrote[1:] = ~is_removal[order][:-1]
     for at in np.flatnonzero(is_removal[order] & ~(same & wrote)).tolist():
         records.fault(int(rows[order[at]]), reason)
+
+
+def pair_sets(entity: StructArrayColumn) -> I64:
+    """int64[n]: equal for lists of the same set of pairs, the last of a type counting.
+
+    An entity of client quotas is a set of (type, name) pairs, in any order. A null name means the
+    default of its type. Source: org.apache.kafka.image.{ClientQuotasDelta, ClientQuotaDelta}.
+
+    Pairs are numbered exactly; a set is the sum of random numbers drawn for its pairs, so that no
+    input can make two sets meet but by a chance of one in 2**64.
+    """
+    items = entity.items
+    pairs = group_keys([items.span(spec.column_name) for spec in items.specs], items.n)
+    n_pairs = int(pairs.max()) + 1 if len(pairs) else 0
+    drawn = np.frombuffer(os.urandom(8 * n_pairs), dtype=np.uint64)
+    terms = drawn[pairs]
+    terms[_overruled(entity)] = 0
+    totals = np.zeros(len(pairs) + 1, dtype=np.uint64)
+    np.cumsum(terms, out=totals[1:])
+    sums = totals[entity.list_offsets[1:]] - totals[entity.list_offsets[:-1]]
+    return sums.view(np.int64)
+
+
+def _overruled(entity: StructArrayColumn) -> I64:
+    """Indexes of pairs before another of the same type: as in a map, the last counts."""
+    several = np.flatnonzero(entity.counts > 1)
+    if not several.size:
+        return several
+    types = group_keys([entity.items.span(entity.items.specs[0].column_name)], entity.items.n)
+    row = np.repeat(np.arange(len(entity.counts)), np.maximum(entity.counts, 0))
+    order = np.lexsort((np.arange(len(types)), types, row))
+    same = (row[order][1:] == row[order][:-1]) & (types[order][1:] == types[order][:-1])
+    overruled: I64 = order[:-1][same]
+    return overruled

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Final
 
-from metashell.commands.find.delegated import ask_delegate, relay
 from metashell.commands.find.expression import Query
 from metashell.commands.find.parser import parse
 from metashell.commands.find.search import Search
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
-from metashell.commands.framework.targets import Targets
+from metashell.commands.framework.targets import Targets, stop_if_cancelled
 from metashell.commands.rows.columns import one_table, text
 from metashell.commands.rows.command import OUTPUT, RowsCommand
 from metashell.commands.rows.node_columns import CHANGED, DEPTH, KIND
 from metashell.commands.rows.query import RowMapping, RowsQuery
-from metashell.errors import ExitCode
+from metashell.errors import ExitCode, NoSuchPathError, PathError
+from metashell.fs.escape import escape
+from metashell.fs.node import Directory
+
+if TYPE_CHECKING:
+    from metashell.sources.delegate import DelegatedSearch
 
 _OUTPUT = "--output"
+
+_OF_BROKERS: Final = frozenset({"-leader", "-replica", "-isr"})
 
 
 class FindCommand(RowsCommand):
@@ -247,7 +255,6 @@ class FindCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose predicates, their values, and paths before the expression."""
-        from metashell.commands.find.completion import complete_command, complete_value
         from metashell.commands.framework.completion import complete_options_and_paths
 
         inner = complete_command(context, args, word)
@@ -272,6 +279,74 @@ class FindCommand(RowsCommand):
             if args and args[-1] in option.flags and option.choices:
                 return option
         return None
+
+
+def complete_command(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
+    """Propose what may stand in the command of an ``-exec``; None where the word is in none."""
+    from metashell.commands.framework.completion import complete_commands, complete_words
+
+    start = next((i for i in range(len(args) - 1, -1, -1) if args[i] == "-exec"), None)
+    if start is None:
+        return None
+    words = args[start + 1 :]
+    if ";" in words or any(pair == ("{}", "+") for pair in pairwise(words)):
+        return None
+    return complete_words(context, words, word) if words else complete_commands(word)
+
+
+def complete_value(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
+    """Propose brokers and keys of configs; None where neither comes next."""
+    from metashell.commands.framework.completion import complete_names
+
+    last = args[-1] if args else ""
+    if last in _OF_BROKERS:
+        return complete_names(word, _children(context, "/image/cluster/brokers"))
+    return complete_names(word, _config_keys(context)) if last == "-config" else None
+
+
+def _directory(context: Context, path: str) -> Directory | None:
+    from metashell.commands.framework.cluster import inside
+    from metashell.fs.path import resolve
+
+    here = inside(context) or context
+    try:
+        node = resolve(here.root, path).node
+    except PathError:
+        return None
+    return node if isinstance(node, Directory) else None
+
+
+def _children(context: Context, path: str) -> Sequence[str]:
+    directory = _directory(context, path)
+    return () if directory is None else directory.names()
+
+
+def _config_keys(context: Context) -> Sequence[str]:
+    directory = _directory(context, "/image/configs")
+    grid = None if directory is None else directory.grid()
+    return () if grid is None else sorted(set(chain.from_iterable(grid.shapes)))
+
+
+def ask_delegate(context: Context, args: Sequence[str]) -> DelegatedSearch | None:
+    """The same search by those who have the source's log; None where it is here."""
+    if context.opened is None:
+        return None
+    escapes = context.out.is_terminal
+    return context.opened.delegate(lambda they: they.search(args, context.cwd, escapes=escapes))
+
+
+def relay(context: Context, finding: DelegatedSearch, starts: Sequence[str]) -> int:
+    """Print what others find; what they can't look at, or none of them has, is told at the end."""
+    for found in finding:
+        stop_if_cancelled(context)
+        context.out.write(found)
+    unread = list(finding.missing)
+    for line in unread:
+        context.warn(escape(f"find: {line}"))
+    missing = [start for i, start in enumerate(starts) if i not in finding.matched]
+    for start in missing:
+        context.warn(escape(f"find: {NoSuchPathError(str(start)).message}"))
+    return ExitCode.FAILED if unread or missing else ExitCode.OK
 
 
 COMMAND = FindCommand()

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from metashell.commands.fleet.replica_rows import REPLICA_COLUMNS
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
-from metashell.commands.fleet.vote_rows import VOTE_COLUMNS
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
@@ -18,9 +16,12 @@ from metashell.commands.rows.columns import (
     CellKind,
     Column,
     Shrink,
+    flag,
     integer,
+    integers,
     sentence,
     text,
+    texts,
     time_at,
 )
 from metashell.commands.rows.command import RowsCommand
@@ -32,6 +33,32 @@ if TYPE_CHECKING:
 
     from metashell.commands.rows.drawn_table import Table
     from metashell.sources.fleet.rows import FleetRow
+
+VOTE_COLUMNS: Final = (
+    text("cluster_id", "The cluster's id.", priority=2),
+    integers("running", "Ids of the voters that run, and no other voter.", priority=9),
+    integers("can_win", "Ids of the voters that can win the vote then.", priority=9),
+    texts("directories", "Names below /clusters of those that run.", priority=5),
+)
+
+REPLICA_COLUMNS: Final = (
+    text("cluster", "The directory's name below /clusters.", priority=8),
+    text("topic", "The coordinators' topic.", priority=9),
+    integer("partition", "The partition.", priority=9),
+    integer("leader", "The broker that leads it; null for none, or if not known.", priority=5),
+    integer("node_id", "The node that has the replica; null: no replica is here.", priority=8),
+    flag("read", "Whether groups and transactions are read from it.", priority=9),
+    integer("newest_epoch", "The newest leader epoch that the replica knows.", priority=6),
+    integer("end_offset", "The offset behind its last one.", priority=7),
+    integer(
+        "diverges_at",
+        "The first offset at which it has another batch, or epoch, than the one that is read.",
+        priority=8,
+        red=NOT_ZERO,
+    ),
+    text("directory", "Its directory.", shown=False),
+    sentence("error", "Why it can't be read.", priority=4),
+)
 
 _COLUMNS: Final = {
     "name": "name",

@@ -6,13 +6,15 @@ Owns how they are started and ended, and what their status means. ^C is theirs w
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
 
-from metashell.commands.framework import interrupts
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes
 
@@ -59,7 +61,7 @@ class Pipe:
 
     def finish(self) -> int:
         """End the text, wait for the reader and return its status, as a shell gives it."""
-        with interrupts.left_to_children():
+        with left_to_children():
             with suppress(BrokenPipeError):
                 self._stdin.close()
             status = self._process.wait()
@@ -79,7 +81,7 @@ def run_program(command: str) -> int:
     is_typed = sys.stdin is not None and sys.stdin.isatty()
     # A script on standard input is ours to read.
     stdin = None if is_typed else subprocess.DEVNULL
-    with interrupts.left_to_children():
+    with left_to_children():
         if command:
             status = subprocess.run(command, shell=True, check=False, stdin=stdin).returncode
         elif not is_typed:
@@ -95,3 +97,24 @@ def run_program(command: str) -> int:
 
 def _shell_status(status: int) -> int:
     return status if status >= 0 else 128 - status
+
+
+def _do_nothing(_signum: int, _frame: FrameType | None) -> None:
+    """Swallow the signal; unlike SIG_IGN this is not inherited by the programs started."""
+
+
+@contextmanager
+def left_to_children() -> Iterator[None]:
+    """Leave ^C to the processes in front for the length of a block.
+
+    The terminal sends SIGINT to every process in the foreground. While a program that the user
+    talks to (a pager, ``!vi``) is in front, ^C is its business and must not end the shell.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, _do_nothing)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

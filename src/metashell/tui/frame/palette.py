@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.dom import DOMNode
+from textual.widget import Widget
 from textual.worker import WorkerCancelled
 
 from metashell.commands import all_names, get
@@ -16,7 +20,7 @@ from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.frame.palette_words import speaks_of, words_of_key, words_of_view
+from metashell.tui.view import VIEWS, View
 
 if TYPE_CHECKING:
     from metashell.tui.app import Explorer
@@ -32,6 +36,11 @@ _OF_HELP: Final = 1.0
 _OF_PATHS: Final = 1_000.0
 """Score of paths, which were asked for by their very beginning: before all that is only alike."""
 _TOPICS: Final = "/image/topics/byName"
+
+_SENTENCE: Final = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
+_WORD: Final = re.compile(r"\w[\w-]*")
+_SHARED: Final = ("metashell.tui.rows.", "metashell.tui.frame.", "textual.")
+"""Where parts are that many views have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +208,35 @@ def _paths(scene: Scene, query: str) -> list[str]:
     names = directory.node.names_from(last, _MOST_PATHS)
     base = directory.encoded().rstrip("/")
     return [base + encode_path([name]) for name in names if name.startswith(last)]
+
+
+def speaks_of(text: str, query: str) -> bool:
+    """Whether each word of a query begins a word of a text."""
+    asked = _WORD.findall(query.casefold())
+    said = _WORD.findall(text.casefold())
+    return bool(asked) and all(any(word.startswith(part) for word in said) for part in asked)
+
+
+def words_of_key(node: DOMNode, keys: str) -> tuple[str, ...]:
+    """What the help of a part says of a key, in sentences."""
+    is_view = isinstance(node, View)
+    said = words_of_view(str(node.id)) if is_view else sentences(getattr(node, "HELP", None) or "")
+    marked = [f"`{key}`" for key in keys.split(",")]
+    return tuple(text for text in said if any(mark in text for mark in marked))
+
+
+@cache
+def words_of_view(view_id: str) -> tuple[str, ...]:
+    """What the help of a view and of its parts says, in sentences."""
+    spec = next(spec for spec in VIEWS if spec.id == view_id)
+    found = vars(importlib.import_module(spec.module)).values()
+    parts = [part for part in found if isinstance(part, type) and issubclass(part, Widget)]
+    helps = dict.fromkeys(
+        part.HELP for part in parts if part.HELP and not part.__module__.startswith(_SHARED)
+    )
+    return tuple(text for help in helps for text in sentences(help))
+
+
+def sentences(help: str) -> tuple[str, ...]:
+    """A help in Markdown, sentence by sentence, each in a line."""
+    return tuple(" ".join(part.split()) for part in _SENTENCE.split(help) if part.strip())
