@@ -8,6 +8,7 @@ A message is one sentence that names what it is about (a path, a file, a flag);
 from __future__ import annotations
 
 import os
+import re
 from enum import IntEnum
 from typing import Final
 
@@ -109,8 +110,6 @@ class InternalError(SourceError):
     @classmethod
     def told(cls, traceback: str, kind: str) -> InternalError:
         """The same of its traceback and its type's name."""
-        import re
-
         frames = re.findall(OUR_FRAME, traceback)
         where = f" at {frames[-1][0]}, line {frames[-1][1]}" if frames else ""
         return cls(

@@ -17,6 +17,7 @@ from metashell.checks.agreement import first_conflict as first_other_batch
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.names import Listing
+from metashell.node_files.node_files import NodeFiles
 from metashell.places.bounded_file import AnyPlace
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ class LogFacts:
             until: Leave out batches that begin behind that offset.
             whole: Take the batches behind the state's end too, as far as they were read.
         """
-        from metashell.node_files.node_files import NodeFiles
-
         before = None if whole else records.before
         batches = batches_of(records.loaded, records.frames, before)
         if until is not None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from metashell.checks.finding import Finding, Severity
+from metashell.checks.fsck import facts_of
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.fault import Fault, FaultKind
@@ -21,6 +22,7 @@ from metashell.node_files.meta_properties import MetaProperties, read_meta_prope
 from metashell.node_files.partition_metadata import read_partition_metadata
 from metashell.node_files.quorum_state import QuorumState, read_quorum_state
 from metashell.places.bounded_file import AnyPlace, child_of, parent_of
+from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -263,8 +265,6 @@ class QuorumCheck:
 
     def _only_log_dirs(self) -> dict[int, str]:
         """The directory id of each broker that has registered one alone, and is no voter."""
-        from metashell.schema.uuids import uuid_text
-
         brokers = self.image.brokers
         registered = zip(brokers.ids.tolist(), brokers.log_dirs.raws(), strict=True)
         return {
@@ -281,8 +281,6 @@ class QuorumCheck:
         return {*brokers, *controllers, *self._static_voters(), *static, *self.voters}
 
     def _voters(self) -> dict[int, str]:
-        from metashell.schema.uuids import uuid_texts
-
         columns = self.image.quorum.voters
         if columns is None:
             return {}
@@ -291,8 +289,6 @@ class QuorumCheck:
 
     def _owner(self, directory: str) -> tuple[str, int] | None:
         """Who has that directory by the log: (voter or broker, id)."""
-        from metashell.schema.uuids import parse_uuid
-
         for voter, of_voter in self.voters.items():
             if of_voter == directory:
                 return "voter", voter
@@ -437,7 +433,6 @@ def disagreements(directory: AnyPlace, image: Image) -> list[Finding]:
 
 def _check_epochs(beside: CheckedNodeFiles, records: Records) -> Iterator[Finding]:
     """``leader-epoch-checkpoint`` against the batches."""
-    from metashell.checks.fsck import facts_of
     from metashell.checks.fsck_order import check_epochs
 
     if beside.epochs is None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, TUI, Arguments
-from metashell.commands import is_command
+from metashell.commands import all_names, is_command
+from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import SourceError, UsageError
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
+from metashell.places.place import expand, has_glob, read_beginning
 from metashell.places.uri import is_uri, shown
 from metashell.sources.request import Choice, QuorumChoice
 
@@ -110,7 +113,6 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
             f"{words[0]} is a directory, not a command",
             hint="put the pattern in quotes: `-d '/backups/*'`; or give `-d` before each directory",
         )
-    from metashell.places.place import expand
 
     found: list[str] = []
     for directory in directories:
@@ -132,8 +134,6 @@ def _a_file(path: str) -> UsageError:
 
 def _archive(path: str) -> str | None:
     """What archive a file is; None for none."""
-    from metashell.places.place import read_beginning
-
     return archive_format(read_beginning(path, HEAD_BYTES) or b"")
 
 
@@ -141,7 +141,6 @@ def _is_pattern(directory: str) -> bool:
     """Whether a place has wildcards, and is no directory that is called so."""
     if _WILD.isdisjoint(directory) or os.path.isdir(directory):
         return False
-    from metashell.places.place import has_glob
 
     return has_glob(directory)
 
@@ -242,8 +241,6 @@ def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> Usa
 
 def _neither(words: Sequence[str], clusters: Collection[str], hint: str) -> UsageError:
     """The error for a first word that names no cluster and no command."""
-    from metashell.commands import all_names
-    from metashell.commands.framework.aliases import clusters_text
     from metashell.commands.framework.other_tools import hint_of_command
     from metashell.spelling import near
 
@@ -306,6 +303,4 @@ def _sample_directory() -> str:
 
 def _quote(word: str) -> str:
     """A word as the system's shell needs it."""
-    from shlex import quote
-
     return quote(word)

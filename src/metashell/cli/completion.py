@@ -22,10 +22,13 @@ from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.commands import is_command
 from metashell.commands.framework.command import Completion, Context, Output
 from metashell.commands.framework.command_line import AtCursor, Word, complete_at, quote, split
+from metashell.commands.framework.completion import complete_commands, complete_words
 from metashell.commands.framework.option import Option
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes
+from metashell.fs.node import FixedDirectory
+from metashell.places.uri import is_uri
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource
@@ -202,8 +205,6 @@ def _of_options(word: str) -> list[WordProposal]:
 
 def _of_names(place: _Place, word: str, defaults: Defaults, *, remarks: bool) -> list[WordProposal]:
     """Names of commands and, where no source is chosen yet, of sources."""
-    from metashell.commands.framework.completion import complete_commands
-
     found = []
     if not place.has_source and place.command is None:
         found += [WordProposal(DEMO, "open the bundled sample")] if DEMO.startswith(word) else []
@@ -218,9 +219,6 @@ def _of_names(place: _Place, word: str, defaults: Defaults, *, remarks: bool) ->
 
 def _of_command(place: _Place, word: str, defaults: Defaults) -> list[WordProposal]:
     """What a command itself proposes, on the source where that takes one."""
-    from metashell.commands.framework.completion import complete_words
-    from metashell.fs.node import FixedDirectory
-
     assert place.command is not None
     command = place.command
     if command == (TUI,) and not word.startswith("-"):
@@ -244,8 +242,6 @@ def _of_source(
     context: Context, place: _Place, command: Sequence[str], word: Word, defaults: Defaults
 ) -> list[Completion]:
     """What a command proposes of a source."""
-    from metashell.commands.framework.completion import complete_words
-
     arguments = defaults.fill_in(parse_arguments(place.options, defaults.is_cluster))
     source = _source(arguments, context.out)
     if source is None:
@@ -258,7 +254,6 @@ def _source(arguments: Arguments, out: Output) -> Source | FleetSource | None:
     """The source that the options choose, opened here; None for one that is elsewhere."""
     from metashell.cli.choices import choose_source
     from metashell.cli.sources import open_source
-    from metashell.places.uri import is_uri
 
     choice = choose_source(arguments)
     if choice is None or choice.quorum is not None:

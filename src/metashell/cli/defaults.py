@@ -14,6 +14,7 @@ from metashell import commands
 from metashell.cli.arguments import BY_NAME, DEMO, TUI, Arguments
 from metashell.cli.settings import NO_CONFIG, SOURCE_FLAGS, OptionSetting
 from metashell.cli.variables import read_variables, wants_no_config
+from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import MetashellError, SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ class Defaults:
         found = self.config.clusters.get(names[0])
         if found is not None:
             return found
-        from metashell.commands.framework.aliases import clusters_text
         from metashell.spelling import near
 
         close = near(names[0], self.config.clusters)

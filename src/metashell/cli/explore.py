@@ -16,6 +16,7 @@ from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.fs.escape import escape
+from metashell.fs.path import normalise, resolve
 
 if TYPE_CHECKING:
     from metashell.cli.config_file import ConfigFile
@@ -59,7 +60,6 @@ def explorer_path(arguments: Arguments) -> str | None:
     _check_terminal()
     if not paths:
         return "/"
-    from metashell.fs.path import normalise
 
     return normalise(paths[0])
 
@@ -199,8 +199,6 @@ class _Opening:
             return source
         self._opened(source)
         if self._path != "/":
-            from metashell.fs.path import resolve
-
             resolve(source.root, self._path)
         return source
 

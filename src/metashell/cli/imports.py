@@ -6,9 +6,12 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from threading import Thread
 from types import ModuleType
 from typing import Final
 
+from metashell.commands import get
+from metashell.commands.framework.command import IMAGE_IMPORTS
 from metashell.dataclass import dataclass
 
 LEAST_BYTES: Final = 16 << 20
@@ -33,7 +36,6 @@ class EarlyImports:
         """Begin with the first call, where there is enough to be read."""
         if self.has_begun or total < LEAST_BYTES:
             return
-        from threading import Thread
 
         self.has_begun = True
         if self.command:
@@ -44,9 +46,6 @@ class EarlyImports:
         Thread(target=self._import, name="metashell-import", daemon=True).start()
 
     def _import(self) -> None:
-        from metashell.commands import get
-        from metashell.commands.framework.command import IMAGE_IMPORTS
-
         # What can't be imported is imported again by who needs it, and the error is told there.
         with suppress(Exception):
             command = get(self.command)

@@ -15,6 +15,7 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
+from metashell.commands import get
 from metashell.errors import (
     ExitCode,
     InternalError,
@@ -109,7 +110,6 @@ class _Program(NamedTuple):
     def _asks_health(self, tasks: Iterable[Task]) -> bool:
         """Whether the first command says what is wrong with a quorum that can't be followed."""
         from metashell.cli.work import Words
-        from metashell.commands import get
         from metashell.commands.framework.aliases import expand_aliases
 
         first = next(iter(tasks), None) if isinstance(tasks, tuple) else None

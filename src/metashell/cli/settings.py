@@ -12,6 +12,7 @@ from typing import Final
 from metashell.cli.arguments import OPTIONS
 from metashell.commands.framework.option import Option
 from metashell.dataclass import dataclass
+from metashell.places.uri import is_uri
 
 SOURCE_FLAGS: Final = (
     "--directory", "--snapshot", "--config", "--bootstrap-controllers", "--live", "--cluster",
@@ -104,6 +105,4 @@ def _text(option: Option, value: object) -> str:
 
 def _path(text: str, base: str) -> str:
     """A path of the file, where ``~`` is the user's and what is relative is beside the file."""
-    from metashell.places.uri import is_uri
-
     return text if is_uri(text) else os.path.join(base, os.path.expanduser(text))

@@ -15,6 +15,7 @@ from metashell.cli.arguments import Arguments
 from metashell.cli.engines import check_engine, engine_settings
 from metashell.cli.output import Diagnostics
 from metashell.errors import SourceError
+from metashell.log.names import METADATA_DIRECTORY
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.opening import open_request, place_text
@@ -131,8 +132,6 @@ def prompt_name(choice: Choice, source: Source | FleetSource) -> str:
     """What the prompt calls a source: of a quorum the first address, of metadata logs, which are
     all named alike, the parent.
     """
-    from metashell.log.names import METADATA_DIRECTORY
-
     if choice.quorum is not None:
         return choice.name or place_text(choice)
     if choice.name is not None or source.name != METADATA_DIRECTORY:

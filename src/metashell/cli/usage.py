@@ -8,6 +8,7 @@ from typing import Final
 from metashell.cli.arguments import OPTIONS
 from metashell.commands.framework.option import Option
 from metashell.commands.shared.cheat_sheet import LINES
+from metashell.version import __version__
 
 _COLUMN: Final = 26
 """Where an option's description begins."""
@@ -83,8 +84,6 @@ def full_help_text(*, bold: bool = False) -> str:
 
 def version_text(*, verbose: bool = False) -> str:
     """The program's name and version; `verbose` adds what else decides how it runs."""
-    from metashell.version import __version__
-
     text = f"metashell {__version__}\n"
     if verbose:
         import platform

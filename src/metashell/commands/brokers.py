@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.rows.columns import (
@@ -175,8 +176,6 @@ class BrokersCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers."""
-        from metashell.commands.framework.completion import takes_value
-
         last = args[-1] if args else ""
         is_name = not word.startswith("-") and takes_value(self.manual.options, last) is None
         if last == "--without" or (is_name and "rack" not in args):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from metashell.answers.releases import newest_levels, parse_feature, parse_version
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
 from metashell.commands.rows.columns import flag, integer, one_table, sentence, text
 from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.fleet import answers
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
+from metashell.image.features import METADATA_VERSION, METADATA_VERSIONS
 
 if TYPE_CHECKING:
     from metashell.answers.upgrade import UpgradeTarget, Verdict
@@ -83,7 +87,6 @@ class CanUpgradeCommand(RowsCommand):
         shape = self.shape_of(parsed, self.columns_of(parsed))
         if shape.form != "table" or {"--count", "--exit-code"} & parsed.switches:
             return super().run_parsed(context, parsed)
-        from metashell.commands.rows.fleet import answers
         from metashell.commands.rows.output import write_rows
 
         status = ExitCode.OK
@@ -123,9 +126,7 @@ class CanUpgradeCommand(RowsCommand):
         Raises:
             UsageError: It is no version, or none or two are given.
         """
-        from metashell.answers.releases import parse_feature, parse_version
         from metashell.answers.upgrade import UpgradeTarget
-        from metashell.image.features import METADATA_VERSION
 
         feature = parsed.values.get("--feature")
         refuse_more(self, parsed.arguments, 0 if feature is not None else 1)
@@ -141,8 +142,6 @@ class CanUpgradeCommand(RowsCommand):
         """Propose releases and names of levels."""
         if word.startswith("-") or (args and args[-1].startswith("-")):
             return super().complete(context, args, word)
-        from metashell.answers.releases import newest_levels
-        from metashell.image.features import METADATA_VERSIONS
 
         names = [*newest_levels(), *METADATA_VERSIONS.values()]
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
@@ -153,7 +152,6 @@ def _wrapped(context: Context, line: str) -> str:
     text = line.lstrip()
     if not context.out.is_terminal or text.startswith("kafka-"):
         return line
-    from textwrap import wrap
 
     indent = " " * (len(line) - len(text))
     return "\n".join(indent + part for part in wrap(text, max(context.out.width - len(indent), 20)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.completion import complete_paths
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import matches
 from metashell.errors import MetashellError, NotADirectoryPathError, UsageError
@@ -54,8 +55,6 @@ class CdCommand(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose directories alone."""
-        from metashell.commands.framework.completion import complete_paths
-
         return [] if args else complete_paths(context, word, directories_only=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +10,7 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.framework.targets import matches, shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -19,6 +20,7 @@ from metashell.fs.change_parts import IMAGE
 from metashell.fs.change_texts import change_text
 from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
+from metashell.fs.pattern import Pattern
 from metashell.schema.json_writer import finite
 from metashell.schema.timestamps import iso_time
 
@@ -167,8 +169,6 @@ class _Found:
 
     def of(self, argument: str) -> Iterator[NodeChange]:
         """Those of one path, or the last ones of it."""
-        from collections import deque
-
         from metashell.fs.changes import Newest
 
         path, n = _Wanted(self._context, argument), 0
@@ -227,8 +227,6 @@ class _Wanted:
     """A path argument: a test for each component of it."""
 
     def __init__(self, context: Context, argument: str) -> None:
-        from metashell.fs.pattern import Pattern
-
         wild = not isinstance(argument, Word) or argument.wild
         typed = argument.pattern if isinstance(argument, Word) and wild else str(argument)
         self.text = str(argument)
@@ -275,8 +273,6 @@ class _Wanted:
 
     def exists(self, context: Context) -> bool:
         """Whether anything is there now."""
-        from metashell.commands.framework.targets import matches
-
         try:
             return next(matches(context, self._argument), None) is not None
         except MetashellError:

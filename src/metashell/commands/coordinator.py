@@ -13,6 +13,7 @@ from metashell.answers.coordinator_kinds import (
     CoordinatorKind,
 )
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import complete_names, takes_value
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
     flag,
@@ -24,11 +25,14 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.command import RowsCommand, opened
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import tell_unknown
 from metashell.errors import ExitCode, UsageError
+from metashell.image.acl_names import RESOURCE_TYPES
+from metashell.schema.resource_types import ResourceType
+from metashell.schema.uuids import parse_uuid
 
 if TYPE_CHECKING:
     from metashell.answers.coordinators import CoordinatorKey
@@ -160,8 +164,6 @@ class CoordinatorCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose kinds, then ids that the metadata names."""
-        from metashell.commands.framework.completion import complete_names, takes_value
-
         before = args[-1] if args else ""
         if word.startswith("-") or takes_value(self.manual.options, before) is not None:
             return super().complete(context, args, word)
@@ -207,7 +209,6 @@ def _share_parts(word: str, rest: str) -> tuple[str, str, int]:
 def _keys(query: RowsQuery, words: Sequence[str]) -> Iterator[CoordinatorKey]:
     """What the words ask for; a topic that does not exist is reported."""
     from metashell.answers.coordinators import CoordinatorKey
-    from metashell.schema.uuids import parse_uuid
 
     topics = query.image.topics
     for word in words:
@@ -257,10 +258,6 @@ def _remark_assumed(query: RowsQuery, kinds: Sequence[CoordinatorKind]) -> None:
 
 def _proposed(context: Context, kind: CoordinatorKind, typed: str) -> set[str]:
     """Words for ids that configs and ACLs name; of a share key topics and partitions."""
-    from metashell.commands.rows.command import opened
-    from metashell.image.acl_names import RESOURCE_TYPES
-    from metashell.schema.resource_types import ResourceType
-
     found: set[str] = set()
     wanted = "TRANSACTIONAL_ID" if kind is TRANSACTION else "GROUP"
     for source in opened(context):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command, Completion, Context, Manual
+from metashell.commands.framework.completion import complete_commands
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import shown
 from metashell.commands.shared.cheat_sheet import heading, render
@@ -58,8 +59,6 @@ class HelpCommand(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands, and the cheat sheet."""
-        from metashell.commands.framework.completion import complete_commands
-
         if args:
             return []
         found = complete_commands(word, context.habits)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.completion import complete_commands
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import shown
@@ -57,8 +58,6 @@ class ManCommand(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands."""
-        from metashell.commands.framework.completion import complete_commands
-
         return [] if args else complete_commands(word, context.habits)
 
 

@@ -32,6 +32,7 @@ from metashell.commands.shared.coordinator_logs import (
 )
 from metashell.commands.shared.partition_logs import needs_partition_logs
 from metashell.errors import UsageError
+from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -272,7 +273,6 @@ def _wanted(words: list[str]) -> Callable[[str], object] | None:
     """Tells whether a word names a group; None where there is no word."""
     if not words:
         return None
-    from metashell.fs.pattern import Pattern
 
     matches = [Pattern(word).match for word in words]
     return lambda name: any(match(name) for match in matches)

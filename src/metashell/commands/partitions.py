@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.rows.columns import (
@@ -34,6 +35,8 @@ from metashell.commands.shared.topic_arguments import (
     topics_like,
 )
 from metashell.errors import ExitCode, UsageError
+from metashell.fs.pattern import Pattern
+from metashell.schema.uuids import parse_uuid
 
 if TYPE_CHECKING:
     from metashell.answers.health import Health
@@ -316,8 +319,6 @@ class PartitionsCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""
-        from metashell.commands.framework.completion import takes_value
-
         before = args[-1] if args else ""
         if before in _OF_BROKERS:
             return complete_brokers(context, word)
@@ -364,7 +365,6 @@ def _warn_of_what_is_not_there(query: RowsQuery, health: Health) -> None:
 
 def _directory(text: str) -> bytes:
     from metashell.answers.partitions import RESERVED_DIRECTORIES
-    from metashell.schema.uuids import parse_uuid
 
     raw = RESERVED_DIRECTORIES.get(text) or parse_uuid(text)
     if raw is None:
@@ -400,8 +400,6 @@ def _only_topic(image: Image, parsed: Parsed) -> int | None:
 
 def _literal(image: Image, text: str) -> int | None:
     """The topic (its index) that a glob names without wildcards; None where it is none."""
-    from metashell.fs.pattern import Pattern
-
     literals = Pattern(text).literals
     return image.topics.find_name(literals[0]) if literals and len(literals) == 1 else None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
@@ -74,8 +75,6 @@ class ProducersCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
-        from metashell.commands.framework.completion import takes_value
-
         before = args[-1] if args else ""
         if word.startswith("-") or takes_value(self.manual.options, before) is not None:
             return super().complete(context, args, word)

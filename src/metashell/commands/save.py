@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.command_line import quote
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import parse_options, refuse_more
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
+from metashell.log.names import METADATA_DIRECTORY, METADATA_TOPIC_ID
 
 if TYPE_CHECKING:
     from metashell.log.saving import LogCopy
@@ -59,7 +61,6 @@ class SaveCommand(Command):
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Write the directory."""
-        from metashell.log.names import METADATA_DIRECTORY
         from metashell.log.saving import copy_of
 
         parsed = parse_options(self, args)
@@ -131,8 +132,6 @@ def _local_paths(word: str, *, files: bool) -> Iterator[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    from metashell.commands.framework.command_line import quote
-
     return quote(text)
 
 
@@ -169,8 +168,6 @@ def _checked_target(typed: str, source: Source) -> str:
 
 def refuse_kafkas(name: str, target: str, opened: Source | FleetSource | None) -> None:
     """Refuse what lies in a directory of Kafka's; metashell never writes there."""
-    from metashell.log.names import METADATA_DIRECTORY
-
     directories = () if opened is None else opened.local_directories
     own = {os.path.realpath(path) for path in directories}
     place = target
@@ -200,8 +197,6 @@ def _cluster_id(context: Context, source: Source) -> str | None:
 
 def _texts(copy: LogCopy, cluster_id: str | None) -> dict[str, bytes]:
     """The files beside the log, by path below the directory."""
-    from metashell.log.names import METADATA_DIRECTORY, METADATA_TOPIC_ID
-
     epochs = "".join(f"{epoch} {offset}\n" for epoch, offset in copy.epochs)
     texts = {
         f"{METADATA_DIRECTORY}/leader-epoch-checkpoint": f"0\n{len(copy.epochs)}\n{epochs}",
@@ -249,8 +244,6 @@ def _write_whole(
     Raises:
         MetashellError: It can't be written; nothing is left.
     """
-    from metashell.log.names import METADATA_DIRECTORY
-
     name, parent = escape(typed), os.path.dirname(target)
     temporary = None
     writer, view = _Writer(context), memoryview(source.log.loaded.buffer)

@@ -7,7 +7,10 @@ from typing import Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.options import parse_options, refuse_more
+from metashell.commands.framework.run import run_line
+from metashell.commands.framework.script import open_script, script_lines
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.save import complete_local
 from metashell.errors import ExitCode, MetashellError, UsageError
 
 _DEPTH: Final = "source"
@@ -37,8 +40,6 @@ class SourceCommand(Command):
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Run the lines."""
-        from metashell.commands.framework.script import open_script, script_lines
-
         parsed = parse_options(self, args)
         refuse_more(self, parsed.arguments, most=1)
         if not parsed.arguments:
@@ -63,16 +64,12 @@ class SourceCommand(Command):
         return ExitCode.OK
 
     def _run_line(self, context: Context, text: str) -> int:
-        from metashell.commands.framework.run import run_line
-
         if context.mode is not None:
             return context.mode.run(context, text)
         return run_line(context, text)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose files of the system."""
-        from metashell.commands.save import complete_local
-
         return [] if args else complete_local(word, files=True)
 
 

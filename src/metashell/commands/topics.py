@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand, form_of
@@ -14,6 +15,7 @@ from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import and_meant, tell_unknown
 from metashell.commands.shared.topic_arguments import complete_topics, topics_like
 from metashell.errors import UsageError
+from metashell.fs.pattern import Pattern
 from metashell.read_settings import OLDER_BYTES
 from metashell.spelling import near_names
 
@@ -141,8 +143,6 @@ class TopicsCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
-        from metashell.commands.framework.completion import takes_value
-
         if word.startswith("-") or (
             args and takes_value(self.manual.options, args[-1]) is not None
         ):
@@ -169,8 +169,6 @@ def _with_range(table: pa.Table, image: Image) -> pa.Table:
 
 def _leads(parsed: Parsed) -> Callable[[str], object] | None:
     """Which keys come first in a cell: people look for what they asked for."""
-    from metashell.fs.pattern import Pattern
-
     if "--config" not in parsed.values or form_of(parsed) != "table":
         return None
     return Pattern(parsed.values["--config"].partition("=")[0]).match
@@ -181,7 +179,6 @@ def _configured(query: RowsQuery, condition: str) -> Bools:
     import numpy as np
 
     from metashell.answers.topics import topic_configs
-    from metashell.fs.pattern import Pattern
 
     image, redaction = query.image, query.source.redaction
     key, equals, value = condition.partition("=")
@@ -205,7 +202,6 @@ def _configured(query: RowsQuery, condition: str) -> Bools:
 def _tell_unknown_key(query: RowsQuery, key: str) -> None:
     """Remark on a key that no topic has and no Kafka release knows: it may be mistyped."""
     from metashell.answers.config_defaults import is_known, keys_of
-    from metashell.fs.pattern import Pattern
 
     known = keys_of("TOPIC")
     if not is_known("TOPIC", key) and not any(map(Pattern(key).match, known)):

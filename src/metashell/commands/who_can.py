@@ -26,6 +26,7 @@ from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.image.acl_names import OPERATIONS
+from metashell.image.features import METADATA_VERSIONS
 
 if TYPE_CHECKING:
     from metashell.answers.acls import Acl
@@ -213,8 +214,6 @@ def _tell(query: RowsQuery, authorizer: Authorizer) -> None:
 
 
 def _may_have_older_brokers(query: RowsQuery) -> bool:
-    from metashell.image.features import METADATA_VERSIONS
-
     levels = {name: level for level, name in METADATA_VERSIONS.items()}
     return (query.image.metadata_version or 0) < levels[_FIRST_WITH_NETWORKS]
 

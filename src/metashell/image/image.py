@@ -21,6 +21,7 @@ from metashell.image.voters import QuorumImage
 from metashell.lazy import lazy
 from metashell.log.frames import CONTROL, control_key
 from metashell.parts.known import all_parts, find_part
+from metashell.parts.partition_fields import LISTS
 from metashell.parts.spec import hook
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
@@ -217,8 +218,6 @@ class Image:
         Args:
             lists: Names as in `metashell.parts.partition_fields.LISTS`.
         """
-        from metashell.parts.partition_fields import LISTS
-
         self.records.expect([LISTS[name] for name in lists])
 
     def fold_everything(self) -> None:

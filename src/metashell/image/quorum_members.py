@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
+from metashell.log.frames import epoch_runs
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
@@ -264,8 +265,6 @@ def _batch_epochs(records: Records) -> dict[int, int | None]:
 
 def _runs_of(records: Records, number: int) -> Sequence[EpochRun]:
     """The epochs of the batches of a file, as far as these count."""
-    from metashell.log.frames import epoch_runs
-
     known = records.loaded.files[number].epochs
     if known is not None:
         return known

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
+from ctypes import CDLL, c_char_p
 from functools import cache
-from typing import TYPE_CHECKING
 
 from metashell.kernel.sources import DIRECTORY, LIBRARY, SWITCH, digest, is_off
-
-if TYPE_CHECKING:
-    from ctypes import CDLL
 
 
 def library() -> CDLL | None:
@@ -37,7 +34,6 @@ def _found() -> tuple[CDLL | None, str]:
         return None, "the package is a zip file"
     if not LIBRARY.is_file():
         return None, "the C kernel is not built"
-    from ctypes import CDLL, c_char_p
 
     try:
         found = CDLL(str(LIBRARY))

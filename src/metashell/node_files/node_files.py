@@ -10,6 +10,11 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from metashell.node_files.epoch_checkpoint import read_epoch_checkpoint
+from metashell.node_files.meta_properties import read_meta_properties
+from metashell.node_files.quorum_state import read_quorum_state
+from metashell.places.bounded_file import child_of, parent_of
+
 if TYPE_CHECKING:
     from metashell.node_files.meta_properties import MetaProperties
     from metashell.places.bounded_file import AnyPlace
@@ -29,9 +34,6 @@ class NodeFiles:
     @cached_property
     def meta_properties(self) -> MetaProperties | None:
         """The node's ``meta.properties``, None where there is none."""
-        from metashell.node_files.meta_properties import read_meta_properties
-        from metashell.places.bounded_file import child_of, parent_of
-
         if self._directory is None:
             return None
         return read_meta_properties(child_of(parent_of(self._directory), "meta.properties"))
@@ -60,9 +62,6 @@ class NodeFiles:
 
     def quorum_state_values(self) -> Mapping[str, Any] | None:
         """Keys and values of ``quorum-state`` that are there, None without the file."""
-        from metashell.node_files.quorum_state import read_quorum_state
-        from metashell.places.bounded_file import child_of
-
         if self._directory is None:
             return None
         state = read_quorum_state(child_of(self._directory, "quorum-state"))
@@ -84,9 +83,6 @@ class NodeFiles:
 
     def epochs(self) -> Mapping[int, int]:
         """Start offset of each leader epoch, as ``leader-epoch-checkpoint`` has them."""
-        from metashell.node_files.epoch_checkpoint import read_epoch_checkpoint
-        from metashell.places.bounded_file import child_of
-
         if self._directory is None:
             return {}
         path = child_of(self._directory, "leader-epoch-checkpoint")

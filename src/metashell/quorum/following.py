@@ -9,6 +9,7 @@ from metashell.quorum.follower import Follower
 from metashell.quorum.observer import Observer
 from metashell.quorum.pace import IDLE_S
 from metashell.quorum.steps import LogStore
+from metashell.security.sasl import make_mechanism
 from metashell.security.settings import Address, Security
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ def _mechanisms(security: Security) -> Callable[[str], Mechanism | None]:
         return lambda _: None
 
     def make(host: str) -> Mechanism:
-        from metashell.security.sasl import make_mechanism
-
         return make_mechanism(settings, host)
 
     return make

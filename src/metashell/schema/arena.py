@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metashell.kernel import load
+from metashell.kernel.gather import gather, gather_each
 
 SLACK: Final = 1024
 """Zero bytes behind the last one; more than the fixed-size fields of any message add up to."""
@@ -119,7 +120,6 @@ class Arena:
         library = load.library()
         if library is None or pos.dtype.kind != "i" or pos.ndim != 1:
             return None
-        from metashell.kernel.gather import gather_each
 
         one = np.dtype(dtype)
         # As far as the view of numpy goes.
@@ -165,8 +165,6 @@ def gather_ragged(
         return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
     library = load.library()
     if library is not None:
-        from metashell.kernel.gather import gather
-
         data = arena.content
         values = gather(library, data, np.dtype(dtype), starts, list_offsets)
         if values is not None:

@@ -14,6 +14,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_der_private_key,
+    load_pem_private_key,
+    pkcs12,
+)
+
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.bounded_file import MIB, read_bounded
@@ -31,7 +43,6 @@ from metashell.security.jks import JksEntry, read_jks, unprotect
 from metashell.security.settings import KeyStore
 
 if TYPE_CHECKING:
-    from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 _LIMIT_BYTES: Final = 8 * MIB
@@ -226,9 +237,6 @@ def _pem_key(
 
 def _private_key(block: bytes, name: str, password: str | None) -> PrivateKeyTypes:
     """Read a private key's PEM block."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
     is_encrypted = b"ENCRYPTED" in block
     if is_encrypted and not password:
         raise SourceError(
@@ -267,9 +275,6 @@ def _jks_key(
 
 
 def _pkcs8_key(entry: JksEntry, name: str, password: str) -> PrivateKeyTypes:
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import load_der_private_key
-
     plain = unprotect(entry.protected_key or b"", name, password)
     try:
         return load_der_private_key(plain, None)
@@ -284,9 +289,6 @@ def _load_pkcs12(
     data: bytes, name: str, password: str | None, password_key: str
 ) -> tuple[PrivateKeyTypes | None, list[x509.Certificate]]:
     """Read a store; without a password its integrity is not checked, as in Java."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.serialization import pkcs12
-
     if _iterations(data) > _ITERATIONS_MAX:
         raise SourceError(f"{name}: its password is hashed more than {_ITERATIONS_MAX:,} times")
     if password is None:
@@ -357,8 +359,6 @@ def _iterations(data: bytes) -> int:
 
 
 def _certificate(der: bytes, name: str) -> x509.Certificate:
-    from cryptography import x509
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -368,14 +368,10 @@ def _certificate(der: bytes, name: str) -> x509.Certificate:
 
 
 def _der_of(certificate: x509.Certificate) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
-
     return certificate.public_bytes(Encoding.DER)
 
 
 def _pkcs8(key: PrivateKeyTypes, name: str) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
     try:
         return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     except (ValueError, TypeError):
@@ -402,8 +398,6 @@ def _chain(
 
 def _public_key(certificate: x509.Certificate) -> Any:
     """A certificate's key; None where it is of a kind that nobody knows."""
-    from cryptography.exceptions import UnsupportedAlgorithm
-
     try:
         return certificate.public_key()
     except (ValueError, UnsupportedAlgorithm):
@@ -411,8 +405,6 @@ def _public_key(certificate: x509.Certificate) -> Any:
 
 
 def _public_bytes(key: Any) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
     return b"" if key is None else key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 

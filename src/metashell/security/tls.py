@@ -14,13 +14,15 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.errors import SourceError
 from metashell.redact import REDACTED
-from metashell.security.key_stores import KeyAndChain, key_and_chain, trusted_certificates
 from metashell.security.peer_text import one_line
 from metashell.security.settings import TlsSettings
+
+if TYPE_CHECKING:
+    from metashell.security.key_stores import KeyAndChain
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
@@ -76,6 +78,8 @@ def make_context(settings: TlsSettings | None) -> ssl.SSLContext:
     _set_suites(context, settings.cipher_suites)
     _set_trust(context, settings)
     if settings.keystore is not None:
+        from metashell.security.key_stores import key_and_chain
+
         where = settings.keystore.path or "`ssl.keystore.key`"
         _load_key(context, key_and_chain(settings.keystore), where)
     return context
@@ -156,6 +160,8 @@ def _set_trust(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if settings.truststore is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
         return
+    from metashell.security.key_stores import trusted_certificates
+
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     where = settings.truststore.path or "`ssl.truststore.certificates`"
     try:

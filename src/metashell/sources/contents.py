@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from metashell.errors import IsADirectoryPathError, NotADirectoryPathError
 from metashell.fs.node import Directory, JsonValue
+from metashell.fs.path import resolve
+from metashell.fs.walk import paths
 from metashell.lazy import lazy
 from metashell.log.unread import Unread, UnreadReport
 from metashell.sources.status import Capabilities
@@ -113,9 +116,6 @@ class SourceContents(ABC):
         Raises:
             PathError: Nothing is there, or a leaf.
         """
-        from metashell.errors import NotADirectoryPathError
-        from metashell.fs.path import resolve
-
         node = resolve(self.root, path).node
         if not isinstance(node, Directory):
             raise NotADirectoryPathError(path)
@@ -141,17 +141,11 @@ class SourceContents(ABC):
         Raises:
             PathError: Nothing is there.
         """
-        from metashell.fs.path import resolve
-        from metashell.fs.walk import paths
-
         node = resolve(self.root, path).node
         # A lone surrogate ends each path: no name that was decoded from UTF-8 holds one.
         return "".join(paths(node, path, end="\udfff")).split("\udfff")[:-1]
 
     def _leaf(self, path: str) -> Any:
-        from metashell.errors import IsADirectoryPathError
-        from metashell.fs.path import resolve
-
         node = resolve(self.root, path).node
         if isinstance(node, Directory):
             raise IsADirectoryPathError(path)

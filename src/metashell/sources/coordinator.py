@@ -12,6 +12,7 @@ from metashell.errors import NotCoveredError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import log_node
 from metashell.fs.nodes.root import RootDirectory
+from metashell.image.coordinators.loading import loaded_by_a_broker
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
@@ -37,6 +38,7 @@ from metashell.sources.coordinator_logs import (
     CoordinatorRecords,
     nothing_committed,
 )
+from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.log_clock import clock_of
 from metashell.sources.status import Capabilities, Status
 from metashell.sources.without_image import SourceWithoutImage
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from metashell.log.read import ReadProgress
     from metashell.places.place import Place
     from metashell.read_settings import ReadSettings
-    from metashell.sources.coordinator_tables import SourceTables
 
 
 class CoordinatorSource(SourceWithoutImage):
@@ -91,8 +92,6 @@ class CoordinatorSource(SourceWithoutImage):
     @lazy
     def coordinator_tables(self) -> SourceTables:
         """The tables of its log."""
-        from metashell.sources.coordinator_tables import SourceTables
-
         return SourceTables(self, self.partition_log.partition.log)
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
@@ -118,8 +117,6 @@ class CoordinatorSource(SourceWithoutImage):
         if self.end is not None:
             records = records.until_offset(self.end - 1)
         if self.settings.strict:
-            from metashell.image.coordinators.loading import loaded_by_a_broker
-
             return loaded_by_a_broker(records)
         return records
 

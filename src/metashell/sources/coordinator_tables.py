@@ -19,6 +19,9 @@ from metashell.answers.coordinator_tables import (
     CoordinatorTable,
     PartitionState,
 )
+from metashell.answers.hanging import with_hanging
+from metashell.answers.offsets import with_lag
+from metashell.image.coordinators.record_tables import record_batches, record_schema
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_names import topic_names
 from metashell.sources.coordinator_reading import (
@@ -27,6 +30,8 @@ from metashell.sources.coordinator_reading import (
     read_each,
     report_faults,
 )
+from metashell.sources.partition_ends import PartitionEnds, open_transactions, partition_producers
+from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -93,7 +98,6 @@ class CoordinatorTables:
         """
         if name in self.states:
             return COORDINATOR_TABLES[name].schema
-        from metashell.image.coordinators.record_tables import record_schema
 
         return record_schema(self._types[name][1])
 
@@ -204,18 +208,12 @@ class SourceTables(CoordinatorTables):
         """What adds the columns that need other logs."""
         if not set(columns) & set(table.asked_for):
             return lambda rows: rows
-        from metashell.sources.partition_logs import partition_logs
 
         logs = None if self._source.of_coordinator else partition_logs(self._source)
         if table is TRANSACTIONS:
-            from metashell.answers.hanging import with_hanging
-            from metashell.sources.partition_ends import open_transactions
-
             opened = None if logs is None else open_transactions(self._source, logs, report)
             return lambda rows: with_hanging(rows, opened)
         assert table is OFFSETS
-        from metashell.answers.offsets import with_lag
-        from metashell.sources.partition_ends import PartitionEnds
 
         if logs is None:
             return lambda rows: with_lag(rows, lambda *_: (None, None))
@@ -225,9 +223,6 @@ class SourceTables(CoordinatorTables):
     def _producers(
         self, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
-        from metashell.sources.partition_ends import partition_producers
-        from metashell.sources.partition_logs import partition_logs
-
         logs = partition_logs(self._source)
         if logs is None:
             return
@@ -244,8 +239,6 @@ class SourceTables(CoordinatorTables):
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
-        from metashell.image.coordinators.record_tables import record_batches
-
         for found, _ in self._partitions(log, poll, report):
             records, partition = found.records, found.partition
             for batch in record_batches(records, partition.number, name, columns):

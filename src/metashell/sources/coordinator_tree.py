@@ -10,6 +10,7 @@ from metashell.fs.coordinator_paths import ROOT_OF
 from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, ShareOf, TransactionsOf
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.image.coordinators.placement import partition_of
+from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
 from metashell.sources.coordinator_names import topic_names
@@ -36,7 +37,6 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     """
     from metashell.fs.nodes.producers import producers_node
     from metashell.image.coordinators.producers import ProducersState, fold_producers
-    from metashell.node_files.offset_checkpoint import TopicPartition
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(source)

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from metashell.errors import SourceError
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock
 
@@ -47,7 +48,6 @@ def _clock_of_logs(source: Source) -> LogClock:
 
     Cost: reads the end of each.
     """
-    from metashell.errors import SourceError
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(source)

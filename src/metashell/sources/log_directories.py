@@ -23,6 +23,7 @@ from metashell.sources.log_clock import clock_of
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
+from metashell.version import __version__
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
@@ -106,8 +107,6 @@ class LogDirectoriesSource(SourceWithoutImage):
     @lazy
     def root(self) -> Directory:
         """The root of the file system: there is no image to show."""
-        from metashell.version import __version__
-
         return RootDirectory({"local": lambda: local_node(__version__)}, lambda: self._log_nodes)
 
     def all_faults(self) -> Sequence[Fault]:

@@ -18,11 +18,11 @@ from metashell.log.changed import list_directory
 from metashell.log.directory import segments_after
 from metashell.read_settings import OLDER_BYTES
 from metashell.schema.id_table import hash_ids
+from metashell.sources.source import Source
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.log.directory import MetadataLog
-    from metashell.sources.source import Source
 
 _NEWER_BYTES: Final = 4 * OLDER_BYTES
 """Behind longer segments older files are not read unasked: both would be folded once more."""
@@ -85,8 +85,6 @@ def _without_times(source: Source, error: SourceError) -> DatedImage:
 
 def is_unread(source: Source) -> bool:
     """Whether older files tell more than is known. Cost: lists the directory once."""
-    from metashell.sources.source import Source
-
     return not Source.dated_image.is_known(source) and source.undated_image is None
 
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+import pyarrow as pa
+
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_reading import ReadReport, read_each, report_faults
+from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +43,6 @@ def latest_ms(source: Source) -> int:
     """
     if not source.capabilities.has_image:
         return -1
-    from metashell.sources.log_clock import clock_of
 
     found = clock_of(source).latest_ms
     return -1 if found is None else found
@@ -156,8 +158,6 @@ def open_transactions(
         report: Told of what could not be read.
         topics: Those that are looked at; None for all.
     """
-    import pyarrow as pa
-
     from metashell.answers.hanging import open_producers, open_table
     from metashell.answers.producers import PRODUCER_SCHEMA
     from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table

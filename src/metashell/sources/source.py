@@ -17,6 +17,7 @@ from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
+from metashell.fs.path import resolve
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
@@ -28,6 +29,7 @@ from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.contents import SourceContents
 from metashell.sources.status import Capabilities, Live, Status
+from metashell.version import __version__
 
 if TYPE_CHECKING:
     from metashell.fs.nodes.groups import CoordinatorDirectory
@@ -194,8 +196,6 @@ class Source(SourceContents):
         return undated_image(self)
 
     def _root_over(self, image: Callable[[], Image]) -> Directory:
-        from metashell.version import __version__
-
         return RootDirectory(
             {
                 "bootstrap": lambda: bootstrap_node(self._bootstrap_texts),
@@ -605,8 +605,6 @@ class Source(SourceContents):
 
     def warm_up(self) -> None:
         """Compute what the first commands of an interactive front end will ask for."""
-        from metashell.fs.path import resolve
-
         for path in ("/image/topics/byName", "/image/topics/byId", "/image/configs"):
             node = resolve(self.root, path).node
             if isinstance(node, Directory):

@@ -10,6 +10,7 @@ from metashell.commands.shared.status import stored_status
 from metashell.errors import MetashellError
 from metashell.places.uri import is_uri
 from metashell.tui.error_text import error_message
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
@@ -153,8 +154,6 @@ class Following:
                 self._app.tell(str(source.truncation))
 
     def _refresh(self) -> None:
-        from metashell.tui.frame.status import StatusLine
-
         for status in self._app.query(StatusLine):
             status.refresh()
 

@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.commands.framework.command_line import Word
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.escape import diagnostic, for_terminal
@@ -312,7 +313,6 @@ def ask(
         KeyboardInterrupt: It was cancelled.
     """
     from metashell.commands.framework.command import Context
-    from metashell.commands.framework.command_line import Word
     from metashell.commands.framework.run import run_line, run_words
 
     out, warnings = _Kept(width, on_text), list[str]()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.dataclass import dataclass
+from metashell.tui.gc_policy import ready_for_keys
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource
@@ -70,8 +71,6 @@ def run(session: ExplorerSession) -> int:
     Raises:
         MetashellError: The source could not be opened.
     """
-    from metashell.tui.gc_policy import ready_for_keys
-
     with ready_for_keys():
         from metashell.tui.app import Explorer  # Textual takes a quarter of a second to import
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from metashell.checks.coordinator_log import check_batches, check_files, check_records
 from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.commands.check.log_directories import check_log_directories
 from metashell.commands.check.summary import summary_line
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.errors import ExitCode, SourceError
@@ -58,8 +59,6 @@ class KeyedCheck:
                     continue
                 self._one(found, quick=quick)
         if not (quick or self._is_one or self._source.capabilities.has_image):
-            from metashell.commands.check.log_directories import check_log_directories
-
             stop = partial(stop_if_cancelled, self._context)
             self.report.extend(check_log_directories(self._source, stop))
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from metashell.checks.digest import part_digests, part_rows
 from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.checks.invariants import check_removed, place
 from metashell.fs.node import Directory, Node
+from metashell.fs.nodes.image import image_node
+from metashell.fs.path import encode_path
+from metashell.image.configs import removed_in_log
+from metashell.image.image import Image
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
+from metashell.log.read import load
+from metashell.parts.known import find_part
+from metashell.records.records import Records
 from metashell.schema.resource_types import ResourceType
 
 if TYPE_CHECKING:
     from metashell.checks.digest import FactKey
-    from metashell.image.image import Image
-    from metashell.records.records import Records
     from metashell.redact import Redaction
     from metashell.sources.source import Source
 
@@ -89,8 +98,6 @@ class ReplayFaults:
 
 def open_transaction(records: Records) -> Iterator[Finding]:
     """A transaction that the log's end leaves open."""
-    from metashell.checks.invariants import place
-
     _ = records.applied
     row = records.open_transaction
     if row is not None:
@@ -133,9 +140,6 @@ class CheckpointCheck:
             VanishedError: A file is gone.
             SourceError: One can't be read.
         """
-        from metashell.checks.digest import part_digests
-        from metashell.checks.invariants import check_removed
-
         replayed = self._replayed(older, newer)
         if replayed is None:
             yield Finding(
@@ -193,8 +197,6 @@ class CheckpointCheck:
 
     def _replayed(self, older: CheckpointName | None, newer: CheckpointName) -> Image | None:
         """The image before the newer one's end; None where offsets are missing on the way."""
-        import numpy as np
-
         begin = 0 if older is None else older.end_offset
         base = older if older is not None else next(iter(self._boot), None)
         segments = _between(self._source.log.listing.segments, begin, newer.end_offset)
@@ -214,10 +216,6 @@ class CheckpointCheck:
         return image
 
     def _image(self, names: list[str], base: CheckpointName | None) -> Image:
-        from metashell.image.image import Image
-        from metashell.log.read import load
-        from metashell.records.records import Records
-
         log = self._source.log
         loaded = load([log.path_of(name) for name in names])
         if base is not None:
@@ -226,9 +224,6 @@ class CheckpointCheck:
 
     def _paths(self, parts: list[str], replayed: Image, held: Image) -> list[str]:
         """Some of the paths that differ."""
-        from metashell.fs.nodes.image import image_node
-        from metashell.parts.known import find_part
-
         n_partitions = max(len(replayed.partitions), len(held.partitions))
         if n_partitions > _PARTITIONS_COMPARED:
             return []
@@ -260,8 +255,6 @@ class ConfigCheck:
     def __init__(
         self, replayed: Image, held: Image, redaction: Redaction, newer: CheckpointName
     ) -> None:
-        from metashell.checks.digest import part_rows
-
         self._newer = newer
         by_replay = part_rows(replayed, "configs", redaction)
         by_checkpoint = part_rows(held, "configs", redaction)
@@ -321,8 +314,6 @@ class ConfigCheck:
     def _finding(
         self, severity: Severity, code: str, keys: list[FactKey], what: str, action: str
     ) -> Finding:
-        from metashell.fs.path import encode_path
-
         topic, config = min((str(key[1]), str(key[2])) for key in keys)
         n = len(keys)
         return Finding(
@@ -342,8 +333,6 @@ def _set_and_removed(
     replayed: Image, redaction: Redaction
 ) -> dict[FactKey, set[tuple[object, ...]]]:
     """Values that the log sets for configs of topics that it then removes, by their keys."""
-    from metashell.image.configs import removed_in_log
-
     columns = removed_in_log(replayed.records, replayed.topics)
     found: dict[FactKey, set[tuple[object, ...]]] = {}
     for topic, name, value in zip(

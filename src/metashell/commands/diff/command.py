@@ -19,6 +19,7 @@ from metashell.commands.diff.logs import (
     one_point,
 )
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import matches, shown, stop_if_cancelled, write_chunks
@@ -37,8 +38,11 @@ from metashell.fs.change_texts import with_names
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
 from metashell.fs.node import Directory, JsonValue, Leaf
+from metashell.fs.nodes.image import image_node
+from metashell.fs.nodes.root import RootDirectory
 from metashell.fs.path import encode_path, resolve
 from metashell.log.point import Point
+from metashell.redact import Redaction
 from metashell.schema.dump import java_double
 from metashell.schema.json_writer import finite, to_json
 
@@ -156,8 +160,6 @@ class DiffCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose `end` where a POINT comes, else options and paths."""
-        from metashell.commands.framework.completion import takes_value
-
         points = [arg for arg in args if not arg.startswith("-")]
         is_value = bool(args) and takes_value(self.manual.options, args[-1]) is not None
         if is_value or "--with" in args or word.startswith("-") or len(points) >= _TWO:
@@ -375,10 +377,6 @@ class _Tree:
     """Leaves of one state by name, each directory looked up once in a row."""
 
     def __init__(self, source: Source) -> None:
-        from metashell.fs.nodes.image import image_node
-        from metashell.fs.nodes.root import RootDirectory
-        from metashell.redact import Redaction
-
         self._shown = source.root
         self._open: Directory = source.root
         if not source.redaction.show_secrets:

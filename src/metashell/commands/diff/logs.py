@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
 from metashell.errors import SourceError
+from metashell.log.point import parse_point
+from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.checks.log_facts import LogFacts
@@ -44,8 +46,6 @@ def are_two(ids: Sequence[str | None]) -> bool:
 
 def offset_in(point: str | None) -> int | None:
     """The offset that a point is; None for a time and for the end."""
-    from metashell.log.point import parse_point
-
     return None if point is None or point == END else parse_point(point).offset
 
 
@@ -54,9 +54,6 @@ def one_point(here: Source, text: str) -> str | Point:
 
     An age counts from the last record of the first.
     """
-    from metashell.log.point import parse_point
-    from metashell.sources.log_clock import clock_of
-
     if text == END:
         return END
     point = parse_point(text)

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.export.recipes import RECIPES, export_recipe
 from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
+from metashell.commands.framework.targets import Targets, matches, stop_if_cancelled
+from metashell.commands.save import complete_local
+from metashell.commands.shared.topic_arguments import complete_topics
 from metashell.errors import NoSuchPathError, UsageError
 from metashell.fs.escape import escape
 
@@ -126,7 +130,6 @@ class ExportCommand(Command):
 
     def _tree(self, context: Context, parsed: Parsed, place: ExportPlace, form: str) -> int:
         from metashell.commands.export.tree import json_pieces, yaml_pieces
-        from metashell.commands.framework.targets import Targets, matches, stop_if_cancelled
 
         if _ALL in parsed.switches:
             raise UsageError(f"{_ALL} is about tables", hint=f"{form} is for paths")
@@ -148,16 +151,10 @@ class ExportCommand(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose places, topics, and tables before paths."""
-        from metashell.commands.framework.completion import complete_names
-
         last = args[-1] if args and "--" not in args else ""
         if last == _TO:
-            from metashell.commands.save import complete_local
-
             return complete_local(word)
         if last == "--topics":
-            from metashell.commands.shared.topic_arguments import complete_topics
-
             return complete_topics(context, word)
         found = super().complete(context, args, word)
         takes_value = any(last in o.flags and o.metavar for o in self.manual.options)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.targets import matches, stop_if_cancelled
+from metashell.commands.rows.yaml_text import yaml_text
 from metashell.commands.shared.topic_arguments import topics_like
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
@@ -69,8 +70,6 @@ def _pieces(
 
 
 def _document_text(document: Document) -> str:
-    from metashell.commands.rows.yaml_text import yaml_text
-
     comments = "".join(f"# {escape(comment)}\n" for comment in document.comments)
     return comments if document.body is None else f"---\n{comments}{yaml_text(document.body)}"
 

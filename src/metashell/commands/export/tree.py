@@ -12,6 +12,7 @@ from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.rows.yaml_text import yaml_text
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import join
@@ -165,8 +166,6 @@ def _grid(grid: Grid, texts: GridTexts, depth: int) -> Iterator[str]:
 
 
 def _yaml(reading: _Reading, node: Node) -> Iterator[str]:
-    from metashell.commands.rows.yaml_text import yaml_text
-
     if not isinstance(node, Directory):
         yield yaml_text(finite(reading.value(node), null)).removesuffix("...\n")
         return

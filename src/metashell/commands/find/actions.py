@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from metashell.commands.find.exec import ExecRunner
 from metashell.commands.find.expression import (
     Act,
     Exec,
@@ -20,9 +20,6 @@ from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.node_columns import kind_name
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.node_times import moment_cells
-
-if TYPE_CHECKING:
-    from metashell.commands.find.exec import ExecRunner
 
 _CHUNK_LINES = 2048
 
@@ -58,8 +55,6 @@ class Doing:
         self._shown = partial(shown, context)
         self._runner: ExecRunner | None = None
         if query.execs:
-            from metashell.commands.find.exec import ExecRunner
-
             self._runner = ExecRunner(context, query.execs)
 
     def evaluate(self, rest: Expression, path: str) -> bool:

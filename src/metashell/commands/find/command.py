@@ -11,6 +11,12 @@ from metashell.commands.find.expression import Query
 from metashell.commands.find.parser import parse
 from metashell.commands.find.search import Search
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import (
+    complete_commands,
+    complete_names,
+    complete_options_and_paths,
+    complete_words,
+)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.framework.targets import Targets, stop_if_cancelled
@@ -21,6 +27,7 @@ from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, NoSuchPathError, PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
+from metashell.fs.path import resolve
 
 if TYPE_CHECKING:
     from metashell.sources.delegate import DelegatedSearch
@@ -255,8 +262,6 @@ class FindCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose predicates, their values, and paths before the expression."""
-        from metashell.commands.framework.completion import complete_options_and_paths
-
         inner = complete_command(context, args, word)
         if inner is not None:
             return inner
@@ -283,8 +288,6 @@ class FindCommand(RowsCommand):
 
 def complete_command(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
     """Propose what may stand in the command of an ``-exec``; None where the word is in none."""
-    from metashell.commands.framework.completion import complete_commands, complete_words
-
     start = next((i for i in range(len(args) - 1, -1, -1) if args[i] == "-exec"), None)
     if start is None:
         return None
@@ -296,8 +299,6 @@ def complete_command(context: Context, args: Sequence[str], word: str) -> list[C
 
 def complete_value(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
     """Propose brokers and keys of configs; None where neither comes next."""
-    from metashell.commands.framework.completion import complete_names
-
     last = args[-1] if args else ""
     if last in _OF_BROKERS:
         return complete_names(word, _children(context, "/image/cluster/brokers"))
@@ -306,7 +307,6 @@ def complete_value(context: Context, args: Sequence[str], word: str) -> list[Com
 
 def _directory(context: Context, path: str) -> Directory | None:
     from metashell.commands.framework.cluster import inside
-    from metashell.fs.path import resolve
 
     here = inside(context) or context
     try:

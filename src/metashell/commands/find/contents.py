@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.find.expression import Holds
 from metashell.commands.framework.command import Context
+from metashell.redact import Redaction
+from metashell.schema.resource_types import resource_type_name
 
 if TYPE_CHECKING:
     from metashell.answers.health import Health
@@ -144,9 +146,6 @@ class ContentTests:
 
     def _values(self, image: Image, rows: I64) -> list[str]:
         """Values as they are shown."""
-        from metashell.redact import Redaction
-        from metashell.schema.resource_types import resource_type_name
-
         redaction = Redaction(self._shows_secrets)
         columns = image.part("configs").columns.take(rows)
         return [

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands import get
 from metashell.commands.framework.command_line import Word, quote
+from metashell.commands.framework.run import run_words
+from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,9 +85,6 @@ class ExecRunner:
         self.failed = self.failed or status != 0
 
     def _run(self, words: Sequence[str]) -> int:
-        from metashell.commands.framework.run import run_words
-        from metashell.commands.framework.targets import stop_if_cancelled
-
         stop_if_cancelled(self._context)
         depth = _depth.get()
         if depth >= _DEEPEST:

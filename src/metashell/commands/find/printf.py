@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.shared.node_times import moment_fields
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
@@ -160,7 +161,5 @@ def _above(path: str, found: FoundNode) -> str:
 
 def _last_change(found: FoundNode) -> tuple[str, str]:
     """Time and offset of the last change."""
-    from metashell.commands.shared.node_times import moment_fields
-
     time, offset, _, _ = moment_fields(found.changed())
     return time, offset

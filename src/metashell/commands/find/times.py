@@ -15,6 +15,7 @@ from metashell.commands.find.expression import Changed
 from metashell.commands.framework.command import Context
 from metashell.fs.node import Directory, Node
 from metashell.log.point import Point
+from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.fs.touch_times import GridTimes
@@ -139,7 +140,6 @@ def _reached(source: Source, moments: Moments, point: Point) -> Point:
     has_one_log = not moments.has_many_logs or source.of_coordinator is not None
     if not has_one_log and not point.is_relative:
         return point
-    from metashell.sources.log_clock import clock_of
 
     clock = clock_of(source)
     if has_one_log:

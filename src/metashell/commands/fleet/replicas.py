@@ -11,6 +11,8 @@ from metashell.errors import ExitCode, SourceError
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
+from metashell.sources.fleet import unique_names
+from metashell.sources.fleet.rows import cluster_id_of
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -31,9 +33,6 @@ def replica_rows(query: RowsQuery) -> None:
 
 def _sources(query: RowsQuery) -> Iterator[tuple[str, Source]]:
     """The source, or each of a fleet, by name; who can't be read is told of by who runs us."""
-    from metashell.sources.fleet import unique_names
-    from metashell.sources.fleet.rows import cluster_id_of
-
     fleet = query.context.fleet
     if fleet is None:
         source = query.source

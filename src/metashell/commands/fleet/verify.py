@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.drawn_table import Table
 from metashell.commands.rows.query import RowMapping
+from metashell.commands.rows.stream import cells
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
+from metashell.sources.fleet import unique_names
+from metashell.sources.fleet.agreement import CopyFacts, compare_groups
+from metashell.sources.fleet.rows import (
+    cluster_id_of,
+    compared,
+    compared_of,
+    last_offset,
+    last_offset_of,
+)
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.drawn_table import Table
     from metashell.sources.fleet.agreement import Compared, Divergence
     from metashell.sources.fleet.rows import ComparedQuery, FleetRow
 
@@ -67,9 +77,6 @@ class Verified:
 
     def table(self, context: Context) -> Table:
         """A row for each directory, as people see it."""
-        from metashell.commands.rows.drawn_table import Table
-        from metashell.commands.rows.stream import cells
-
         rows = [
             {**row, "without_orphans": row["without_orphans"] if row["orphans"] else None}
             for row in self.mappings()
@@ -209,12 +216,8 @@ def _verdicts(members: Sequence[FleetRow], compared: Compared) -> list[str]:
 
 def _ends(context: Context) -> list[FleetRow]:
     """Where each directory ends."""
-    from metashell.sources.fleet.rows import cluster_id_of, last_offset, last_offset_of
-
     fleet = context.fleet
     if fleet is None:
-        from metashell.sources.fleet import unique_names
-
         source = context.needs_source()
         (name,) = unique_names([(source.path, cluster_id_of(source))])
         rows: list[FleetRow] = [
@@ -230,9 +233,6 @@ def _ends(context: Context) -> list[FleetRow]:
 
 def _compared(context: Context, groups: Mapping[str, Sequence[FleetRow]]) -> dict[str, Compared]:
     """What comes of comparing the directories of each group that have an end."""
-    from metashell.sources.fleet.agreement import CopyFacts, compare_groups
-    from metashell.sources.fleet.rows import compared, compared_of
-
     fleet = context.fleet
 
     def compute(wanted: dict[str, ComparedQuery]) -> Mapping[str, FleetRow]:

@@ -11,6 +11,8 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.quorum.description import majority_of
+from metashell.sources.fleet import unique_names
+from metashell.sources.fleet.rows import cluster_id_of, vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.rows import FleetRow
@@ -45,14 +47,11 @@ def _doubt(query: RowsQuery, text: str) -> None:
 
 
 def _facts(query: RowsQuery) -> Sequence[FleetRow]:
-    from metashell.sources.fleet.rows import cluster_id_of, vote_facts, vote_facts_of
-
     fleet = query.context.fleet
     if fleet is not None:
         return fleet.compute(
             vote_facts, vote_facts_of, stop=lambda: stop_if_cancelled(query.context)
         )
-    from metashell.sources.fleet import unique_names
 
     source = query.source
     (name,) = unique_names([(source.path, cluster_id_of(source))])

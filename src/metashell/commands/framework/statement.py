@@ -9,6 +9,7 @@ A statement of ``sql`` without quotes keeps its ``>`` and ``;``.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -282,7 +283,6 @@ def _redirect(before: str, behind: str, mark: str) -> tuple[Redirect, str]:
 def _expanded(word: Word) -> str:
     if not word.raw.startswith("~"):
         return str(word)
-    import os
 
     return os.path.expanduser(str(word))
 

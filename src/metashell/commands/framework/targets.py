@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.command_line import Word
+from metashell.commands.framework.command_line import Word, quote
 from metashell.errors import ExitCode, MetashellError, NoSuchPathError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
@@ -65,7 +65,6 @@ class Targets:
 
 def path_hint(root: Directory, cwd: str, error: NoSuchPathError) -> str | None:
     """What a path that is not there was meant to be; None where nothing is near."""
-    from metashell.commands.framework.command_line import quote
     from metashell.commands.framework.near import near_path
 
     near = near_path(root, error.path, cwd)

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.command import (
+    Completion,
+    Context,
+    Manual,
+    TableOutput,
+    VerdictOutput,
+)
+from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column
 from metashell.commands.rows.command import RowsCommand, status_after
+from metashell.commands.rows.fleet import answers, with_cluster
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.errors import ExitCode, UsageError
@@ -111,8 +119,6 @@ class HealthCommand(RowsCommand):
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""
-        from metashell.commands.framework.command import VerdictOutput
-        from metashell.commands.rows.fleet import answers, with_cluster
         from metashell.commands.rows.output import write_rows
 
         _chosen(parsed)
@@ -181,7 +187,6 @@ class HealthCommand(RowsCommand):
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose kinds of problems."""
         from metashell.answers.problem_kinds import KINDS
-        from metashell.commands.framework.completion import takes_value
 
         before = args[-1] if args else ""
         if word.startswith("-") or takes_value(self.manual.options, before) is not None:
@@ -345,8 +350,6 @@ def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted:
 
 
 def _take_nothing(context: Context, table: pa.Table, columns: Sequence[str]) -> int:
-    from metashell.commands.framework.command import TableOutput
-
     if isinstance(context.out, TableOutput):
         context.out.take(table.select(list(columns)))
     return ExitCode.OK

@@ -5,20 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.answers.config_defaults import BROKER, default_of
 from metashell.answers.coordinator_kinds import GROUP, SHARE, TRANSACTION
+from metashell.answers.coordinator_problems import (
+    Expiring,
+    LostTopics,
+    hangs_for_long,
+    hot_partitions,
+    load_of,
+    lost_topics,
+    merge_lost,
+    refused_record,
+)
+from metashell.answers.offsets import retention_of
 from metashell.answers.problem_kinds import KINDS
+from metashell.answers.topic_settings import positive_int
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.health.rows import Single
 from metashell.commands.shared.assume_option import assumptions_of
+from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.errors import SourceError
+from metashell.image.coordinators.group_log import GroupLog
 from metashell.schema.timestamps import iso_time
+from metashell.sources.partition_ends import latest_ms, open_transactions
+from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.answers.coordinator_problems import Load, LostTopics
+    from metashell.answers.coordinator_problems import Load
     from metashell.commands.rows.query import RowsQuery
-    from metashell.image.coordinators.group_log import GroupLog
     from metashell.records.keyed_records import KeyedRecords
 
 REFUSES: Final = "coordinator-refuses"
@@ -74,10 +90,6 @@ class _Groups:
     """What is found in one partition after the other."""
 
     def __init__(self, query: RowsQuery, codes: Collection[str]) -> None:
-        from metashell.answers.coordinator_problems import Expiring, LostTopics
-        from metashell.answers.offsets import retention_of
-        from metashell.sources.partition_ends import latest_ms
-
         self._codes, self._image = codes, query.source.image
         self._end_ms = latest_ms(query.source)
         self._retention = retention_of(assumptions_of(query.parsed))
@@ -88,9 +100,6 @@ class _Groups:
 
     def look(self, records: KeyedRecords, partition: int, *, is_groups: bool) -> Iterator[Single]:
         """Look at a partition of a coordinators' topic."""
-        from metashell.answers.coordinator_problems import refused_record
-        from metashell.image.coordinators.group_log import GroupLog
-
         log = GroupLog(records, partition) if is_groups else None
         if REFUSES in self._codes:
             refused = refused_record(records, log)
@@ -107,8 +116,6 @@ class _Groups:
             self._look_at_groups(log)
 
     def _look_at_groups(self, log: GroupLog) -> None:
-        from metashell.answers.coordinator_problems import load_of, lost_topics, merge_lost
-
         if EARLIER in self._codes or GONE in self._codes:
             if self._ids is None:
                 topics = self._image.topics
@@ -121,8 +128,6 @@ class _Groups:
 
     def found(self) -> Iterator[Single]:
         """What all partitions together tell."""
-        from metashell.answers.coordinator_problems import hot_partitions
-
         for code, concerns in ((EARLIER, self._lost.created_again), (GONE, self._lost.gone)):
             for topic, concern in sorted(concerns.items()):
                 if code in self._codes:
@@ -157,13 +162,6 @@ class _Groups:
 
 def _hanging(query: RowsQuery) -> Iterator[Single]:
     """A row for each topic with transactions that hang."""
-    from metashell.answers.config_defaults import BROKER, default_of
-    from metashell.answers.coordinator_problems import hangs_for_long
-    from metashell.answers.topic_settings import positive_int
-    from metashell.commands.shared.coordinator_logs import QueryReport
-    from metashell.sources.partition_ends import open_transactions
-    from metashell.sources.partition_logs import partition_logs
-
     logs = partition_logs(query.source)
     if logs is None or not logs.partitions:
         return

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
+from metashell.answers.row_times import when
 from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.health.rows import Single
+from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import NoLeaderError, PathError
+from metashell.fs.node import Directory, Leaf
+from metashell.fs.path import resolve
+from metashell.image.quorum_members import voters_of
 from metashell.log.fault import Fault, FaultKind
 
 if TYPE_CHECKING:
@@ -90,10 +98,6 @@ def find_in_log(query: RowsQuery) -> Iterator[Single]:
 
 
 def _transaction(query: RowsQuery) -> Iterator[Single]:
-    import numpy as np
-
-    from metashell.answers.row_times import when
-
     image = query.source.image
     _ = image.records.applied
     row = image.records.open_transaction
@@ -115,8 +119,6 @@ def _transaction(query: RowsQuery) -> Iterator[Single]:
 
 def find_in_assumed(query: RowsQuery) -> Iterator[Single]:
     """What the node's configuration file says that ``--assume`` names, and the quorum ignores."""
-    from metashell.commands.shared.assume_option import assumptions_of
-
     assumed = assumptions_of(query.parsed)
     voters = assumed.get(_STATIC_VOTERS)
     if voters and voters.strip() and query.source.image.quorum.voters is not None:
@@ -155,9 +157,6 @@ def find_in_quorum(source: Source) -> Iterator[Single]:
 
 def disagreements_of(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """What ``/quorum/disagreements`` has: each one's name, and its fields."""
-    from metashell.fs.node import Directory, Leaf
-    from metashell.fs.path import resolve
-
     try:
         node = resolve(source.root, _DISAGREEMENTS).node
     except PathError:
@@ -215,7 +214,6 @@ def of_live(source: Source, status: LiveStatus) -> Iterator[Single]:
     ):
         for replica in replicas:
             yield from _lag(KINDS[code], role, description, replica)
-    from metashell.image.quorum_members import voters_of
 
     for voter in voters_of(source.image.quorum, description):
         if voter.only_in is not None:
@@ -279,7 +277,6 @@ def find_deeply(query: RowsQuery) -> Iterator[Single]:
 
 def _report(query: RowsQuery, source: Source) -> CheckReport:
     from metashell.commands.check.command import check_source
-    from metashell.commands.framework.command import Context, Nowhere
 
     report = CheckReport(_MOST_FINDINGS)
     context = Context(

@@ -11,15 +11,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from metashell.checks.votes import OffsetAndEpoch
 from metashell.commands.shared.status import leader_words
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
-from metashell.fs.node import Directory
+from metashell.fs.node import Directory, Leaf
+from metashell.fs.path import resolve
+from metashell.image.quorum_members import (
+    Epoch,
+    known_epochs,
+    known_voters,
+    observers_of,
+    static_voters,
+    voters_in_log,
+    voters_of,
+    who_leads,
+)
+from metashell.image.voters import fold_quorum
 
 if TYPE_CHECKING:
-    from metashell.checks.votes import OffsetAndEpoch
     from metashell.fs.node import JsonValue
-    from metashell.image.quorum_members import Epoch, QuorumMember
+    from metashell.image.quorum_members import QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
     from metashell.sources.source import Source
 
@@ -91,9 +103,6 @@ def epochs_of(source: Source) -> tuple[list[Epoch], Sequence[str]]:
 
     Cost: reads all segments.
     """
-    from metashell.image.quorum_members import Epoch, known_epochs
-    from metashell.image.voters import fold_quorum
-
     records, newest = source.history_records, source.image.provenance.epoch
     files, notes = _files_of(source), []
     try:
@@ -158,8 +167,6 @@ def _live_summary(source: Source, status: LiveStatus) -> Summary:
 def _described_summary(
     source: Source, status: LiveStatus, description: QuorumDescription
 ) -> Summary:
-    from metashell.image.quorum_members import observers_of, voters_of
-
     quorum = source.image.quorum
     voters = voters_of(quorum, description)
     leader_id = description.leader_id
@@ -204,8 +211,6 @@ def _described_summary(
 
 def _leaders_end(description: QuorumDescription) -> OffsetAndEpoch | None:
     """Where the leader's log ends: a leader writes in its epoch before it tells of it."""
-    from metashell.checks.votes import OffsetAndEpoch
-
     ends = [v.log_end_offset for v in description.voters if v.id == description.leader_id]
     return (
         OffsetAndEpoch(description.leader_epoch, ends[0]) if ends and ends[0] is not None else None
@@ -305,7 +310,6 @@ def _owner_of(source: Source) -> tuple[int, str | None] | None:
 
 def _logged_summary(source: Source) -> Summary:
     from metashell.checks.quorum_findings import MALFORMED, UNREADABLE
-    from metashell.image.quorum_members import known_voters, voters_in_log, who_leads
     from metashell.sources.fleet.rows import log_end_of
 
     quorum, last, files = source.image.quorum, source.image.provenance, _files_of(source)
@@ -335,8 +339,6 @@ def _logged_summary(source: Source) -> Summary:
 
 def _node(source: Source, name: str) -> object:
     """A part of ``/quorum``; None where the source has none of that name."""
-    from metashell.fs.path import resolve
-
     try:
         return resolve(source.root, f"/quorum/{name}").node
     except PathError:
@@ -345,8 +347,6 @@ def _node(source: Source, name: str) -> object:
 
 def _file_value(source: Source, key: str) -> JsonValue:
     """A value of the node's ``quorum-state``; None where it is not there."""
-    from metashell.fs.node import Leaf
-
     node = _node(source, f"quorum-state/{key}")
     return node.value() if isinstance(node, Leaf) else None
 
@@ -357,8 +357,6 @@ def voters_now(source: Source) -> Sequence[int]:
     Raises:
         SourceError: The file can't be used.
     """
-    from metashell.image.quorum_members import static_voters
-
     if source.moment_offset is not None:
         return ()
     return static_voters({"currentVoters": _file_value(source, "currentVoters")})

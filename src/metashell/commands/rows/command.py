@@ -24,7 +24,7 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column, complete_columns
 from metashell.commands.rows.query import HISTORY, RowsQuery
-from metashell.errors import ExitCode, UsageError
+from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
@@ -337,7 +337,6 @@ def opened(context: Context) -> Iterator[Source]:
         UsageError: There is none.
     """
     from metashell.commands.framework.cluster import member_at
-    from metashell.errors import SourceError
 
     fleet = context.fleet
     if fleet is None:

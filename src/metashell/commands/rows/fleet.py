@@ -21,6 +21,8 @@ from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
+from metashell.redact import Redaction
+from metashell.sources.engine import core_count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -168,8 +170,6 @@ def _delegated(
     Raises:
         UsageError: The words are wrong; nobody is waited for any more.
     """
-    from metashell.sources.engine import core_count
-
     job = replace(question, parsed=_without_secrets(question.parsed, fleet))
 
     def check(row: dict[str, Any]) -> None:
@@ -191,8 +191,6 @@ def _delegated(
 
 def _without_secrets(parsed: Parsed, fleet: FleetSource) -> Parsed:
     """The words without what a node's configuration file holds and nobody is to see."""
-    from metashell.redact import Redaction
-
     if ASSUME.flags[0] not in parsed.values:
         return parsed
     assumed = assumptions_of(parsed)

@@ -6,6 +6,7 @@ thousand rows at a time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,7 @@ from metashell.commands.rows.cell_text import (
 from metashell.commands.rows.columns import BEFORES, Column
 from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
@@ -318,8 +320,6 @@ def _tsv_texts(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _yaml(table: pa.Table) -> Iterator[str]:
-    from metashell.commands.rows.yaml_text import yaml_text
-
     if not len(table):
         yield "[]\n"
     names = table.column_names
@@ -338,8 +338,6 @@ def _yaml_values(column: pa.ChunkedArray) -> list[object]:
 
 def _json_value(text: str | None) -> object:
     """What a JSON text says; the text itself where YAML can't: a lone surrogate."""
-    import json
-
     if text is None:
         return None
     value: object = json.loads(text)

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
+from metashell.commands.rows.command import ROW_OPTIONS
 from metashell.commands.rows.query import HISTORY
+from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.shared.assume_option import ASSUME
 
 if TYPE_CHECKING:
@@ -92,8 +94,6 @@ def _phrases(command: RowsCommand, parsed: Parsed) -> tuple[str, list[str]]:
 
 def _unphrased(command: RowsCommand, parsed: Parsed) -> list[str]:
     """Words that may choose rows, and say nothing of them in a phrase."""
-    from metashell.commands.rows.command import ROW_OPTIONS
-
     others = {option.flags[0] for option in (*_CHOOSES_NOTHING, *ROW_OPTIONS)}
     words = [] if command.argument_phrase else list(parsed.arguments)
     for option in command.manual.options:
@@ -109,8 +109,6 @@ def _unphrased(command: RowsCommand, parsed: Parsed) -> list[str]:
 
 def _since(name: str, table: pa.Table) -> str:
     """Since when, where every row says so."""
-    from metashell.commands.rows.short_times import newest_day, short_times
-
     if name not in table.column_names or table.column(name).null_count:
         return ""
     ends = pc.min_max(table.column(name)).as_py()

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.fs.pattern import Pattern
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
@@ -76,7 +78,6 @@ def coordinator_rows(
 
 def _own(query: RowsQuery, table: CoordinatorTable, kind: CoordinatorKind) -> AnswerOfPartition:
     """What makes the rows of a table as it is declared."""
-    from metashell.answers.coordinator_tables import PartitionState
     from metashell.sources.coordinator_names import topic_names
     from metashell.sources.coordinator_reading import report_faults
 
@@ -202,7 +203,6 @@ def _named(query: RowsQuery, table: pa.Table, column: str, what: str, here: _Her
     words = query.parsed.arguments
     if not words:
         return table
-    from metashell.fs.pattern import Pattern
 
     known = set(table.column(column).to_pylist())
     left = []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import ExitCode
+from metashell.fs.pattern import Pattern
 from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
@@ -56,8 +57,6 @@ def rows_named(
     if not words:
         return table
     import pyarrow as pa
-
-    from metashell.fs.pattern import Pattern
 
     names = ["" if value is None else str(value) for value in table.column(column).to_pylist()]
     chosen = [False] * len(names)

@@ -14,6 +14,7 @@ from metashell.commands.framework.command import Context
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import NodePlace
+from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
@@ -152,8 +153,6 @@ def moments_of(root: Directory) -> Moments | None:
 
 def moment_fields(moment: Moment | None) -> tuple[str, str, str, str]:
     """Time, offset, epoch and record type as columns; ``<=3262`` for at or before a checkpoint."""
-    from metashell.schema.timestamps import iso_time
-
     if moment is None:
         return UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN
     if moment.at_or_before is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from metashell.commands.shared.names import tell_unknown
 from metashell.errors import MetashellError, UsageError
+from metashell.fs.pattern import Pattern
 from metashell.places.place import shown
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ def topics_here(query: RowsQuery, logs: PartitionLogs) -> Collection[str] | None
     words = query.parsed.arguments
     if not words:
         return None
-    from metashell.fs.pattern import Pattern
 
     names = list(dict.fromkeys(partition.topic for partition in logs.partitions))
     chosen: set[str] = set()

@@ -10,7 +10,9 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NotCoveredError
+from metashell.log.point import parse_point, point_text
 from metashell.schema.timestamps import iso_time
+from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
@@ -55,8 +57,6 @@ def period_of(
     words = [parsed.values.get(option.flags[0]) for option in (SINCE, UNTIL)]
     if words == [None, None]:
         return Period()
-    from metashell.log.point import parse_point, point_text
-    from metashell.sources.log_clock import clock_of
 
     points = [None if word is None else parse_point(word) for word in words]
     clock = clock_of(source)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.shared.names import and_meant
 from metashell.errors import MetashellError, UsageError
+from metashell.image.acl_names import RESOURCE_TYPES
+from metashell.schema.resource_types import ResourceType
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
@@ -27,8 +29,6 @@ CONFIG_TYPES: Final = {
 
 def config_resources(image: Image, name: str) -> list[str]:
     """Resources of configs that a bare name means, such as ``topic:orders``."""
-    from metashell.schema.resource_types import ResourceType
-
     found = [f"topic:{name}"] if image.topics.find_name(name) is not None else []
     if name.isascii() and name.isdigit() and name in map(str, image.brokers.ids.tolist()):
         found.append(f"broker:{name}")
@@ -42,8 +42,6 @@ def config_resources(image: Image, name: str) -> list[str]:
 
 def acl_resources(image: Image, name: str) -> list[str]:
     """Resources and principals of ACLs that a bare name means."""
-    from metashell.image.acl_names import RESOURCE_TYPES
-
     found = {f"topic:{name}"} if image.topics.find_name(name) is not None else set()
     columns = image.part("acls").columns
     types = columns.fixed("resource_type").tolist()

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Completion, Context
+from metashell.commands.framework.completion import complete_children, complete_names
+from metashell.commands.rows.command import opened
 from metashell.errors import ExitCode, UsageError
+from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:
     from metashell.answers.health import Health
@@ -59,8 +62,6 @@ def topics_like(image: Image, patterns: Sequence[str]) -> Bools:
     """bool[topics]: whose name matches any of these globs; a name without wildcards is itself."""
     import numpy as np
 
-    from metashell.fs.pattern import Pattern
-
     topics = image.topics
     out = np.zeros(len(topics), dtype=np.bool_)
     for text in patterns:
@@ -75,9 +76,6 @@ def topics_like(image: Image, patterns: Sequence[str]) -> Bools:
 
 def complete_topics(context: Context, word: str) -> list[Completion]:
     """Propose names of topics of the clusters here."""
-    from metashell.commands.framework.completion import complete_children, complete_names
-    from metashell.commands.rows.command import opened
-
     if context.fleet is None:
         return complete_children(context, _TOPICS, word)
     names = {
@@ -91,9 +89,6 @@ def complete_topics(context: Context, word: str) -> list[Completion]:
 
 def complete_brokers(context: Context, word: str) -> list[Completion]:
     """Propose ids of brokers of the clusters here, for the last of a list."""
-    from metashell.commands.framework.completion import complete_children
-    from metashell.commands.rows.command import opened
-
     if context.fleet is None and "," not in word:
         return complete_children(context, _BROKERS, word)
     last = word.rpartition(",")[2]

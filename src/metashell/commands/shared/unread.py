@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
+from metashell.log.fault import FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,6 @@ _TOLD: Final = 10
 
 def unread_of(faults: Iterable[Fault], log: MetadataLog) -> Unread:
     """What faults of a log's files say is missing; a tail that may be being written is not."""
-    from metashell.log.fault import FaultKind
     from metashell.log.unread import Unread
 
     unread, known = Unread(), frozenset(log.faults)

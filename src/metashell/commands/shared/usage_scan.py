@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.shared.unread import unread_of
 from metashell.errors import ExitCode, SourceError
 from metashell.fs.escape import escape
+from metashell.places.files import name_of
+from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
@@ -77,7 +80,6 @@ class Survey:
 
     def count(self, *, checkpoints: bool) -> None:
         """Count the segments, and the checkpoints if asked for."""
-        from metashell.places.vanished import VanishedError
         from metashell.records.usage import Usage
 
         if not isinstance(self.usage, Usage):
@@ -98,7 +100,6 @@ class Survey:
 
     def describe_checkpoints(self) -> list[FileUsage]:
         """The checkpoints as files, uncounted."""
-        from metashell.places.vanished import VanishedError
         from metashell.records.usage import describe
 
         found = []
@@ -118,8 +119,6 @@ class Survey:
     def find_names(self) -> None:
         """Look for the names of topics that the counted files do not tell, newest files first."""
         from metashell.log.read import load
-        from metashell.places.files import name_of
-        from metashell.places.vanished import VanishedError
         from metashell.records.records import Records
         from metashell.records.usage import Usage
 
@@ -144,8 +143,6 @@ class Survey:
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         """Warn of a file, unless that was said when the source was opened."""
-        from metashell.commands.shared.unread import unread_of
-
         if not unread_of(faults, self.source.log).is_none:
             self.status = ExitCode.FAILED
         known = self.source.log.faults
@@ -155,8 +152,6 @@ class Survey:
             self._warn(f"{new[0]}{more}: counted as far as it can be read")
 
     def _vanished(self, path: FileRef) -> None:
-        from metashell.places.files import name_of
-
         self._warn(f"{name_of(path)} was deleted meanwhile: not counted")
 
     def _fail(self, error: SourceError) -> None:

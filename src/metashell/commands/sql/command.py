@@ -16,6 +16,7 @@ from metashell.commands.framework.command import (
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
 from metashell.commands.rows.command import ROW_OPTIONS, form_of
 from metashell.commands.rows.query import HISTORY
+from metashell.commands.shared.unread import status_after
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +136,6 @@ def _standard_input() -> str:
 
 
 def _run_statements(context: Context, parsed: Parsed, text: str) -> int:
-    from metashell.commands.shared.unread import status_after
     from metashell.commands.sql.output import write_result
     from metashell.commands.sql.session import runner
     from metashell.sql.statements import is_blank, split_statements

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.commands.framework.command import Completion, Context
+from metashell.commands.framework.run import run_words
 from metashell.commands.sql.completion import complete_sql, highlight_sql
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
@@ -77,6 +78,4 @@ class SqlMode:
         return self._run_command(context, *words)
 
     def _run_command(self, context: Context, *words: str) -> int:
-        from metashell.commands.framework.run import run_words
-
         return run_words(context, ["sql", *self._options, "--", *words])

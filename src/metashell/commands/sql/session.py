@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from metashell.commands.framework.cluster import opened_here
+from metashell.commands.framework.cluster import member_at, opened_here
 from metashell.commands.framework.command import Context
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
+from metashell.schema.registry import load_registry
+from metashell.sql.catalog import ClusterCatalog, FleetCatalog, TableNames
+from metashell.sql.duck import Database
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
     from metashell.sources.delegate import StatementRunner
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
-    from metashell.sql.catalog import TableNames
-    from metashell.sql.duck import Catalog, Database
+    from metashell.sql.duck import Catalog
 
 _KEY: Final = "sql"
 
@@ -56,7 +58,6 @@ def runner(context: Context, *, history: bool) -> StatementRunner:
                 hint="leave out `--engine spark`",
             )
         return delegated
-    from metashell.sql.duck import Database
 
     kept = _kept(context)
     here = _member_name(context)
@@ -71,9 +72,6 @@ def runner(context: Context, *, history: bool) -> StatementRunner:
 
 def names_of(context: Context) -> TableNames:
     """Which tables there are, without rows of any."""
-    from metashell.schema.registry import load_registry
-    from metashell.sql.catalog import TableNames
-
     opened, kept = _opened(context), _kept(context)
     try:
         here = opened_here(context) or opened
@@ -121,15 +119,12 @@ def _member_name(context: Context) -> str | None:
     """The cluster of a fleet that the current directory is in."""
     if context.fleet is None:
         return None
-    from metashell.commands.framework.cluster import member_at
 
     member = member_at(context.fleet, context.cwd)
     return None if member is None else member.name
 
 
 def _catalog(context: Context, history: bool) -> Catalog:
-    from metashell.sql.catalog import ClusterCatalog, FleetCatalog
-
     fleet, here = context.fleet, _member_name(context)
     if fleet is None:
         assert context.source is not None
@@ -138,7 +133,6 @@ def _catalog(context: Context, history: bool) -> Catalog:
     if here is not None:
         member = fleet.members[here].source()
         return ClusterCatalog(member, _image_maker(member, history), _elsewhere(member))
-    from metashell.schema.registry import load_registry
 
     # DuckDB holds on to this, so it must know of nothing that holds on to DuckDB.
     return FleetCatalog(

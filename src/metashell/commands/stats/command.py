@@ -15,6 +15,8 @@ from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.unread import status_after, unread_of
 from metashell.commands.shared.usage_scan import Survey, subject_of, write_lines
 from metashell.errors import UsageError
+from metashell.schema.timestamps import iso_time
+from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.commands.stats.page import Page
@@ -250,7 +252,6 @@ class StatsCommand(RowsCommand):
         if not counts_checkpoints and {"totals", "files"} & set(sections):
             checkpoints += survey.describe_checkpoints()
         from metashell.commands.stats.page import Page
-        from metashell.sources.log_clock import clock_of
 
         page = Page
         if context.needs_source().of_coordinator is not None:
@@ -300,8 +301,6 @@ def _refuse_other_logs(context: Context, sections: Sequence[str]) -> None:
 
 def timeline_lines(rows: Sequence[RowMapping], axis: Axis) -> list[str]:
     """A line for each part, with a bar of the records that say something."""
-    from metashell.schema.timestamps import iso_time
-
     by_time = axis.value == "time"
     told = [row["records"] - row["no_ops"] for row in rows]
     most = max(told, default=0) or 1

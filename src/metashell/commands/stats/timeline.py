@@ -10,12 +10,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metashell.errors import SourceError
+from metashell.log.read import load, not_read
+from metashell.places.vanished import VanishedError
+from metashell.records.density import Axis, density_of, extended, join
+from metashell.records.records import Records
+from metashell.sources.condensed import CondensedSource
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowMapping
     from metashell.log.fault import Fault
-    from metashell.records.density import Axis, Density
+    from metashell.records.density import Density
     from metashell.schema.arena import I64
     from metashell.schema.registry import Registry
     from metashell.sources.source import Source
@@ -38,12 +45,6 @@ def density_of_source(
     Raises:
         KeyboardInterrupt: It was cancelled.
     """
-    from metashell.log.read import load, not_read
-    from metashell.places.vanished import VanishedError
-    from metashell.records.density import density_of, join
-    from metashell.records.records import Records
-    from metashell.sources.condensed import CondensedSource
-
     newest = source.newest
     log = newest.log
     has_frames = not isinstance(newest, CondensedSource)
@@ -80,9 +81,6 @@ def grown_density(density: Density, source: Source) -> Density | None:
 
     Cost: what is new.
     """
-    from metashell.records.density import extended
-    from metashell.sources.condensed import CondensedSource
-
     if isinstance(source, CondensedSource):
         return None
     return extended(density, source.image.records)
@@ -99,8 +97,6 @@ def first_offset(source: Source) -> int:
 
 def reach(source: Source, density: Density) -> tuple[int, int]:
     """First and last offset whose state can be shown."""
-    from metashell.sources.condensed import CondensedSource
-
     newest = source.newest
     if isinstance(newest, CondensedSource):
         low, high = max(first_offset(newest), 0), -1  # its history would read everything
@@ -120,10 +116,6 @@ def timeline_rows(density: Density, n: int, axis: Axis, registry: Registry) -> l
         axis: What they are equally long in.
         registry: Names the types.
     """
-    import numpy as np
-
-    from metashell.records.density import Axis
-
     if not len(density):
         return []
     along = density.passed if axis is Axis.TIME else density.last
@@ -156,8 +148,6 @@ def timeline_rows(density: Density, n: int, axis: Axis, registry: Registry) -> l
 
 def _counted(density: Density, offsets: I64, edges: I64) -> list[int]:
     """How many of some offsets lie in each column; those outside count to the nearest one."""
-    import numpy as np
-
     batches = np.minimum(np.searchsorted(density.last, offsets), len(density) - 1)
     columns = np.searchsorted(edges, batches, side="right") - 1
     counts: list[int] = np.bincount(columns, minlength=len(edges) - 1).tolist()

@@ -8,14 +8,21 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from metashell.commands import get
 from metashell.commands.framework.aliases import Habits, expand_aliases
 from metashell.commands.framework.command import Canvas, Command, Completion, Context, Manual
+from metashell.commands.framework.command_line import quote_words, split
+from metashell.commands.framework.completion import complete_commands, complete_words
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
+from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.shared.colour import wants_colour
+from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.waiting import refuse_what_stands_still, wait_for_news
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.fs.escape import escape
+from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.commands.watch.line_marks import Counts, MarkedLine
@@ -96,8 +103,6 @@ class WatchCommand(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose own options, then commands, then what the inner command proposes."""
-        from metashell.commands.framework.completion import complete_commands, complete_words
-
         if args and args[-1] in ("-n", "--count", "--timeout"):
             return []
         _, inner = _split(self, args)
@@ -217,8 +222,6 @@ class _Run:
 
     def _once(self) -> _Shown:
         """Run the command on the newest state."""
-        from metashell.commands.framework.run import run_line, run_words
-
         self._ran_at = time.monotonic()
         outer, gone = self._context, self._source.truncation
         warnings = [] if gone is None else [f"watch: {gone}"]
@@ -285,8 +288,6 @@ class _Painted:
     is_terminal = True
 
     def __init__(self, context: Context, inner: Sequence[str]) -> None:
-        from metashell.commands.framework.command_line import quote_words
-
         assert isinstance(context.out, Canvas)
         self._out: Canvas = context.out
         self._command = inner[0] if _is_line(inner) else quote_words([*map(_raw, inner)])
@@ -382,8 +383,6 @@ def _view(context: Context, inner: Sequence[str]) -> _Painted | _Plain:
 
 def _where(source: Source) -> str:
     """Where a source stands, such as ``offset 4111 2026-11-21T08:28:00Z``."""
-    from metashell.schema.timestamps import iso_time
-
     status = source.status()
     if status.offset is None:
         return "nothing yet"
@@ -393,8 +392,6 @@ def _where(source: Source) -> str:
 
 def _cut(text: str, width: int) -> str:
     """As much of a text as fits some columns, with nothing that steers the terminal."""
-    from metashell.fs.escape import escape
-
     text = escape(text[: 4 * max(width, 0)].expandtabs())
     if _width(text) <= width:
         return text
@@ -405,8 +402,6 @@ def _cut(text: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    from metashell.commands.shared.columns import display_width
-
     return display_width(text)
 
 
@@ -441,8 +436,6 @@ def _raw(word: str) -> str:
 
 
 def _is_refused(name: str) -> bool:
-    from metashell.commands import get
-
     command = get(name)
     return command is not None and (command.shell_only or command.name == WatchCommand.name)
 
@@ -453,8 +446,6 @@ def _refuse(command: Command, habits: Habits, inner: Sequence[str]) -> None:
     Raises:
         UsageError: It is such a command, or none is given.
     """
-    from metashell.commands.framework.command_line import split
-
     words = expand_aliases(habits, split(inner[0]) if _is_line(inner) else inner)
     if not words:
         raise UsageError("which command?", hint=f"usage: {command.manual.synopsis}")

@@ -20,6 +20,7 @@ from textual.widgets.option_list import Option
 
 from metashell.commands.framework.command import Completion
 from metashell.fs.escape import escape
+from metashell.places.uri import holds_credentials
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 
@@ -101,8 +102,6 @@ class EnteredLines:
 
     def add(self, line: str) -> None:
         """Remember a line; not one that begins with a space, nor one with credentials in a URI."""
-        from metashell.places.uri import holds_credentials
-
         self._at = None
         if not line.strip() or line.startswith(" ") or holds_credentials(line):
             return

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.widget import Widget
+from textual.widgets import Input
 
 from metashell.tui.part import AppPart
+from metashell.tui.scene import is_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +34,6 @@ class Actions(AppPart):
 
     def action_interrupt(self) -> None:
         """Copy the selected text, or else stop the newest job, or else copy the row."""
-        from textual.widgets import Input
-
         from metashell.tui.rows.table import RowTable
 
         app, focused = self.explorer, self.explorer.focused
@@ -219,7 +219,6 @@ class Actions(AppPart):
         Args:
             path: An absolute path of the whole tree.
         """
-        from metashell.tui.scene import is_below
         from metashell.tui.screens.relations import RelationsScreen, look_for_neighbours
 
         explorer, scene = self.explorer, self.explorer.scene

@@ -30,7 +30,14 @@ from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
-from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
+from metashell.tui.node.value import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    ValueLine,
+    clipped,
+    text_lines,
+    value_lines,
+)
 from metashell.tui.node.value_changes import changed_lines
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.changes import changed_cells
@@ -457,8 +464,6 @@ def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:
 
 def _clipped_text(text: str) -> Any:
     """The lines of a text, of which no more is split than can be shown."""
-    from metashell.tui.node.value import MOST_CHARACTERS, MOST_LINES
-
     return islice(text_lines(text[: MOST_CHARACTERS + 1]), MOST_LINES + 1)
 
 

@@ -11,9 +11,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, OptionList, Static
 
+from metashell.commands import get
+from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
-from metashell.commands.framework.statement import statements
+from metashell.commands.framework.command_line import complete_at, split
+from metashell.commands.framework.completion import complete_line
+from metashell.commands.framework.statement import last_statement, statements
 from metashell.commands.rows.cell_text import plain
 from metashell.commands.rows.command import RowsCommand
 from metashell.errors import PathError, UsageError
@@ -394,9 +398,6 @@ def directory_of(scene: Scene, path: str) -> str:
 
 def usage_of(text: str, habits: Habits) -> str:
     """How the command of a line is called, where an argument comes next; else nothing."""
-    from metashell.commands.framework.command_line import complete_at
-    from metashell.commands.framework.statement import last_statement
-
     begin, waits = last_statement(text)
     before = () if waits else complete_at(text[begin:], len(text) - begin).before
     command = _command_of(before, habits)
@@ -405,9 +406,6 @@ def usage_of(text: str, habits: Habits) -> str:
 
 def _command_of(words: Sequence[str], habits: Habits) -> Command | None:
     """The command that words call; None where there is none."""
-    from metashell.commands import get
-    from metashell.commands.framework.aliases import expand_aliases
-
     try:
         found = expand_aliases(habits, words) if words else ()
     except UsageError:
@@ -426,9 +424,6 @@ def complete_on(
     scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """What the shell proposes behind a line, in a directory of a scene; to be called in a job."""
-    from metashell.commands.framework.completion import complete_line
-    from metashell.commands.framework.statement import last_statement
-
     begin, waits = last_statement(text)
     if text.lstrip().startswith(("!", "#")) or waits:
         return ()
@@ -452,8 +447,6 @@ def _silent(line: str, context: Context, scene: Scene) -> str:
     Without one that what was asked for is not there, or of a command that answers nothing that it
     is done.
     """
-    from metashell.commands.framework.command_line import split
-
     run = statements(line)
     found = [statement.redirect for statement in run if statement.redirect is not None]
     if not found:

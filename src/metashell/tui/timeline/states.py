@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.answers.state_history import state_history
 from metashell.fs.change_texts import ARROW
 from metashell.schema.arena import I64
+from metashell.sources.condensed import CondensedSource
 from metashell.tui.timeline.track import BLOCKS, Cell
 
 if TYPE_CHECKING:
@@ -115,9 +117,6 @@ def find_states(newest: Source, density: Density) -> StateHistory | None:
         newest: The cluster at the end of its log.
         density: Of the log.
     """
-    from metashell.answers.state_history import state_history
-    from metashell.sources.condensed import CondensedSource
-
     if isinstance(newest, CondensedSource):
         return None
     records = newest.history_records

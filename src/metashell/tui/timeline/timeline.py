@@ -23,13 +23,13 @@ from metashell.tui.timeline.known import TimelineFacts, find_out
 from metashell.tui.timeline.play import Player
 from metashell.tui.timeline.state_watch import StateWatch
 from metashell.tui.timeline.style import COMPONENTS, CSS
+from metashell.tui.timeline.track import Track
 
 if TYPE_CHECKING:
     from metashell.commands.framework.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
-    from metashell.tui.timeline.track import Track
 
 _DEBOUNCE_S: Final = 0.12
 """So long the cursor has to rest before the program follows it."""
@@ -237,8 +237,6 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.set_class(has_room and history is not None and not history.is_well, "-states")
 
     def _draw(self, known: TimelineFacts) -> None:
-        from metashell.tui.timeline.track import Track
-
         self._jumper.forget()
         self.track = Track(known.density, known.reach, known.newest.registry, known.faults.offsets)
         self._move_end()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.shared.node_times import moments_of
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import decode_name, find_child, normalise, split
@@ -156,8 +157,6 @@ class ChangedNodes:
         return self._of(self._later, key[n:], names)
 
     def _of(self, later: Source, key: NodeKey, names: Sequence[str]) -> list[bool]:
-        from metashell.commands.shared.node_times import moments_of
-
         assert self._span is not None
         behind, last = self._span
         root, moments = later.root, moments_of(later.root)

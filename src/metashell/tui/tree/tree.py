@@ -24,6 +24,7 @@ from metashell.tui.rows.component_style import over_widget
 from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.filter import TreeFilter
+from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.tree.listing import ChangedNodes, TreeLook, look
 from metashell.tui.tree.marks import Marks
 from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
@@ -347,8 +348,6 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     async def begin_jump(self) -> None:
         """Have the beginning of a name typed."""
-        from metashell.tui.tree.jump_bar import JumpBar
-
         if not self.explorer.query(JumpBar):
             await self.explorer.mount(JumpBar(self), before="StatusLine")
 

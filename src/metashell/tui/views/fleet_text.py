@@ -14,6 +14,8 @@ from metashell.commands.fleet.verify import DIFFERS, DIVERGED
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
+from metashell.sources.engine import core_count
+from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.rows.drawn import with_columns
 
 if TYPE_CHECKING:
@@ -103,9 +105,7 @@ def _results(
     weights: Sequence[int],
     stop: Callable[[], None],
 ) -> Iterator[tuple[int, FleetRow | None]]:
-    from metashell.sources.engine import core_count
     from metashell.sources.fleet.pool import run_all
-    from metashell.sources.fleet.source import SMALL_BYTES
 
     if fleet.runner is not None:
         return fleet.runner(function, jobs, weights, stop)
