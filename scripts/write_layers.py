@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write the diagram of layers into the documents that show it.
+"""Write the diagram of layers into the document that shows it.
 
 The layers are those of import-linter's contract in pyproject.toml; what a package owns is the first
-line of its docstring. A test compares the documents: run this after a layer has changed.
+line of its docstring. A test compares the document: run this after a layer has changed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-PAGES: Final = (ROOT / "CONTRIBUTING.md", ROOT / "docs" / "design" / "architecture.md")
+PAGE: Final = ROOT / "docs" / "design" / "architecture.md"
 _BLOCK: Final = re.compile(r"(<!-- layers -->\n```text\n).*?(?=```\n)", re.DOTALL)
 
 
@@ -50,5 +50,4 @@ def written(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in PAGES:
-        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
