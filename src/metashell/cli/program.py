@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from metashell.cli.arguments import ALL, TUI, VERBOSE, Arguments, parse_arguments
 from metashell.cli.output import (
@@ -15,210 +14,17 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
-from metashell.commands import get
 from metashell.errors import (
     ExitCode,
     InternalError,
     MetashellError,
-    NoLeaderError,
     began_with_interrupt,
 )
 
 if TYPE_CHECKING:
     from metashell.cli.defaults import Defaults
     from metashell.cli.sources import Opener
-    from metashell.cli.work import CommandRunner, Task
-    from metashell.sources.fleet import FleetSource
-    from metashell.sources.request import Choice
-    from metashell.sources.source import Source
-
-_NO_SOURCE_COMMANDS = (["help"], ["man"], ["runbook"])
-"""Commands that say something about metashell rather than about a cluster."""
-
-
-class _Program(NamedTuple):
-    """One run: the streams, and what opens and runs."""
-
-    arguments: Arguments
-    defaults: Defaults
-    out: StreamOutput
-    diagnostics: Diagnostics
-    opener: Opener | None
-    runner: CommandRunner | None
-    owns_process: bool
-    """Whether nobody else has a use for what is imported here."""
-
-    def run(self) -> int:
-        """Do what the arguments ask for."""
-        from metashell.cli.choices import choose_source, no_source_error
-        from metashell.cli.defaults import without_source
-        from metashell.cli.explore import explorer_path
-        from metashell.commands.framework.aliases import expand_aliases
-
-        if self.owns_process:
-            from metashell.cli.imports import prepare_pyarrow
-
-            # Here, as the explorer imports pyarrow before it opens anything.
-            prepare_pyarrow()
-        config = self.defaults.config
-        if self.arguments.words == (TUI, "--help"):
-            return _tell_about_itself(
-                Arguments(values={"--help": ("",)}, demo=False, words=()), self.out
-            )
-        words = _as_manual(self.arguments.words)
-        needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
-        # A manual is not worth opening a source that nobody named.
-        choice = choose_source(without_source(self.arguments) if needs_none else self.arguments)
-        if choice is None:
-            if not needs_none:
-                raise no_source_error(self.arguments, config.clusters)
-            from metashell.cli.work import choose_work
-
-            tasks = choose_work(self.arguments._replace(words=words))
-            return self._run_without_source(tasks or ())
-        name = self.arguments.value("--cluster")
-        if name is not None:
-            from dataclasses import replace
-
-            choice = replace(choice, name=name)
-        path = explorer_path(self.arguments)
-        if path is not None:
-            return self._explore(choice, path)
-        # Not at the top: the explorer draws before it opens anything.
-        from metashell.cli.sources import open_source, prompt_name
-        from metashell.cli.work import choose_work
-
-        tasks = choose_work(self.arguments)
-        early = None
-        if self.owns_process:
-            from metashell.cli.imports import EarlyImports
-
-            early = EarlyImports("".join(expand_aliases(config.habits, words)[:1]))
-        try:
-            source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
-        except NoLeaderError as error:
-            if tasks is None or not self._asks_health(tasks):
-                raise
-            return self._run_tasks(tasks, None, after_each=lambda: None, lost=error)
-        try:
-            if tasks is None:
-                return self._interact(source, prompt_name(choice, source))
-            return self._run_on_source(tasks, source)
-        finally:
-            source.close()
-
-    def _asks_health(self, tasks: Iterable[Task]) -> bool:
-        """Whether the first command says what is wrong with a quorum that can't be followed."""
-        from metashell.cli.work import Words
-        from metashell.commands.framework.aliases import expand_aliases
-
-        first = next(iter(tasks), None) if isinstance(tasks, tuple) else None
-        if first is None:
-            return False
-        words = first.words if isinstance(first, Words) else first.text.split()
-        command = get("".join(expand_aliases(self.defaults.config.habits, words)[:1]))
-        return command is not None and command.judges_lost_quorum
-
-    def _run_without_source(self, tasks: Iterable[Task]) -> int:
-        """Run a command that needs none, over an empty file system."""
-        return self._run_tasks(tasks, None, after_each=lambda: None)
-
-    def _run_on_source(self, tasks: Iterable[Task], source: Source | FleetSource) -> int:
-        """Run commands, telling what is wrong with the source as it comes to light."""
-        from metashell.cli.sources import WarningPrinter
-
-        if self.owns_process:
-            _leave_pandas_out(source)
-        warnings = WarningPrinter(source, self.diagnostics)
-        try:
-            warnings.print_new()
-            code = self._run_tasks(tasks, source, after_each=warnings.print_new)
-            if self.arguments.has("--strict") and source.stopped_by is not None:
-                warnings.print_new()
-                code = code or ExitCode.FAILED
-            return code
-        finally:
-            warnings.print_count()
-
-    def _run_tasks(
-        self,
-        tasks: Iterable[Task],
-        opened: Source | FleetSource | None,
-        *,
-        after_each: Callable[[], None],
-        lost: NoLeaderError | None = None,
-    ) -> int:
-        from metashell.cli.work import run_tasks
-        from metashell.commands.framework.command import Context
-        from metashell.fs.node import FixedDirectory
-
-        runner = self.runner
-        if runner is None:
-            runner = cast(
-                "CommandRunner", importlib.import_module("metashell.commands.framework.run")
-            )
-
-        def finish() -> None:
-            self.out.flush()
-            after_each()
-
-        context = Context(
-            root=FixedDirectory({}),
-            out=self.out,
-            warn=self.diagnostics.line,
-            habits=self.defaults.config.habits,
-            lost=lost,
-        )
-        if opened is not None:
-            context.show(opened)
-        return run_tasks(
-            tasks,
-            context,
-            runner,
-            self.diagnostics,
-            keep_going=self.arguments.has("--keep-going"),
-            after_each=finish,
-        )
-
-    def _explore(self, choice: Choice, path: str) -> int:
-        """Run the explorer, which opens the source itself."""
-        from metashell.cli.explore import explore
-
-        return explore(
-            choice,
-            path,
-            self.arguments,
-            self.opener,
-            self.defaults.config,
-            self.diagnostics,
-            opened=_leave_pandas_out if self.owns_process else lambda _: None,
-        )
-
-    def _interact(self, source: Source | FleetSource, name: str) -> int:
-        """Run the interactive shell."""
-        from metashell.cli.sources import WarningPrinter
-        from metashell.commands.shared.status import status_of
-        from metashell.repl.session import ShellSession, run
-
-        config = self.defaults.config
-        session = ShellSession(
-            root=source.root,
-            source_name=name,
-            status=lambda: status_of(source),
-            warm_up=source.warm_up,
-            opened=source,
-            show_secrets=self.arguments.has("--show-secrets"),
-            habits=config.habits,
-            theme=config.theme,
-            is_plain=config.is_plain,
-        )
-        warnings = WarningPrinter(source, self.diagnostics)
-        warnings.print_new()
-        warnings.print_count()
-        code = run(session)
-        warnings.print_new()
-        warnings.print_count()
-        return code
+    from metashell.cli.work import CommandRunner
 
 
 def run_program(
@@ -249,10 +55,11 @@ def run_program(
             code = _tell_about_itself(arguments, out)
         else:
             arguments = defaults().fill_in(arguments)
-            program = _Program(
-                arguments, defaults(), out, diagnostics, opener, runner, owns_process
-            )
-            code = program.run()
+            # Not at the top: `--help` does without.
+            from metashell.cli.one_run import OneRun
+
+            run = OneRun(arguments, defaults(), out, diagnostics, opener, runner, owns_process)
+            code = run.run()
         out.flush()
         return int(code)
     except KeyboardInterrupt:
@@ -270,16 +77,10 @@ def run_program(
         return _unexpected(error, out, diagnostics)
 
 
-def _leave_pandas_out(opened: Source | FleetSource) -> None:
-    from metashell.cli.imports import leave_pandas_out
-
-    if not opened.capabilities.delegates:
-        leave_pandas_out()
-
-
 def _is_about_itself(arguments: Arguments) -> bool:
     """Whether the program only tells about itself: then nothing else of the arguments counts."""
-    return any(map(arguments.has, ("--help", "--version", "--completion")))
+    asks = any(map(arguments.has, ("--help", "--version", "--completion")))
+    return asks or arguments.words == (TUI, "--help")
 
 
 def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
@@ -291,7 +92,7 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
         return ExitCode.OK
     from metashell.cli.usage import full_help_text, help_text, version_text
 
-    if arguments.has("--help"):
+    if arguments.has("--help") or not arguments.has("--version"):
         from metashell.commands.shared.colour import wants_colour
         from metashell.fs.escape import Coloured
 
@@ -300,11 +101,6 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
     else:
         out.write(version_text(verbose=arguments.words[:1] == (VERBOSE,)))
     return ExitCode.OK
-
-
-def _as_manual(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Take ``metashell ls --help``, without a source, for ``metashell man ls``."""
-    return ("man", words[0]) if words[1:] == ("--help",) else words
 
 
 def _interrupted(out: StreamOutput, diagnostics: Diagnostics) -> int:

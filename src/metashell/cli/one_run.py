@@ -1,0 +1,198 @@
+"""One run of a command line that asks for something: choose a source, open it, run on it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from metashell.cli.arguments import Arguments
+from metashell.cli.choices import choose_source, no_source_error
+from metashell.cli.defaults import Defaults, without_source
+from metashell.cli.explore import explore, explorer_path
+from metashell.cli.imports import EarlyImports, leave_pandas_out, prepare_pyarrow
+from metashell.cli.output import Diagnostics, StreamOutput
+from metashell.cli.work import CommandRunner, Task, Words, choose_work, run_tasks
+from metashell.commands import get
+from metashell.commands.framework.aliases import expand_aliases
+from metashell.commands.framework.command import Context
+from metashell.errors import ExitCode, NoLeaderError
+from metashell.fs.node import FixedDirectory
+
+if TYPE_CHECKING:
+    from metashell.cli.sources import Opener
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.request import Choice
+    from metashell.sources.source import Source
+
+_NO_SOURCE_COMMANDS = (["help"], ["man"], ["runbook"])
+"""Commands that say something about metashell rather than about a cluster."""
+
+
+class OneRun(NamedTuple):
+    """One run: the streams, and what opens and runs."""
+
+    arguments: Arguments
+    defaults: Defaults
+    out: StreamOutput
+    diagnostics: Diagnostics
+    opener: Opener | None
+    runner: CommandRunner | None
+    owns_process: bool
+    """Whether nobody else has a use for what is imported here."""
+
+    def run(self) -> int:
+        """Do what the arguments ask for."""
+        if self.owns_process:
+            # Here, as the explorer imports pyarrow before it opens anything.
+            prepare_pyarrow()
+        config = self.defaults.config
+        words = _as_manual(self.arguments.words)
+        needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
+        # A manual is not worth opening a source that nobody named.
+        choice = choose_source(without_source(self.arguments) if needs_none else self.arguments)
+        if choice is None:
+            if not needs_none:
+                raise no_source_error(self.arguments, config.clusters)
+            tasks = choose_work(self.arguments._replace(words=words))
+            return self._run_without_source(tasks or ())
+        name = self.arguments.value("--cluster")
+        if name is not None:
+            choice = replace(choice, name=name)
+        path = explorer_path(self.arguments)
+        if path is not None:
+            return self._explore(choice, path)
+        # Not at the top: the explorer draws before it opens anything.
+        from metashell.cli.sources import open_source, prompt_name
+
+        tasks = choose_work(self.arguments)
+        early = None
+        if self.owns_process:
+            early = EarlyImports("".join(expand_aliases(config.habits, words)[:1]))
+        try:
+            source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
+        except NoLeaderError as error:
+            if tasks is None or not self._asks_health(tasks):
+                raise
+            return self._run_tasks(tasks, None, after_each=lambda: None, lost=error)
+        try:
+            if tasks is None:
+                return self._interact(source, prompt_name(choice, source))
+            return self._run_on_source(tasks, source)
+        finally:
+            source.close()
+
+    def _asks_health(self, tasks: Iterable[Task]) -> bool:
+        """Whether the first command says what is wrong with a quorum that can't be followed."""
+        first = next(iter(tasks), None) if isinstance(tasks, tuple) else None
+        if first is None:
+            return False
+        words = first.words if isinstance(first, Words) else first.text.split()
+        command = get("".join(expand_aliases(self.defaults.config.habits, words)[:1]))
+        return command is not None and command.judges_lost_quorum
+
+    def _run_without_source(self, tasks: Iterable[Task]) -> int:
+        """Run a command that needs none, over an empty file system."""
+        return self._run_tasks(tasks, None, after_each=lambda: None)
+
+    def _run_on_source(self, tasks: Iterable[Task], source: Source | FleetSource) -> int:
+        """Run commands, telling what is wrong with the source as it comes to light."""
+        from metashell.cli.sources import WarningPrinter
+
+        if self.owns_process:
+            _leave_pandas_out(source)
+        warnings = WarningPrinter(source, self.diagnostics)
+        try:
+            warnings.print_new()
+            code = self._run_tasks(tasks, source, after_each=warnings.print_new)
+            if self.arguments.has("--strict") and source.stopped_by is not None:
+                warnings.print_new()
+                code = code or ExitCode.FAILED
+            return code
+        finally:
+            warnings.print_count()
+
+    def _run_tasks(
+        self,
+        tasks: Iterable[Task],
+        opened: Source | FleetSource | None,
+        *,
+        after_each: Callable[[], None],
+        lost: NoLeaderError | None = None,
+    ) -> int:
+        runner = self.runner
+        if runner is None:
+            runner = cast(
+                "CommandRunner", importlib.import_module("metashell.commands.framework.run")
+            )
+
+        def finish() -> None:
+            self.out.flush()
+            after_each()
+
+        context = Context(
+            root=FixedDirectory({}),
+            out=self.out,
+            warn=self.diagnostics.line,
+            habits=self.defaults.config.habits,
+            lost=lost,
+        )
+        if opened is not None:
+            context.show(opened)
+        return run_tasks(
+            tasks,
+            context,
+            runner,
+            self.diagnostics,
+            keep_going=self.arguments.has("--keep-going"),
+            after_each=finish,
+        )
+
+    def _explore(self, choice: Choice, path: str) -> int:
+        """Run the explorer, which opens the source itself."""
+        return explore(
+            choice,
+            path,
+            self.arguments,
+            self.opener,
+            self.defaults.config,
+            self.diagnostics,
+            opened=_leave_pandas_out if self.owns_process else lambda _: None,
+        )
+
+    def _interact(self, source: Source | FleetSource, name: str) -> int:
+        """Run the interactive shell."""
+        from metashell.cli.sources import WarningPrinter
+        from metashell.commands.shared.status import status_of
+        from metashell.repl.session import ShellSession, run
+
+        config = self.defaults.config
+        session = ShellSession(
+            root=source.root,
+            source_name=name,
+            status=lambda: status_of(source),
+            warm_up=source.warm_up,
+            opened=source,
+            show_secrets=self.arguments.has("--show-secrets"),
+            habits=config.habits,
+            theme=config.theme,
+            is_plain=config.is_plain,
+        )
+        warnings = WarningPrinter(source, self.diagnostics)
+        warnings.print_new()
+        warnings.print_count()
+        code = run(session)
+        warnings.print_new()
+        warnings.print_count()
+        return code
+
+
+def _leave_pandas_out(opened: Source | FleetSource) -> None:
+    if not opened.capabilities.delegates:
+        leave_pandas_out()
+
+
+def _as_manual(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Take ``metashell ls --help``, without a source, for ``metashell man ls``."""
+    return ("man", words[0]) if words[1:] == ("--help",) else words
