@@ -10,32 +10,24 @@ from functools import cached_property
 from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
-from metashell.condensed.log import Condensing, assemble, condense_directory
-from metashell.condensed.table import records_of
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import DirectoryState
-from metashell.log.splits import plan_splits, plan_tail
 from metashell.places.place import Place
-from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
-from metashell.schema.registry import load_registry
-from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory
-from metashell.sources.cache.groups import DamagedError, GroupEntry, stored_table
-from metashell.sources.cache.lazy_records import open_records
 from metashell.sources.cache.manifest import Manifest, ManifestError, file_facts, key_of
-from metashell.sources.cache.writing import covered_log, write_entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.condensed.log import CondensedLog, Stretch
+    from metashell.condensed.log import CondensedLog, Condensing, Stretch
     from metashell.condensed.table import FileFacts
     from metashell.log.fault import Fault
     from metashell.log.splits import Plan
     from metashell.records.records import Records
     from metashell.schema.registry import Registry
+    from metashell.sources.cache.groups import GroupEntry
 
 _RENEW_BYTES: Final = 8 << 20
 _TRIES: Final = 2
@@ -99,6 +91,9 @@ def _open(
     except ManifestError:
         entry.remove()
         return None
+    from metashell.log.splits import plan_tail
+    from metashell.places.vanished import VanishedError
+    from metashell.sources.cache.covered import CoveredFiles
 
     try:
         state = CoveredFiles(directory)
@@ -148,6 +143,8 @@ class CachedLog:
     @cached_property
     def how(self) -> Condensing:
         """How the plan's splits have to be condensed."""
+        from metashell.condensed.log import Condensing
+
         checkpoint = self.plan.checkpoint
         return Condensing(
             base=0 if checkpoint is None else checkpoint.end_offset,
@@ -162,6 +159,8 @@ class CachedLog:
         Raises:
             DamagedError: They are not what was written.
         """
+        from metashell.sources.cache.groups import GroupEntry
+
         groups = {
             name: GroupEntry(name, about, self.data.get(name))
             for name, about in self.manifest.groups.items()
@@ -207,6 +206,11 @@ class CachedLog:
         Raises:
             SourceError: A file can't be read.
         """
+        from metashell.condensed.log import Condensing, assemble, condense_directory
+        from metashell.log.splits import plan_splits
+        from metashell.schema.registry import load_registry
+        from metashell.sources.cache.groups import DamagedError
+
         registry = registry or load_registry(self.settings.schemas)
         try:
             _ = self.groups
@@ -232,6 +236,8 @@ class LazyLog:
     @cached_property
     def closed(self) -> list[pa.Table]:
         """As there, with what is kept of the last segment. Cost: reads the entry whole."""
+        from metashell.sources.cache.groups import DamagedError, stored_table
+
         try:
             return [stored_table(self.cached.groups), *self._tail.closed]
         except DamagedError as e:
@@ -244,6 +250,9 @@ class LazyLog:
     @cached_property
     def records(self) -> Records:
         """Records of both. Cost: next to nothing, unless there are transactions."""
+        from metashell.condensed.table import records_of
+        from metashell.sources.cache.lazy_records import open_records
+
         cached = self.cached
         tail = [*self._tail.closed, *self.active]
         lazy = open_records(
@@ -285,6 +294,8 @@ def store(
     if entry is None:
         return False
     with suppress(OSError, SourceError):
+        from metashell.sources.cache.writing import covered_log, write_entry
+
         covered = covered_log(place, log, how.settings, before)
         if covered is None:
             return False

@@ -12,7 +12,6 @@ from metashell.errors import NoSuchPathError, PathError, SourceError
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.log.names import METADATA_DIRECTORY
-from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import base_name, parent_of, place_of
 from metashell.sources.fleet.rows import why
 
@@ -141,6 +140,7 @@ class FleetMember:
         """
         if self._source is not None:
             return self._source.coordinator_tables is not None
+        from metashell.node_files.log_directory import read_log_directory
 
         for path in (self.path, *self.reading.settings.log_dirs):
             place = place_of(path)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from metashell.dataclass import dataclass
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
-from metashell.sources.directory import open_place
 
 if TYPE_CHECKING:
     from metashell.log.point import Point
@@ -36,5 +35,7 @@ class Reading:
         Raises:
             MetashellError: It can't be read, or does not cover the point asked for.
         """
+        from metashell.sources.directory import open_place
+
         source = open_place(place, self.settings)
         return source if self.at is None else source.at(self.at, record=self.record)

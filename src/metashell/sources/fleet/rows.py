@@ -11,15 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-
-from metashell.checks.agreement import BASE, batches_of, between, block_digests
-from metashell.checks.votes import log_end, segment_ends
 from metashell.dataclass import dataclass
 from metashell.errors import InternalError, MetashellError, SourceError
-from metashell.image.quorum_members import known_voters, static_voters
-from metashell.log.fault import FaultKind
-from metashell.node_files.node_files import NodeFiles
 from metashell.places.uri import shown, without_credentials
 from metashell.sources.fleet.reading import Reading
 
@@ -113,8 +106,11 @@ def cluster_id_of(source: Source) -> str | None:
 
 def row_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
+    import numpy as np
+
     from metashell.answers.health import Health
     from metashell.checks.quorum_findings import node_file_faults
+    from metashell.log.fault import FaultKind
 
     image = source.image
     health = Health(image)
@@ -149,6 +145,8 @@ def log_end_of(source: Source) -> OffsetAndEpoch | None:
 
     None of a quorum and of a file alone, and if segments are left out.
     """
+    from metashell.checks.votes import log_end, segment_ends
+
     if source.live is not None or source.log.is_file or source.settings.committed_only:
         return None
     newest = source.newest
@@ -172,6 +170,9 @@ def vote_facts(place: str, reading: Reading) -> FleetRow:
 def vote_facts_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
     from metashell.checks.quorum_findings import lost_files
+    from metashell.image.quorum_members import known_voters, static_voters
+    from metashell.log.fault import FaultKind
+    from metashell.node_files.node_files import NodeFiles
 
     newest = source.newest
     static: list[int] = []
@@ -199,6 +200,7 @@ def last_offset(place: str, reading: Reading) -> FleetRow:
 
 def last_offset_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
+    from metashell.checks.agreement import BASE
     from metashell.checks.log_facts import LogFacts
 
     listing, offset = source.log.listing, source.status().offset
@@ -248,6 +250,8 @@ def compared(place: str, reading: Reading, wanted: ComparedQuery) -> FleetRow:
 
 def compared_of(source: Source, wanted: ComparedQuery) -> FleetRow:
     """The same of an opened source, without ``directory``."""
+    from metashell.checks.agreement import BASE, batches_of, between, block_digests
+
     records = source.image.records
     batches = batches_of(records.loaded, records.frames, records.before)
     ranges = [*wanted.blocks, *([wanted.window] if wanted.window else [])]

@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.path import CLUSTERS
-from metashell.log.point import parse_point
 from metashell.places.uri import is_uri, shown
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.schema.registry import load_registry
-from metashell.sources.engine import KEPT_BYTES, core_count
+from metashell.sources.engine import KEPT_BYTES
 from metashell.sources.fleet.member import FleetDirectory, FleetMember
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
@@ -118,6 +116,8 @@ class FleetSource:
             progress: As of the class.
         """
         if settings.schemas:
+            from metashell.schema.registry import load_registry
+
             load_registry(settings.schemas)  # a wrong definition is no fault of a directory
         nodes = nodes or nodes_at(distinct(paths))
         notes = [note for node in nodes for note in node.notes]
@@ -258,6 +258,8 @@ class FleetSource:
         Raises:
             UsageError: The point can't be read.
         """
+        from metashell.log.point import parse_point
+
         if isinstance(point, str):
             parse_point(point)
         reading = Reading(settings=self.reading.settings, at=point, record=record)
@@ -347,6 +349,7 @@ class FleetSource:
             stop: As for `rows`.
             check: Called with each row as it comes; it raises to end everything.
         """
+        from metashell.sources.engine import core_count
         from metashell.sources.fleet.pool import DIED, run_all
         from metashell.sources.fleet.rows import error_of, failed
 
@@ -388,6 +391,8 @@ class FleetSource:
             members: Of which nothing is here yet.
             keeps: Whether what is opened here is of use to later commands too.
         """
+        from metashell.sources.engine import core_count
+
         if self.runner is not None:
             return bool(members)
         n_bytes = sum(member.weight() for member in members)
