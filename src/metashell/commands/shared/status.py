@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
-from metashell.sources.source import Source
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
     from metashell.sources.status import Live
 
 SECRETS_SHOWN: Final = "secrets shown"
@@ -54,6 +54,8 @@ class SourceStatus:
 
 def status_of(opened: Source | FleetSource) -> SourceStatus:
     """The state of what was opened. Cost: may decode."""
+    from metashell.sources.source import Source
+
     status = stored_status(opened)
     return with_live_facts(status, opened) if isinstance(opened, Source) else status
 
