@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,15 @@ def test_one_shot_commands_import_no_arrow_and_no_front_end() -> None:
 
 def test_listing_what_is_always_there_imports_no_arrays() -> None:
     """Nothing is decoded for it; importing numpy would take longer than all else."""
+    none_imports(ARRAYS | FRONT_ENDS, ["demo", "ls", "/"], ["demo", "ls", "/image"])
+
+
+def test_looking_for_a_kept_image_imports_no_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache of other directories costs a listing neither numpy nor pyarrow."""
+    (tmp_path / "images").mkdir()
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path))
     none_imports(ARRAYS | FRONT_ENDS, ["demo", "ls", "/"], ["demo", "ls", "/image"])
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.nodes.extra import log_node
-from metashell.image.image import Image
 from metashell.lazy import lazy
 from metashell.log.changed import Signature
 from metashell.log.directory import MetadataLog, note_of
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from metashell.condensed.table import FileFacts
     from metashell.image.history import History
+    from metashell.image.image import Image
     from metashell.records.records import Records
     from metashell.schema.registry import Registry
 
@@ -87,6 +87,8 @@ class CondensedSource(Source):
 
     @lazy
     def image(self) -> Image:
+        from metashell.image.image import Image
+
         return Image(self.condensed.records)
 
     @lazy
