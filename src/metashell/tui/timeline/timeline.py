@@ -26,7 +26,7 @@ from metashell.tui.timeline.style import COMPONENTS, CSS
 from metashell.tui.timeline.track import Track
 
 if TYPE_CHECKING:
-    from metashell.commands.framework.status import SourceStatus
+    from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
