@@ -12,6 +12,9 @@ Kafka does not know is taken for a broker. A telling word decides even
 in keys that are known to hold a number (``delegation.token.max.lifetime.ms``): to hide one too many
 is the harmless mistake.
 
+A field of a message is secret, too, where its name has one of these words, or that of a field in it
+does: nobody knows what a new definition means by it. The few that are known to be none are listed.
+
 Bytes that were not understood may hold anything: they are hidden as well (`raw_is_secret`), in
 outputs and in files that the program keeps.
 
@@ -22,7 +25,7 @@ that repeats one is not printed (`without_own_secrets`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Final, TypeVar
 
@@ -91,6 +94,14 @@ _SECRET_FIELDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Fields, by Kafka's names, that are secret in the text of every record of the type."""
 
+_NO_SECRETS: Final[Mapping[str, frozenset[str]]] = {
+    TOKEN_RECORD: frozenset({"tokenId"}),
+    "RemoveDelegationTokenRecord": frozenset({"tokenId"}),
+}
+"""Fields that are known to be no secret, whatever they are called."""
+_named_secrets: dict[str, frozenset[str]] = {}
+"""Fields that are secret by their names, by message, of the definitions that were read."""
+
 _NONE: Final[frozenset[str]] = frozenset()
 
 _DIGEST_DIGITS: Final = 16
@@ -136,6 +147,27 @@ def is_known_config_key(key: str) -> bool:
     return bare in known or _MECHANISM_PREFIX.sub("", bare, count=1) in known
 
 
+def name_fields(record_name: str, fields: Mapping[str, Iterable[str]]) -> None:
+    """Take the names of a message's fields from its definition: some mean a secret.
+
+    What was secret by another definition of the message stays so.
+
+    Args:
+        record_name: The message's name.
+        fields: Its fields by Kafka's names, each with the names of those in it.
+    """
+    secret = {
+        name for name, inner in fields.items() if any(map(_TELLING.search, (name, *inner)))
+    } - _NO_SECRETS.get(record_name, _NONE)
+    if secret:
+        _named_secrets[record_name] = _named_secrets.get(record_name, _NONE) | secret
+
+
+def _always_secret(record_name: str) -> frozenset[str]:
+    """Fields that are secret in the text of every record."""
+    return _SECRET_FIELDS.get(record_name, _NONE) | _named_secrets.get(record_name, _NONE)
+
+
 def record_secret_fields(record_name: str, data: Mapping[str, object]) -> frozenset[str]:
     """Name the fields of a decoded record that are secret.
 
@@ -143,18 +175,19 @@ def record_secret_fields(record_name: str, data: Mapping[str, object]) -> frozen
         record_name: The message's name, such as ``UserScramCredentialRecord``.
         data: The record's fields by Kafka's names, such as ``storedKey``.
     """
+    always = _always_secret(record_name)
     if record_name != CONFIG_RECORD:
-        return _SECRET_FIELDS.get(record_name, frozenset())
+        return always
     # A null value deletes the config: there is nothing to hide, and the deletion should show.
     if data.get("value", "") is None:
-        return frozenset()
+        return always
     code = data.get("resourceType")
     # An unknown type is taken for a broker's, whose rule is the strictest.
     resource_type = CONFIG_RESOURCE_TYPES.get(code, "BROKER") if isinstance(code, int) else "BROKER"
     key = data.get("name")
     if isinstance(key, str) and not is_secret_config(resource_type, key):
-        return frozenset()
-    return frozenset({"value"})
+        return always
+    return always | {"value"}
 
 
 def row_secret_fields(record_name: str) -> frozenset[str]:
@@ -163,12 +196,14 @@ def row_secret_fields(record_name: str) -> frozenset[str]:
     A token's are none: whose it is and how long it holds is what an operator asks for, and its HMAC
     is not in the metadata. Of configs the value is secret in some rows, see `is_secret_config`.
     """
-    return _NONE if record_name == TOKEN_RECORD else _SECRET_FIELDS.get(record_name, _NONE)
+    if record_name == TOKEN_RECORD:
+        return _named_secrets.get(record_name, _NONE)
+    return _always_secret(record_name)
 
 
 def type_may_hold_secrets(record_name: str) -> bool:
     """Tell whether some records of a message hold a secret."""
-    return record_name == CONFIG_RECORD or record_name in _SECRET_FIELDS
+    return record_name == CONFIG_RECORD or bool(_always_secret(record_name))
 
 
 def raw_is_secret(

@@ -7,7 +7,7 @@ nobody could find it out again.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,10 +17,11 @@ from metashell.records.records import Records
 from metashell.redact import CONFIG_RECORD, Redaction, row_secret_fields, type_may_hold_secrets
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
-from metashell.schema.model import MessageSpec
+from metashell.schema.encode import encode_message
+from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.plan import message_plan
 from metashell.schema.resource_types import resource_type_name
-from metashell.schema.scalar import unknown_tags
+from metashell.schema.scalar import decode_message, default_value, unknown_tags
 
 UNREAD: Final = -1
 """In place of the bytes before a message: the value is the reason why there is no message."""
@@ -85,16 +86,21 @@ class Mask:
     def _tell(self, bad: I64) -> None:
         """Put the reason in the place of each record that can't be decoded."""
         reasons = {row: fault.reason for row, fault in self.records.faults_by_row()}
-        texts = [reasons.get(row, _NO_REASON).encode() for row in self.rows[bad].tolist()]
+        self._replace(
+            bad, [reasons.get(row, _NO_REASON).encode() for row in self.rows[bad].tolist()]
+        )
+        self.heads[bad] = UNREAD
+
+    def _replace(self, rows: AnyArray, values: Sequence[bytes]) -> None:
+        """Put other values in the place of some, ascending."""
         sizes = np.diff(self.bounds)
-        sizes[bad] = [len(text) for text in texts]
+        sizes[rows] = list(map(len, values))
         pieces, at = [], 0
-        for i, text in zip(bad.tolist(), texts, strict=True):
-            pieces += [self.data[at : self.bounds[i]], np.frombuffer(text, dtype=np.uint8)]
+        for i, value in zip(rows.tolist(), values, strict=True):
+            pieces += [self.data[at : self.bounds[i]], np.frombuffer(value, dtype=np.uint8)]
             at = int(self.bounds[i + 1])
         self.data = np.concatenate([*pieces, self.data[at:]])
         self.bounds = np.append(0, np.cumsum(sizes))
-        self.heads[bad] = UNREAD
 
     def _message(self, spec: MessageSpec, version: int, at: I64) -> None:
         """Overwrite secrets in the records of a message that decode, each by as many bytes."""
@@ -102,9 +108,14 @@ class Mask:
         good = at[np.isin(self.rows[at], rows)]
         if not good.size:
             return
+        others: list[FieldSpec] = []
         for field in spec.fields:
             if field.json_name in row_secret_fields(spec.name):
-                self._span(good, columns.span(field.column_name))
+                column = columns.fields[field.column_name]
+                if isinstance(column, SpanColumn) and column.dtype == "u1":
+                    self._span(good, column)
+                else:
+                    others.append(field)
         if spec.name == CONFIG_RECORD:
             kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
             keys = columns.span("name").texts()
@@ -116,6 +127,19 @@ class Mask:
             body = self.data[first : int(self.bounds[i + 1])]
             for start, stop in unknown_tags(spec, version, body.tobytes()):
                 body[start:stop] = _BLANK
+        if others:
+            rows = good.tolist()
+            self._replace(good, [self._without(row, spec, version, others) for row in rows])
+
+    def _without(
+        self, at: int, spec: MessageSpec, version: int, secret: Sequence[FieldSpec]
+    ) -> bytes:
+        """The value of a record whose secrets are no texts, with defaults in place of them."""
+        value = self.data[self.bounds[at] : self.bounds[at + 1]].tobytes()
+        head = int(self.heads[at])
+        fields = decode_message(spec, version, value, head)
+        fields.update((field.column_name, default_value(field)) for field in secret)
+        return value[:head] + encode_message(spec, version, fields, leaves_out=True)
 
     def _may_have_tags(self, spec: MessageSpec, version: int, at: I64, columns: Columns) -> Bools:
         """bool[n]: where more than a byte, the number of tags, is behind the last field."""

@@ -207,7 +207,7 @@ def records_table(records: Records, message: str, redaction: Redaction) -> pa.Ta
 
 def message_columns(message: str, columns: Columns, redaction: Redaction) -> dict[str, pa.Array]:
     """The fields of a message's records, secrets redacted."""
-    shown = _hide_fields(message, columns_to_arrow(columns), redaction)
+    shown = hide_fields(message, columns_to_arrow(columns), redaction)
     if message == "ConfigRecord" and "value" in shown:
         keys = columns.span("name").texts()
         kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
@@ -263,7 +263,7 @@ def times(timestamps_ms: I64, mask: AnyArray | None = None) -> pa.Array:
     return pa.array(timestamps_ms, mask=mask).cast(pa.timestamp("ms", tz="UTC"))
 
 
-def _hide_fields(
+def hide_fields(
     message: str, columns: dict[str, pa.Array], redaction: Redaction
 ) -> dict[str, pa.Array]:
     """Replace fields that are secret in every record of a type (see `Redaction`)."""

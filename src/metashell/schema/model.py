@@ -20,6 +20,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
+from metashell.redact import name_fields
 
 FIXED_SIZES: Final[Mapping[str, int]] = {
     "bool": 1,
@@ -160,7 +161,7 @@ def parse_message(text: str, *, where: str = "definition") -> MessageSpec:
         if "//" in text:
             text = re.sub(r'(?m)("(?:[^"\\\n]|\\.)*")|//.*$', r"\1", text)
         raw = json.loads(text)
-        return MessageSpec(
+        spec = MessageSpec(
             name=raw["name"],
             api_key=raw.get("apiKey"),
             control_type=raw.get("controlType"),
@@ -169,12 +170,19 @@ def parse_message(text: str, *, where: str = "definition") -> MessageSpec:
             fields=_parse_fields(raw["fields"], _common_structs(raw)),
             kind=str(raw.get("type", "")),
         )
+        name_fields(spec.name, {field.json_name: _names_in(field) for field in spec.fields})
+        return spec
     except json.JSONDecodeError as e:
         raise SchemaError(f"{where}: line {e.lineno}: not JSON: {e.msg}") from e
     except SchemaError as e:
         raise SchemaError(f"{where}: {e.message}") from e
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as e:
         raise SchemaError(f"{where}: not a message definition: {e!r}") from e
+
+
+def _names_in(field: FieldSpec) -> list[str]:
+    """Names of all fields in a struct."""
+    return [name for one in field.fields for name in (one.json_name, *_names_in(one))]
 
 
 def read_definitions(directory: Path) -> list[MessageSpec]:

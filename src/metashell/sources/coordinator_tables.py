@@ -241,7 +241,9 @@ class SourceTables(CoordinatorTables):
     ) -> Iterator[pa.RecordBatch]:
         for found, _ in self._partitions(log, poll, report):
             records, partition = found.records, found.partition
-            for batch in record_batches(records, partition.number, name, columns):
+            for batch in record_batches(
+                records, partition.number, name, columns, self._source.redaction
+            ):
                 yield batch
                 poll()
             report_faults(report, str(partition), found.file_faults)

@@ -30,6 +30,7 @@ from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartit
 from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import LogReplica, by_node
 from metashell.sources.node_places import NodePlaces
@@ -246,7 +247,8 @@ class CoordinatorStreamReader(StreamReader):
         own = coordinator_tables(self._options.settings.schemas).schema(table)
         names = zip(own.names, with_origin(own).names[len(ORIGIN) :], strict=True)
         columns = [name for name, shown_as in names if shown_as in self._wanted.names]
-        yield from record_batches(records, number, table, columns or own.names[:1])
+        redaction = Redaction(self._options.settings.show_secrets)
+        yield from record_batches(records, number, table, columns or own.names[:1], redaction)
 
     def _followed(self) -> dict[str, _Followed]:
         """The partitions that are there now, by name."""

@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
+from metashell.image.arrow import hide_fields
 from metashell.log.keyed_frames import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.arena import I64, Arena
 from metashell.schema.arrow import to_arrow
 from metashell.schema.columnar import default_columns
@@ -75,7 +77,11 @@ def record_schema(record_type: RecordType) -> pa.Schema:
 
 
 def record_batches(
-    records: KeyedRecords, partition: int, name: str, columns: Sequence[str]
+    records: KeyedRecords,
+    partition: int,
+    name: str,
+    columns: Sequence[str],
+    redaction: Redaction,
 ) -> Iterator[pa.RecordBatch]:
     """Every record of a type that decodes, in log order; those of aborted transactions too.
 
@@ -84,6 +90,7 @@ def record_batches(
         partition: Which partition of the coordinators' topic it is of.
         name: The type, such as ``OffsetCommit``.
         columns: Those that are wanted of `record_schema`, in their order.
+        redaction: What may be shown.
 
     Yields:
         Some ten thousand rows at a time. The fields of a tombstone's value are null.
@@ -98,7 +105,10 @@ def record_batches(
         found = records.decode(name, rows[first : first + _BATCH_ROWS], *names)
         if not len(found):
             continue
-        key, value = _arrays(found.key), _arrays(found.value)
+        key, value = (
+            hide_fields(spec.name, _arrays(half), redaction)
+            for spec, half in ((record_type.key, found.key), (record_type.value, found.value))
+        )
         arrays = {column: _place(records, partition, found, column) for column in place}
         arrays.update((f.column, key[f.name]) for f in wanted if f.of_key)
         values = {f.column: value[f.name] for f in wanted if not f.of_key}
