@@ -18,15 +18,18 @@ import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell import redact
-from metashell.checks.digest import part_digests
+from metashell.checks.digest import image_digest, part_digests
+from metashell.condensed.table import records_of, whole_table
 from metashell.parts import metadata
 from metashell.parts.known import forget_parts
 from metashell.records.density import RecordGroup, group_of
 from metashell.redact import Redaction
 from metashell.schema.encode import encode_record
 from metashell.schema.registry import Registry, load_registry
+from metashell.schema.rows import to_rows
 from metashell.sources.source import Source
 from support import made_up_offsets
+from support.condensed import facts_of
 from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.logs import make_directory, topic_record
 from support.pilot import Driver, drive, session_on
@@ -174,6 +177,48 @@ SHOWN = (
 )
 
 
+SECRETIVE = """{"apiKey": 1000, "type": "metadata", "name": "GadgetRecord", "validVersions": "0",
+    "flexibleVersions": "0+", "fields": [
+    {"name": "GadgetId", "type": "uuid", "versions": "0+"},
+    {"name": "Label", "type": "string", "versions": "0+"},
+    {"name": "SecretToken", "type": "string", "versions": "0+"},
+    {"name": "PrivateNumber", "type": "int32", "versions": "0+"},
+    {"name": "Logins", "type": "[]Login", "versions": "0+", "fields": [
+        {"name": "UserPassword", "type": "string", "versions": "0+"}]}]}"""
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_fields_with_the_name_of_a_secret_are_shown_nowhere(
+    schemas: Path, tmp_path: Path, implementation: str
+) -> None:
+    """A new definition's field is hidden by a word in its name, or in that of a field in it."""
+    (schemas / "GadgetRecord.json").write_text(SECRETIVE)
+    fields = {
+        "gadget_id": bytes([1]) * 16,
+        "label": "c",
+        "secret_token": "SESAME",
+        "private_number": 918273645,
+        "logins": [{"user_password": "SESAME"}],
+    }
+    values = [topic_record(1), made(load_registry([schemas]), "GadgetRecord", **fields)]
+    data = b"".join(encode_batch([v], base_offset=i) for i, v in enumerate(values))
+    with implemented_by(implementation):
+        opened = metashell.open(make_directory(tmp_path, (0, data)), schemas=[schemas])
+        for line in SHOWN:
+            ran = run_on(opened, line)
+            assert ran.out, line
+            for secret in ("SESAME", "918273645"):
+                assert secret not in ran.out + str(ran.err), line
+    assert "label=c, secretToken=[redacted]" in run_on(opened, f"cat {NODE}").out
+    records = opened.image.records
+    kept = whole_table(records, Redaction(), 0)
+    assert b"SESAME" not in b"".join(kept["value"].to_pylist())
+    again = records_of([kept], facts_of(records.loaded), opened.registry)
+    _, columns = again.columns("GadgetRecord")
+    found = [(row["label"], row["private_number"]) for row in to_rows(columns)]
+    assert [("c", 0)] == found
+
+
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 def test_its_secrets_are_shown_nowhere(
     schemas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, implementation: str
@@ -221,6 +266,16 @@ def test_checksum_has_it(source: Source) -> None:
     before = part_digests(source.at(3).image, Redaction())
     after = part_digests(source.image, Redaction())
     assert ["gadgets"] == [name for name in after if before[name] != after[name]]
+
+
+def test_digest_of_an_image_without_it_stays(directory: Path, schemas: Path) -> None:
+    """A part that is empty changes no digest that was written down before there was one."""
+    empty = part_digests(metashell.open(directory, schemas=[schemas]).at(0).image, Redaction())
+    known = {name: digest for name, digest in empty.items() if name not in ("gadgets", "offsets")}
+    assert len(empty) == len(known) + 2
+    assert image_digest(known) == image_digest(empty)
+    with_gadgets = part_digests(metashell.open(directory, schemas=[schemas]).image, Redaction())
+    assert image_digest(known | {"gadgets": with_gadgets["gadgets"]}) != image_digest(known)
 
 
 def test_check_replays_it(directory: Path, schemas: Path) -> None:

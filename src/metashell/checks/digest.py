@@ -30,7 +30,7 @@ from metashell.image.part_rows import FactRows, PartRows
 from metashell.parts.forms import Fact
 from metashell.parts.known import all_parts, find_part
 from metashell.parts.partition_fields import BROKER_LISTS, NUMBERS
-from metashell.parts.spec import hook
+from metashell.parts.spec import LAST, hook
 from metashell.parts.view import FactKey
 
 if TYPE_CHECKING:
@@ -92,11 +92,23 @@ def without_orphans(
 
 
 def image_digest(parts: Mapping[str, bytes]) -> str:
-    """Hex SHA-256 over the names and digests of the parts."""
+    """Hex SHA-256 over the names and digests of the parts.
+
+    A part that came after Kafka 4.4 adds nothing as long as it is empty.
+    """
     whole = hashlib.sha256(_FORM)
     for name in sorted(parts):
-        whole.update(encode((name, parts[name])))
+        part = find_part(name)
+        if part.order < LAST or parts[name] != _empty_digest(part):
+            whole.update(encode((name, parts[name])))
     return whole.hexdigest()
+
+
+def _empty_digest(part: PartSpec) -> bytes:
+    digest = _begun(part.name)
+    for piece in _row_bytes({} if part.absent is None else {(): (part.absent,)}):
+        digest.update(piece)
+    return digest.digest()
 
 
 def _part_digest(image: Image, part: PartSpec, redaction: Redaction) -> bytes:

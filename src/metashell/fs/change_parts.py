@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.parts.known import all_parts
 from metashell.parts.partition_fields import (
@@ -441,6 +442,6 @@ def part_histories(registry: Registry, redaction: Redaction) -> list[PartHistory
         if part.history or (part.path and not part.by_topic):
             follow = hook(part.history) if part.history else KeyedHistory
             # A user's own definition may lack what tells its things apart.
-            with suppress(KeyError):
+            with suppress(SchemaError):
                 histories.append(follow(part, registry, redaction))
     return histories

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 
+from metashell.errors import SchemaError
 from metashell.parts import metadata
 from metashell.parts.spec import PartSpec
 
@@ -26,10 +27,35 @@ def find_part(name: str) -> PartSpec:
 
     Raises:
         ImportError: There is none.
+        SchemaError: Its declaration can't work.
     """
     found: PartSpec = import_module(f"{metadata.__name__}.{name}").PART
-    assert found.name == name, f"{found.name} lies in {name}"
+    if found.name != name:
+        raise SchemaError(f"part {found.name}: its module is called {name}")
+    check_levels(found)
     return found
+
+
+def check_levels(part: PartSpec) -> None:
+    """See that each level of a part's path is made of its key.
+
+    Raises:
+        SchemaError: One is not.
+    """
+    key = [field.column for field in part.key]
+    for level in part.levels:
+        for column in level.of:
+            if column not in key:
+                raise SchemaError(
+                    f"part {part.name}: the level {column} of its path is no column of its key,"
+                    f" which is {', '.join(key) or 'empty'}",
+                    hint=f"add PartField({column!r}) to key, or name a column of the key in levels",
+                )
+        if not level.name and len(level.of) != 1:
+            raise SchemaError(
+                f"part {part.name}: the level ({', '.join(level.of)}) of its path has no hook that"
+                " makes one name of these columns"
+            )
 
 
 @cache

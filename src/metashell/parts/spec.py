@@ -129,7 +129,8 @@ class PartSpec:
     group: str
     """What its records are about: a `metashell.records.density.RecordGroup`."""
     order: int = LAST
-    """Its place in Kafka's MetadataImage, which is the order in which digests are shown."""
+    """Its place in the MetadataImage of Kafka 4.4, which is the order in which digests are shown.
+    A part without one enters the digest of an image only where it is not empty."""
 
     key: tuple[PartField, ...] = ()
     """What tells its things apart; none for a part that is one value."""

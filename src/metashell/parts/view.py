@@ -9,9 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from metashell.errors import SchemaError
 from metashell.parts.forms import Fact, ValueForm, form_of, same
-from metashell.parts.spec import NamedCodes, NodeNames, PartField, PartSpec, PathLevel, hook
+from metashell.parts.spec import (
+    NamedCodes,
+    NodeNames,
+    PartField,
+    PartSpec,
+    PathLevel,
+    Put,
+    Remove,
+    hook,
+)
 from metashell.redact import (
+    CONFIG_RECORD,
     Redaction,
     record_secret_fields,
     row_secret_fields,
@@ -67,6 +78,7 @@ class PartView:
 
     def __init__(self, spec: PartSpec, registry: Registry) -> None:
         self.spec = spec
+        _check_key(spec, registry)
         message = registry.by_name[spec.put.message]
         by_column = {f.column_name: f for f in message.fields}
         self.key = [BoundField(field, by_column[field.column]) for field in spec.key]
@@ -83,7 +95,11 @@ class PartView:
         self._key_names = [field.json_name for field in self.key]
         self._own_secrets = frozenset(field.column for field in self.fields if field.secret)
         self.may_hide = type_may_hold_secrets(self.message) or bool(self._own_secrets)
-        self.hides_always = bool(record_secret_fields(self.message, {"value": None}))
+        secret = record_secret_fields(self.message, {"value": None})
+        # The same fields of a config are secret, or not, by its key.
+        self.hides_always = self.message != CONFIG_RECORD and any(
+            field.json_name in secret for field in self.own_fields
+        )
         """Whether the same fields are secret in every record."""
         self.levels = [self._level(level) for level in spec.levels]
         """What makes the name at each level, of the facts of its key columns."""
@@ -221,6 +237,31 @@ class PartView:
         """Columns that are secret in every row of a table."""
         names = row_secret_fields(self.message)
         return frozenset(f.column for f in self.own_fields if f.json_name in names)
+
+
+def _check_key(spec: PartSpec, registry: Registry) -> None:
+    """See that the records that put and remove a thing have its key, and that paths may show it.
+
+    Raises:
+        SchemaError: A record does not have it, or it is secret.
+    """
+    for event in spec.events:
+        if not isinstance(event, Put | Remove):
+            continue
+        message = registry.by_name.get(event.message)
+        if message is None:
+            raise SchemaError(f"part {spec.name}: no definition of {event.message}")
+        by_column = {field.column_name: field for field in message.fields}
+        for field in spec.key:
+            if field.column not in by_column:
+                raise SchemaError(
+                    f"part {spec.name}: its key {field.column} is no column of {message.name},"
+                    f" which has {', '.join(by_column)}"
+                )
+            if by_column[field.column].json_name in row_secret_fields(message.name):
+                raise SchemaError(
+                    f"part {spec.name}: its key {field.column} is secret, and paths would show it"
+                )
 
 
 def _rest(spec: PartSpec, by_column: Mapping[str, FieldSpec]) -> list[PartField]:

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.parts.known import all_parts, find_part, part_names, parts_below
-from metashell.parts.spec import hook
+from metashell.errors import SchemaError
+from metashell.parts.known import all_parts, check_levels, find_part, part_names, parts_below
+from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, hook
+from metashell.parts.view import PartView
 from metashell.records.density import RecordGroup
-from metashell.schema.registry import load_registry
+from metashell.schema.model import parse_message
+from metashell.schema.registry import Registry, load_registry
 from support.waiting import LIMIT_S
 
 SOURCE = Path(metashell.__file__).parent
@@ -84,6 +87,43 @@ def test_each_part_is_declared_in_the_module_of_its_name() -> None:
         assert part.group in list(RecordGroup)
         said = (str(value) for value in vars(part).values())
         assert all(callable(hook(text)) for text in said if text.startswith("metashell."))
+
+
+def test_each_part_has_the_columns_that_it_names() -> None:
+    """Its key and its fields are columns of the record that puts a thing."""
+    registry = load_registry([])
+    for part in all_parts():
+        if any(isinstance(event, Put) for event in part.events):
+            columns = {f.column_name for f in registry.by_name[part.put.message].fields}
+            assert {field.column for field in part.fields} <= columns, part.name
+            assert PartView(part, registry).key or not part.key
+
+
+@pytest.mark.parametrize(
+    ("key", "level", "expected"),
+    [
+        ("broker_id", "name", "the level name of its path is no column of its key, .* broker_id"),
+        ("brokerId", "brokerId", "its key brokerId is no column of .*, which has broker_id,"),
+        ("secret_name", "secret_name", "its key secret_name is secret"),
+    ],
+)
+def test_a_declaration_that_cannot_work_says_so(key: str, level: str, expected: str) -> None:
+    """The error names the part, the key and the level."""
+    text = """{"apiKey": 1000, "type": "metadata", "name": "KeyedByRecord", "validVersions": "0",
+        "fields": [{"name": "BrokerId", "type": "int32", "versions": "0+"},
+                   {"name": "SecretName", "type": "string", "versions": "0+"}]}"""
+    part = PartSpec(
+        name="keyed_by",
+        help="",
+        group="configs",
+        events=(Put("KeyedByRecord"),),
+        key=(PartField(key),),
+        path=("keyedBy",),
+        levels=(PathLevel((level,)),),
+    )
+    with pytest.raises(SchemaError, match=f"part keyed_by: {expected}"):
+        check_levels(part)
+        PartView(part, Registry([parse_message(text)]))
 
 
 def test_parts_of_a_directory() -> None:
