@@ -10,7 +10,7 @@ import pytest
 
 from metashell.fs import coordinator_paths
 from metashell.fs.coordinator_changes import CoordinatorReplay
-from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE, TRANSACTIONS
+from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE
 from metashell.fs.node import Leaf
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
@@ -26,7 +26,7 @@ Values = dict[tuple[str, ...], dict[str, Any]]
 
 def _tree(records: KeyedRecords) -> Values:
     """Every leaf's value."""
-    root = GROUPS if records.log is CoordinatorLog.GROUPS else TRANSACTIONS
+    root = GROUPS if records.log is CoordinatorLog.GROUPS else "transactions"
     return {
         (root, *names): dict(node.value())
         for names, node in nodes_below(directory_of(records))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.errors import SourceError, UsageError
+from metashell.parts.known import coordinator_parts
 from support.fixtures import copy_of, fixture_dir
 from support.kraft import as_spark, plan, read, rows
 
@@ -17,11 +17,11 @@ pytest.importorskip("pyspark")
 ONE = "node-44/broker102/d1"
 
 
-@pytest.mark.parametrize("table", [*COORDINATOR_TABLES, "OffsetCommit", "TransactionLog"])
+@pytest.mark.parametrize("table", [*coordinator_parts(), "OffsetCommit", "TransactionLog"])
 def test_a_directory_has_the_tables_of_the_local_engine(table: str) -> None:
     """In every column and row."""
     local = metashell.open(fixture_dir(ONE))
-    wanted = local.table(table) if table in COORDINATOR_TABLES else local.records(table)
+    wanted = local.table(table) if table in coordinator_parts() else local.records(table)
     found = read(table, fixture_dir(ONE))
     assert rows(as_spark(wanted)) == rows(found)
     assert {102} == set(found["node_id"].to_pylist())

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.fs.coordinator_states import GroupsOf, ShareOf, TransactionsOf
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
 from metashell.fs.texts import GridTexts
 from metashell.fs.touch_times import ask_children
+from metashell.parts.known import coordinator_roots
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
@@ -21,13 +21,6 @@ from metashell.schema.json_writer import to_json
 
 _JUDGE: Final[Any] = None
 """Of a search whose tests no group passes."""
-
-
-_STATES: Final = {
-    CoordinatorLog.GROUPS: GroupsOf,
-    CoordinatorLog.TRANSACTIONS: TransactionsOf,
-    CoordinatorLog.SHARE: ShareOf,
-}
 
 
 def directory_of(*records: KeyedRecords) -> CoordinatorDirectory:
@@ -41,7 +34,8 @@ def directory_of(*records: KeyedRecords) -> CoordinatorDirectory:
         dict,
         is_spread=log is CoordinatorLog.SHARE,
     )
-    return CoordinatorDirectory(reader, _STATES[log])
+    parts = next(parts for parts in coordinator_roots().values() if parts[0].log == log)
+    return CoordinatorDirectory(reader, parts)
 
 
 def nodes_below(directory: Directory) -> Iterator[tuple[NodeNames, Node]]:

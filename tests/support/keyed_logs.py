@@ -58,7 +58,7 @@ def nested(name: str, fields: Mapping[str, Any], version: int = 0) -> bytes:
     return struct.pack(">h", version) + encode_message(data_message(name), version, fields)
 
 
-def encode(log: CoordinatorLog, entry: Put | End, offset: int) -> bytes:
+def encode(types: RecordTypes, entry: Put | End, offset: int) -> bytes:
     """A batch with a record."""
     at_ms = START_MS + offset * 1000 if entry.at_ms is None else entry.at_ms
     if isinstance(entry, End):
@@ -70,7 +70,7 @@ def encode(log: CoordinatorLog, entry: Put | End, offset: int) -> bytes:
             transactional=True,
             timestamp=at_ms,
         )
-    record_type = types_of(log).by_name[entry.name]
+    record_type = types.by_name[entry.name]
     key = struct.pack(">h", record_type.number) + encode_message(record_type.key, 0, entry.key)
     value = None
     if entry.value is not None:
@@ -86,9 +86,15 @@ def encode(log: CoordinatorLog, entry: Put | End, offset: int) -> bytes:
     )
 
 
-def write_log(path: Path, log: CoordinatorLog, entries: Iterable[Put | End]) -> None:
+def write_log(
+    path: Path,
+    log: CoordinatorLog,
+    entries: Iterable[Put | End],
+    types: RecordTypes | None = None,
+) -> None:
     """Write a segment."""
-    batches = [encode(log, entry, offset) for offset, entry in enumerate(entries)]
+    types = types_of(log) if types is None else types
+    batches = [encode(types, entry, offset) for offset, entry in enumerate(entries)]
     path.write_bytes(b"".join(batches))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
-from metashell.answers.coordinator_tables import GROUPS
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.parts.coordinators.groups import PART
 
 COLUMNS: Final = (
     text("group", "The group's id.", priority=9),
@@ -52,7 +52,7 @@ class GroupsCommand(RowsCommand):
     summary = "List the groups in a broker's logs: type, state, members, last commit."
     noun = ("group", "groups")
     tables = one_table(*COLUMNS)
-    imports = imports_of(GROUPS)
+    imports = imports_of(PART)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -70,7 +70,7 @@ class GroupsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The groups of every partition."""
-        coordinator_rows(query, GROUPS, "group")
+        coordinator_rows(query, PART, "group")
 
 
 COMMAND = GroupsCommand()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
-from metashell.answers.coordinator_tables import MEMBERS
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.parts.coordinators.members import PART
 
 COLUMNS: Final = (
     text("group", "The group's id.", priority=9),
@@ -42,7 +42,7 @@ class MembersCommand(RowsCommand):
     summary = "List the members of groups in a broker's logs, and what they are assigned."
     noun = ("member", "members")
     tables = one_table(*COLUMNS)
-    imports = imports_of(MEMBERS)
+    imports = imports_of(PART)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -58,7 +58,7 @@ class MembersCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The members of the groups of every partition."""
-        coordinator_rows(query, MEMBERS, "group with members")
+        coordinator_rows(query, PART, "group with members")
 
 
 COMMAND = MembersCommand()

@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import GROUP
-from metashell.answers.coordinator_tables import OFFSETS
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
@@ -32,7 +31,7 @@ from metashell.commands.shared.coordinator_logs import (
 )
 from metashell.commands.shared.partition_logs import needs_partition_logs
 from metashell.errors import UsageError
-from metashell.fs.pattern import Pattern
+from metashell.parts.coordinators.offsets import PART
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,7 +161,7 @@ class OffsetsCommand(RowsCommand):
         AnswerTable("--lag --summary", SUMMARY_COLUMNS),
         AnswerTable("--stalled", STALLED_COLUMNS),
     )
-    imports = (*imports_of(OFFSETS), "metashell.answers.offsets")
+    imports = (*imports_of(PART), "metashell.answers.offsets")
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -222,7 +221,7 @@ class OffsetsCommand(RowsCommand):
                 ends = _ends(query)
             answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)), sums)
             what = "group with offsets"
-        coordinator_rows(query, OFFSETS, what, answer)
+        coordinator_rows(query, PART, what, answer)
         # Lag is looked up for all groups, whatever the words choose of them.
         counts = STALLED.flags[0] in switches or not query.parsed.arguments
         if ends is not None and ends.n_missing and counts:
@@ -273,6 +272,7 @@ def _wanted(words: list[str]) -> Callable[[str], object] | None:
     """Tells whether a word names a group; None where there is no word."""
     if not words:
         return None
+    from metashell.fs.pattern import Pattern
 
     matches = [Pattern(word).match for word in words]
     return lambda name: any(match(name) for match in matches)

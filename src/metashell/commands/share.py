@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.answers.coordinator_kinds import SHARE
-from metashell.answers.coordinator_tables import SHARE_PARTITIONS
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.parts.coordinators.share_partitions import PART
 
 COLUMNS: Final = (
     text("group", "The share group's id.", priority=9),
@@ -66,7 +66,7 @@ class ShareCommand(RowsCommand):
     summary = "List how far share groups are in each partition, from a broker's logs."
     noun = ("share partition", "share partitions")
     tables = one_table(*COLUMNS)
-    imports = imports_of(SHARE_PARTITIONS)
+    imports = imports_of(PART)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -84,7 +84,7 @@ class ShareCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The share partitions in every partition."""
-        coordinator_rows(query, SHARE_PARTITIONS, "share group with state")
+        coordinator_rows(query, PART, "share group with state")
 
 
 COMMAND = ShareCommand()

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
-from metashell.answers.coordinator_tables import TRANSACTIONS
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
@@ -30,6 +29,7 @@ from metashell.commands.shared.coordinator_logs import (
 )
 from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
 from metashell.errors import UsageError
+from metashell.parts.coordinators.transactions import PART
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,7 +115,7 @@ class TransactionsCommand(RowsCommand):
     summary = "List the transactional ids in a broker's logs, and their transactions."
     noun = ("transaction", "transactions")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--hanging", OPEN_COLUMNS))
-    imports = (*imports_of(TRANSACTIONS), "metashell.answers.transactions")
+    imports = (*imports_of(PART), "metashell.answers.transactions")
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -160,7 +160,7 @@ class TransactionsCommand(RowsCommand):
                 opened = open_transactions(query.source, logs, QueryReport(query))
         coordinator_rows(
             query,
-            TRANSACTIONS,
+            PART,
             "transactional id of this kind",
             partial(_chosen, opened, is_ongoing),
         )

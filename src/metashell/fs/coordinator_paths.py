@@ -19,6 +19,7 @@ from metashell.dataclass import dataclass
 from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
 from metashell.image.fold import distinct
+from metashell.parts.known import check_path, puts_by_record
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import (
     CONSUMER,
@@ -27,9 +28,10 @@ from metashell.records.consumer_protocol import (
     decode_nested,
 )
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
+from metashell.redact import Redaction, type_may_hold_secrets
 from metashell.schema.arena import I64
 from metashell.schema.columns import Columns, SpanColumn
-from metashell.schema.coordinators import CoordinatorLog, RecordType
+from metashell.schema.coordinators import RecordType
 from metashell.schema.dump import fields_json
 from metashell.schema.model import FieldSpec
 from metashell.schema.rows import to_rows, values_of
@@ -38,33 +40,10 @@ from metashell.schema.uuids import uuid_text
 Fields: TypeAlias = Mapping[str, Any]
 
 GROUPS: Final = "groups"
-TRANSACTIONS: Final = "transactions"
-SHARE: Final = "share"
-ROOT_OF: Final[Mapping[CoordinatorLog, str]] = {
-    CoordinatorLog.GROUPS: GROUPS,
-    CoordinatorLog.TRANSACTIONS: TRANSACTIONS,
-    CoordinatorLog.SHARE: SHARE,
-}
-"""The directory that the state of each log is below."""
-
 STATE: Final = "state"
 MEMBERS: Final = "members"
 ASSIGNMENT: Final = "assignment"
 OFFSETS: Final = "offsets"
-
-_BY_SUFFIX: Final[Sequence[tuple[str, NodeNames]]] = (
-    ("TargetAssignmentMetadata", (STATE,)),
-    ("TargetAssignmentMember", (ASSIGNMENT, "member_id")),
-    ("CurrentMemberAssignment", (MEMBERS, "member_id")),
-    ("MemberMetadata", (MEMBERS, "member_id")),
-    ("StatePartitionMetadata", ("sharePartitions",)),
-    ("GroupPartitionMetadata", ("partitionMetadata",)),
-    ("RegularExpression", ("regularExpressions", "regular_expression")),
-    ("Topology", ("topology",)),
-    ("GroupMetadata", (STATE,)),
-)
-"""Names below a group by the end of a type's name, the first that fits: fixed ones, and fields."""
-
 
 _PARTITION_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
 _MEMBER_STATES: Final[Mapping[str, Mapping[int, str]]] = {
@@ -100,16 +79,17 @@ class Telling:
 
 @cache
 def levels_of(record_type: RecordType) -> tuple[str, NodeNames]:
-    """Where nodes of a type are: the directory, and below it fixed names and fields of the key."""
-    name, fields = record_type.name, [field.column_name for field in record_type.key.fields]
-    if "transactional_id" in fields:
-        return TRANSACTIONS, ("transactional_id",)
-    if "topic_id" in fields:
-        return SHARE, ("group_id", "topic_id", "partition")
-    if "topic" in fields:
-        return GROUPS, ("group", OFFSETS, "topic", "partition")
-    below = next((names for suffix, names in _BY_SUFFIX if name.endswith(suffix)), (name,))
-    return GROUPS, (fields[0], *below)
+    """Where nodes of a type are: the directory, and below it fixed names and fields of the key.
+
+    Raises:
+        SchemaError: They are declared of other fields than those of the key.
+    """
+    found = puts_by_record().get(record_type.name)
+    if found is None:
+        return GROUPS, (record_type.key.fields[0].column_name, record_type.name)
+    part, put = found
+    check_path(part, put, record_type)
+    return part.path[0], tuple(level.strip("{}") for level in put.at.split("/"))
 
 
 def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> NodeNames:
@@ -226,6 +206,7 @@ def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
         or tagged[0]
         or any(field.is_array or field.type not in _PLAIN for field in (*fields, *key.fields))
         or any(is_tagged and f.type != "uuid" for f, is_tagged in zip(fields, tagged, strict=True))
+        or any(map(type_may_hold_secrets, (value.name, key.name)))
         or not _TOLD_APART.isdisjoint(field.json_name for field in fields)
         or "topic_id" in levels_of(record_type)[1]
     ):
@@ -269,7 +250,7 @@ def _tell_paths(
 
 def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:
     spec = record_type.key if is_key else record_type.value
-    return fields_json(spec, spec.versions.high, fields)
+    return dict(Redaction().record(spec.name, fields_json(spec, spec.versions.high, fields)))
 
 
 def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, Any]:

@@ -16,21 +16,27 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.fs.coordinator_moments import RecordHeads
-from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tell
+from metashell.fs.coordinator_paths import (
+    STATE,
+    Fields,
+    Telling,
+    names_below,
+    plain_fields,
+    tell,
+)
 from metashell.fs.offset_leaves import OffsetLeaves
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_events import GroupType
-from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.group_log import TOLD_TYPES, GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.living import (
-    TRANSACTION_RECORD,
     LivingRows,
     living_records,
-    living_transactions,
+    surviving_records,
 )
 from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
 from metashell.image.fold import distinct, group_keys
-from metashell.parts.spec import NodeNames
+from metashell.parts.spec import NodeNames, PartSpec
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64
@@ -39,6 +45,7 @@ from metashell.schema.uuids import uuid_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+TRANSACTION_RECORD: Final = "TransactionLog"
 _ONE_BY_ONE: Final = 16
 """Groups whose nodes are made singly; of more, those of all are."""
 
@@ -61,19 +68,19 @@ class CoordinatorState(ABC):
     Args:
         records: All of the partition, or those about one name.
         topics: Names of topics by the text of their ids.
+        parts: Those that are below the directory.
     """
 
-    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
-        self.records, self.topics = records, topics
+    def __init__(
+        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
+    ) -> None:
+        self.records, self.topics, self.parts = records, topics, parts
         self.heads = RecordHeads(records)
 
     @property
     @abstractmethod
     def places(self) -> Mapping[str, int]:
         """Names of the groups or transactions that there are, and their places."""
-
-    has_nodes_below = True
-    """Whether each of them is a directory."""
 
     def nodes(self, place: int) -> Nodes:
         """What there is of one group or transaction, without leaves of tables."""
@@ -101,14 +108,22 @@ class CoordinatorState(ABC):
 class RecordedState(CoordinatorState):
     """Of which each node is what some records say, the newest of their types."""
 
-    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
-        super().__init__(records, topics)
+    def __init__(
+        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
+    ) -> None:
+        super().__init__(records, topics, parts)
         self._values: dict[int, list[Telling]] = {}
 
     @property
     @abstractmethod
     def living(self) -> LivingRows:
         """The records that count."""
+
+    @cached_property
+    def types(self) -> Sequence[str]:
+        """Record types that tell of these parts and have a definition."""
+        names = [put.message for part in self.parts for put in part.puts]
+        return [name for name in names if name in self.records.types.by_name]
 
     def nodes(self, place: int) -> Nodes:
         self._n_asked += 1
@@ -171,11 +186,18 @@ class RecordedState(CoordinatorState):
         return fields
 
 
+def has_nodes_below(parts: Sequence[PartSpec]) -> bool:
+    """Whether each thing that parts have in common is a directory, and no leaf."""
+    return any("/" in put.at for part in parts for put in part.puts)
+
+
 class GroupsOf(RecordedState):
     """Groups."""
 
-    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
-        super().__init__(records, topics)
+    def __init__(
+        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
+    ) -> None:
+        super().__init__(records, topics, parts)
         # Nothing that is asked of it says which partition it is.
         self.log = GroupLog(records, 0)
 
@@ -191,12 +213,19 @@ class GroupsOf(RecordedState):
     @cached_property
     def _living(self) -> tuple[LivingRows, LivingRows, I64]:
         """Commits, other records, and the newest of each group: int64[groups], -1 for none."""
-        living = living_records(self.log)
+        living = living_records(self.log, self._plain_rows())
         newest = np.full(len(self._names), -1, dtype=np.int64)
         np.maximum.at(newest, living.of, living.row)
         numbers = [self.records.types.by_name[name].number for name in COMMITS]
         is_commit = np.isin(self.records.frames.key_type[living.row], numbers)
         return living.where(is_commit), living.where(~is_commit), newest
+
+    def _plain_rows(self) -> LivingRows:
+        """The records of types that tell of groups and decide nothing about them."""
+        types = [name for name in self.types if name not in TOLD_TYPES]
+        rows, names = surviving_records(self.records, types)
+        of = np.array([self.places.get(name, -1) for name in names], dtype=np.int64)[rows.of]
+        return LivingRows(of, rows.row, rows.created).where(of >= 0)
 
     @property
     def living(self) -> LivingRows:
@@ -229,14 +258,12 @@ class GroupsOf(RecordedState):
         return super().value(place, below, rows)
 
 
-class TransactionsOf(RecordedState):
-    """Transactional ids, each of which is one node."""
-
-    has_nodes_below = False
+class PutNodes(RecordedState):
+    """What the newest record of each key says, by the first name in its path."""
 
     @cached_property
     def _found(self) -> tuple[LivingRows, Sequence[str]]:
-        return living_transactions(self.records)
+        return surviving_records(self.records, self.types)
 
     @cached_property
     def places(self) -> Mapping[str, int]:
@@ -248,7 +275,12 @@ class TransactionsOf(RecordedState):
 
     @property
     def times(self) -> tuple[I64, I64]:
-        return self.living.created, self.living.row
+        living = self.living
+        if not has_nodes_below(self.parts):
+            return living.created, living.row
+        newest = np.full(len(self._found[1]), -1, dtype=np.int64)
+        np.maximum.at(newest, living.of, living.row)
+        return np.full_like(newest, -1), newest
 
     @property
     def leaf_rows(self) -> tuple[I64, I64]:
@@ -260,12 +292,16 @@ class TransactionsOf(RecordedState):
         return [told[row][0].fields or {} for row in rows.tolist()]
 
     def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
-        from metashell.fs.field_texts import record_lines
+        from metashell.fs.field_texts import lines_one_by_one, record_lines
 
+        (name,) = self.types
+        record_type = self.records.types.by_name[name]
+        fields = plain_fields(record_type)
+        if fields is None and name != TRANSACTION_RECORD:
+            return lines_one_by_one(self.leaf_values(places), as_json=as_json)
         rows = self.living.row[places]
         order = np.argsort(rows)
-        found = self.records.decode(TRANSACTION_RECORD, rows[order])
-        record_type = self.records.types.by_name[TRANSACTION_RECORD]
+        found = self.records.decode(name, rows[order])
         high = record_type.value.versions.high
         fields = [field for field in record_type.value.fields if high in field.versions]
         lines = record_lines(record_type, fields, found.value, as_json=as_json)

@@ -26,11 +26,17 @@ LAST: Final = 1000
 
 @dataclass(eq=False, repr=False)
 class Put:
-    """A record that writes a key whole, or removes it where a column holds a value."""
+    """A record that writes a key whole, or removes it where a column holds a value.
+
+    A record of a coordinator's log is a type with a key; its tombstone removes the key.
+    """
 
     message: str
     removing_column: str | None = None
     removing_value: bool | int | None = None
+    at: str = ""
+    """Of a coordinator's log: the path of its node below the part's directory, in which a column
+    of the record's key stands in braces."""
 
 
 @dataclass(eq=False, repr=False)
@@ -111,7 +117,8 @@ class PartDescription:
     words: str
     """The command."""
     leaf: str
-    """The column that names a row's leaf, or a hook: (row) -> names below the directory."""
+    """The column that names a row's leaf, or a hook: (row) -> names below the directory. Empty for
+    the part of a coordinator, whose rows are named by `PartSpec.rows_by`."""
     columns: NodeNames
     """Columns that are shown unless others are asked for, health early."""
 
@@ -122,11 +129,11 @@ class PartSpec:
 
     name: str
     """The part's one name: of its module, in digests, and of its table."""
-    events: tuple[PartEvent, ...]
+    events: tuple[PartEvent, ...] = ()
     """What tells of it."""
     help: str
     """A sentence that says what a row of its table is."""
-    group: str
+    group: str = ""
     """What its records are about: a `metashell.records.density.RecordGroup`."""
     order: int = LAST
     """Its place in the MetadataImage of Kafka 4.4, which is the order in which digests are shown.
@@ -143,7 +150,8 @@ class PartSpec:
     """Whether a leaf is the one field, and no record with names."""
 
     path: NodeNames = ()
-    """Names of its directory below ``/image``; none for a part that is not there."""
+    """Names of its directory below ``/image``, or of the root for that of a coordinator's log; none
+    for a part that is not there."""
     levels: tuple[PathLevel, ...] = ()
     """Names from the directory down to a leaf."""
     leaf: str = ""
@@ -167,6 +175,23 @@ class PartSpec:
     """Column by which its things are sorted; else by the records that made them."""
     by_topic: bool = False
     """Whether each of its things is a topic's, so that topics can be folded apart."""
+
+    # Of coordinators' logs, which are read a partition at a time.
+
+    log: str = ""
+    """The topic of the log; empty for the metadata log."""
+    rows_by: NodeNames = ()
+    """Columns that rows are sorted by, and that name a row's node. The first has the names that a
+    command is asked for."""
+    asked_for: NodeNames = ()
+    """Columns that are made only where they are asked for: they need other logs."""
+    schema: str = ""
+    """Hook: the columns of its table; else those of the record that puts it."""
+    rows: str = ""
+    """(PartitionState) -> its rows; else the records that hold."""
+    nodes: str = ""
+    """What gives the nodes of the directory ``path[0]``: a
+    `metashell.fs.record_nodes.PartitionNodes`; else each is what its newest records say."""
 
     # Hooks, for parts that are no puts and removes, or that are asked for by the million.
 
@@ -204,9 +229,14 @@ class PartSpec:
         return tuple(e.message for e in self.events if not isinstance(e, Affect))
 
     @property
+    def puts(self) -> list[Put]:
+        """The events that put a key."""
+        return [event for event in self.events if isinstance(event, Put)]
+
+    @property
     def put(self) -> Put:
-        """The event that puts a key."""
-        return next(event for event in self.events if isinstance(event, Put))
+        """The one event of a part of the metadata that puts a key."""
+        return self.puts[0]
 
     @property
     def remove(self) -> Remove | None:

@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_tables import (
-    COORDINATOR_TABLES,
-    OFFSETS,
-    TRANSACTIONS,
-    CoordinatorTable,
-    PartitionState,
-)
-from metashell.answers.hanging import with_hanging
-from metashell.answers.offsets import with_lag
-from metashell.image.coordinators.record_tables import record_batches, record_schema
+from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
+from metashell.parts.known import coordinator_parts
+from metashell.parts.spec import PartSpec
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_names import topic_names
 from metashell.sources.coordinator_reading import (
@@ -30,8 +23,6 @@ from metashell.sources.coordinator_reading import (
     read_each,
     report_faults,
 )
-from metashell.sources.partition_ends import PartitionEnds, open_transactions, partition_producers
-from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -54,9 +45,7 @@ class CoordinatorTables:
         self._schemas = tuple(schemas)
         self._logs = tuple(CoordinatorLog) if log is None else (log,)
         self.states = tuple(
-            name
-            for name, table in COORDINATOR_TABLES.items()
-            if log is None or (table.kind is not None and table.kind.log is log)
+            name for name, part in coordinator_parts().items() if log is None or part.log == log
         )
         """Tables of states, sorted."""
 
@@ -87,7 +76,7 @@ class CoordinatorTables:
     def help(self, name: str) -> str:
         """What a table has."""
         if name in self.states:
-            return COORDINATOR_TABLES[name].help
+            return coordinator_parts()[name].help
         return f"Records of the type {name} in {self._types[name][0]}."
 
     def schema(self, name: str) -> pa.Schema:
@@ -97,7 +86,9 @@ class CoordinatorTables:
             KeyError: There is no such table.
         """
         if name in self.states:
-            return COORDINATOR_TABLES[name].schema
+            types = {name: one for name, (_, one) in self._types.items()}
+            return schema_of(coordinator_parts()[name], types)
+        from metashell.image.coordinators.record_tables import record_schema
 
         return record_schema(self._types[name][1])
 
@@ -105,8 +96,8 @@ class CoordinatorTables:
         """Whose log a table is of; None for the logs of all topics' partitions."""
         if name not in self.states:
             return self._types[name][0]
-        kind = COORDINATOR_TABLES[name].kind
-        return None if kind is None else kind.log
+        log = coordinator_parts()[name].log
+        return CoordinatorLog(log) if log else None
 
 
 class SourceTables(CoordinatorTables):
@@ -149,7 +140,7 @@ class SourceTables(CoordinatorTables):
         if log is None:
             yield from self._producers(columns, poll, report)
         elif name in self.states:
-            yield from self._state(COORDINATOR_TABLES[name], log, columns, poll, report)
+            yield from self._state(coordinator_parts()[name], log, columns, poll, report)
         else:
             yield from self._records(name, log, columns, poll, report)
 
@@ -160,7 +151,9 @@ class SourceTables(CoordinatorTables):
         found = pa.Table.from_batches(batches, schema)
         if name not in self.states:
             return found
-        return found.sort_by([(column, "ascending") for column in COORDINATOR_TABLES[name].order])
+        return found.sort_by(
+            [(column, "ascending") for column in coordinator_parts()[name].rows_by]
+        )
 
     def _partitions(
         self, log: CoordinatorLog, poll: Poll, report: ReadReport
@@ -189,31 +182,44 @@ class SourceTables(CoordinatorTables):
 
     def _state(
         self,
-        table: CoordinatorTable,
+        part: PartSpec,
         log: CoordinatorLog,
         columns: Sequence[str],
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
-        more, topics = self._more(table, columns, report), topic_names(self._source)
+        more, topics = self._more(part, columns, report), topic_names(self._source)
         for found, leader in self._partitions(log, poll, report):
             tell = partial(report_faults, report, str(found.partition))
             tell(found.faults())
-            state = PartitionState(found.records, found.partition.number, leader, topics, tell)
-            yield from more(table.rows(state)).select(list(columns)).to_batches()
+            state = PartitionState(
+                found.records,
+                found.partition.number,
+                leader,
+                topics,
+                tell,
+                self._source.redaction,
+            )
+            yield from more(rows_of(part, state)).select(list(columns)).to_batches()
 
     def _more(
-        self, table: CoordinatorTable, columns: Sequence[str], report: ReadReport
+        self, part: PartSpec, columns: Sequence[str], report: ReadReport
     ) -> Callable[[pa.Table], pa.Table]:
         """What adds the columns that need other logs."""
-        if not set(columns) & set(table.asked_for):
+        if not set(columns) & set(part.asked_for):
             return lambda rows: rows
+        from metashell.sources.partition_logs import partition_logs
 
         logs = None if self._source.of_coordinator else partition_logs(self._source)
-        if table is TRANSACTIONS:
+        if part.name == "transactions":
+            from metashell.answers.hanging import with_hanging
+            from metashell.sources.partition_ends import open_transactions
+
             opened = None if logs is None else open_transactions(self._source, logs, report)
             return lambda rows: with_hanging(rows, opened)
-        assert table is OFFSETS
+        assert part.name == "offsets"
+        from metashell.answers.offsets import with_lag
+        from metashell.sources.partition_ends import PartitionEnds
 
         if logs is None:
             return lambda rows: with_lag(rows, lambda *_: (None, None))
@@ -223,6 +229,9 @@ class SourceTables(CoordinatorTables):
     def _producers(
         self, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
+        from metashell.sources.partition_ends import partition_producers
+        from metashell.sources.partition_logs import partition_logs
+
         logs = partition_logs(self._source)
         if logs is None:
             return
@@ -239,6 +248,8 @@ class SourceTables(CoordinatorTables):
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
+        from metashell.image.coordinators.record_tables import record_batches
+
         for found, _ in self._partitions(log, poll, report):
             records, partition = found.records, found.partition
             for batch in record_batches(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from metashell.fs.coordinator_paths import ROOT_OF
-from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, ShareOf, TransactionsOf
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.image.coordinators.placement import partition_of
-from metashell.node_files.offset_checkpoint import TopicPartition
+from metashell.parts.known import coordinator_roots
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
 from metashell.sources.coordinator_names import topic_names
@@ -19,13 +17,6 @@ if TYPE_CHECKING:
     from metashell.fs.node import Directory
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.source import Source
-
-
-_STATES: Final[Mapping[CoordinatorLog, type[CoordinatorState]]] = {
-    CoordinatorLog.GROUPS: GroupsOf,
-    CoordinatorLog.TRANSACTIONS: TransactionsOf,
-    CoordinatorLog.SHARE: ShareOf,
-}
 
 
 def producers_directory(source: Source, told: list[str]) -> Directory:
@@ -37,6 +28,7 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     """
     from metashell.fs.nodes.producers import producers_node
     from metashell.image.coordinators.producers import ProducersState, fold_producers
+    from metashell.node_files.offset_checkpoint import TopicPartition
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(source)
@@ -56,10 +48,10 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
 def coordinator_directories(source: Source) -> dict[str, CoordinatorDirectory]:
     """The directories of the logs that are there, by name. Reads none of them."""
     found: dict[str, CoordinatorDirectory] = {}
-    for log, state in _STATES.items():
-        logs = source.coordinator_logs(log)
+    for name, parts in coordinator_roots().items():
+        logs = source.coordinator_logs(CoordinatorLog(parts[0].log))
         if logs is not None and logs.partitions:
-            found[ROOT_OF[log]] = CoordinatorDirectory(reader_of(source, logs), state)
+            found[name] = CoordinatorDirectory(reader_of(source, logs), parts)
     return found
 
 

@@ -17,7 +17,6 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 
-from metashell.answers.coordinator_tables import OFFSETS
 from metashell.checks.replicas import Reach, reach_of
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
@@ -27,6 +26,7 @@ from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory, read_log_directory
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
+from metashell.parts.coordinators.offsets import PART as OFFSETS
 from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.records.keyed_records import KeyedRecords

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
-from metashell.answers.coordinator_tables import OFFSETS
 from metashell.errors import UsageError
+from metashell.parts.coordinators.offsets import PART as OFFSETS
 from metashell.places.uri import holds_credentials
 from metashell.spark_backend.options import Options, catalog_options, parse_options
 from metashell.spark_backend.schemas import (

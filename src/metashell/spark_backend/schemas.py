@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.errors import UsageError
 from metashell.image.arrow import table_names
+from metashell.parts.known import coordinator_parts
 from metashell.schema.registry import Registry, load_registry
 from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.spelling import did_you_mean, near_names
@@ -77,7 +77,7 @@ def coordinator_tables(schemas: tuple[Path, ...]) -> CoordinatorTables:
 
 def is_of_coordinators(options: Options) -> bool:
     """Whether a table is made of coordinators' logs."""
-    return options.table in COORDINATOR_TABLES or (
+    return options.table in coordinator_parts() or (
         options.table not in registry_of(options.settings.schemas).by_name
         and options.table in coordinator_tables(options.settings.schemas).messages
     )
@@ -106,7 +106,7 @@ def check_table(options: Options) -> None:
         raise UsageError(f"at: the table {table} is not a state; filter by its offset or time")
     if options.settings.strict and not is_state(table) and table != FAULTS:
         raise UsageError(f"strict: the table {table} is not a state; it holds everything readable")
-    if options.settings.strict and table in COORDINATOR_TABLES:
+    if options.settings.strict and table in coordinator_parts():
         raise UsageError(f"strict: not for the table {table}")
     if options.raw and table != RECORDS:
         raise UsageError(f"raw: only the table {RECORDS} has raw bytes, not {table}")
@@ -114,7 +114,7 @@ def check_table(options: Options) -> None:
 
 def is_state(table: str) -> bool:
     """Whether a table shows a state, that of the end of the log or of option `at`."""
-    return table in table_names() or table == NODES or table in COORDINATOR_TABLES
+    return table in table_names() or table == NODES or table in coordinator_parts()
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType:

@@ -11,18 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import metashell
-from metashell.answers.coordinator_tables import (
-    COORDINATOR_TABLES,
-    GROUPS,
-    MEMBERS,
-    OFFSETS,
-    PRODUCERS,
-    SHARE_PARTITIONS,
-    TRANSACTIONS,
-)
 from metashell.commands import groups, members, offsets, producers, share, transactions
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
+from metashell.parts.known import coordinator_parts
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
@@ -32,12 +24,12 @@ from support.shell import Captured, Ran, run_on
 ONE = "node-44/broker102/d1"
 HERE = "partitions of __consumer_offsets here: 2 of 4"
 COLUMNS = {
-    GROUPS: groups.COLUMNS,
-    MEMBERS: members.COLUMNS,
-    OFFSETS: offsets.COLUMNS,
-    PRODUCERS: producers.COLUMNS,
-    SHARE_PARTITIONS: share.COLUMNS,
-    TRANSACTIONS: transactions.COLUMNS,
+    "groups": groups.COLUMNS,
+    "members": members.COLUMNS,
+    "offsets": offsets.COLUMNS,
+    "producers": producers.COLUMNS,
+    "share_partitions": share.COLUMNS,
+    "transactions": transactions.COLUMNS,
 }
 
 
@@ -58,23 +50,18 @@ def sql(source: Any, statement: str) -> list[dict[str, Any]]:
     return lines(run_on(source, f"sql -o jsonl '{statement}'"))
 
 
-@pytest.mark.parametrize("table", COORDINATOR_TABLES.values(), ids=lambda table: table.name)
-def test_a_table_is_its_command(node: Source, table: Any) -> None:
+@pytest.mark.parametrize("table", coordinator_parts())
+def test_a_table_is_its_command(node: Source, table: str) -> None:
     """The rows of SQL, of a file and of Python are those of the command, with its columns."""
-    names = [column.name for column in COLUMNS[table]]
-    assert names == table.schema.names == node.table(table.name).schema.names
-    command = "share" if table is SHARE_PARTITIONS else table.name
-    option = " --lag" if table is OFFSETS else ""
-    wanted = lines(run_on(node, f"{command}{option} -o jsonl"))
+    assert [column.name for column in COLUMNS[table]] == node.table(table).schema.names
+    command = {"share_partitions": "share", "offsets": "offsets --lag"}.get(table, table)
+    wanted = lines(run_on(node, f"{command} -o jsonl"))
     assert wanted
     by = [json.dumps(row, sort_keys=True) for row in wanted]
-    for got in (
-        sql(node, f"select * from {table.name}"),
-        lines(run_on(node, f"export {table.name}")),
-    ):
+    for got in (sql(node, f"select * from {table}"), lines(run_on(node, f"export {table}"))):
         assert sorted(by) == sorted(json.dumps(row, sort_keys=True) for row in got)
-    order = [(name, "ascending") for name in table.order]
-    rows = node.table(table.name)
+    order = [(name, "ascending") for name in coordinator_parts()[table].rows_by]
+    rows = node.table(table)
     assert len(wanted) == rows.num_rows
     assert rows.equals(rows.sort_by(order))
 
@@ -205,7 +192,7 @@ def test_without_such_logs_tables_stay_as_they_are() -> None:
 def test_without_a_metadata_log(tmp_path: Path) -> None:
     """The tables of the logs are there, and the others say what is missing."""
     source = metashell.open(fixture_dir("node-44/broker102/d2"))
-    assert set(COORDINATOR_TABLES) == set(source.tables)
+    assert set(coordinator_parts()) == set(source.tables)
     listed = [row["table"] for row in lines(run_on(source, "sql -o jsonl .tables"))]
     assert "offsets" in listed
     assert "topics" not in listed

@@ -14,7 +14,7 @@ from metashell.errors import MetashellError
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.opening import open_fleet
 from support.fixtures import DEMO, copy_of, fixture_dir
-from support.keyed_logs import START_MS, Put, commit, encode
+from support.keyed_logs import START_MS, Put, commit, encode, types_of
 from support.shell import run_on
 
 LOG_DIR = "node-44/broker102/d1"
@@ -327,7 +327,7 @@ def test_health_of_groups(tmp_path: Path) -> None:
         ),
     ]
     segment = node / "__consumer_offsets-0" / f"{1000:020d}.log"
-    batches = [encode(CoordinatorLog.GROUPS, e, 1000 + i) for i, e in enumerate(entries)]
+    batches = [encode(types_of(CoordinatorLog.GROUPS), e, 1000 + i) for i, e in enumerate(entries)]
     segment.write_bytes(b"".join(batches))
     found = _health(node, "offsets-of-gone-topic offsets-of-earlier-topic")
     assert {
@@ -340,7 +340,7 @@ def test_health_of_groups(tmp_path: Path) -> None:
         name="ConsumerGroupCurrentMemberAssignment", key=member, value={"member_epoch": 5}
     )
     entries += [current, Put(name="ConsumerGroupMemberMetadata", key=member)]
-    batches = [encode(CoordinatorLog.GROUPS, e, 1000 + i) for i, e in enumerate(entries)]
+    batches = [encode(types_of(CoordinatorLog.GROUPS), e, 1000 + i) for i, e in enumerate(entries)]
     segment.write_bytes(b"".join(batches))
     found = _health(node, "coordinator-refuses")
     assert [("coordinator-refuses", "partition __consumer_offsets-0")] == list(found)

@@ -13,12 +13,12 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.commands import get
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.run import run_line
 from metashell.errors import ExitCode
+from metashell.parts.known import coordinator_parts
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.sql.tables import image_names
@@ -60,7 +60,7 @@ def test_manual_names_the_tables() -> None:
     command = get("sql")
     assert command is not None
     words = set(command.manual.description.replace(",", " ").replace(".", " ").split())
-    assert {*image_names(), *COORDINATOR_TABLES} <= words
+    assert {*image_names(), *coordinator_parts()} <= words
 
 
 def test_rows_for_programs_come_as_they_are_made(sample: Source) -> None:

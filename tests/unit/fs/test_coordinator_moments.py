@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from metashell.fs.coordinator_moments import ROW_BITS, CoordinatorMoments, RecordHeads
-from metashell.fs.coordinator_states import ShareOf
 from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.fs.touch_times import ask_children
 from metashell.log.point import Point
+from metashell.parts.known import coordinator_roots
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
 from support.fixtures import fixture_dir
@@ -78,7 +78,7 @@ def _share_directory(tmp_path: Path) -> CoordinatorDirectory:
         topics=dict,
         is_spread=True,
     )
-    return CoordinatorDirectory(reader, ShareOf)
+    return CoordinatorDirectory(reader, coordinator_roots()["share"])
 
 
 def test_last_change_of_a_spread_group(tmp_path: Path) -> None:

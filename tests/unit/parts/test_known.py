@@ -12,10 +12,20 @@ import pytest
 
 import metashell
 from metashell.errors import SchemaError
-from metashell.parts.known import all_parts, check_levels, find_part, part_names, parts_below
+from metashell.parts.known import (
+    all_parts,
+    check_levels,
+    check_path,
+    coordinator_parts,
+    find_part,
+    part_names,
+    parts_below,
+    puts_by_record,
+)
 from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, hook
 from metashell.parts.view import PartView
 from metashell.records.density import RecordGroup
+from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.model import parse_message
 from metashell.schema.registry import Registry, load_registry
 from support.waiting import LIMIT_S
@@ -87,6 +97,22 @@ def test_each_part_is_declared_in_the_module_of_its_name() -> None:
         assert part.group in list(RecordGroup)
         said = (str(value) for value in vars(part).values())
         assert all(callable(hook(text)) for text in said if text.startswith("metashell."))
+
+
+def test_each_part_of_a_coordinators_log_has_definitions_paths_and_hooks() -> None:
+    """Each record type is of one part, whose path has the fields of its key."""
+    types = {
+        name: record_type
+        for log in CoordinatorLog
+        for name, record_type in load_record_types(log).by_name.items()
+    }
+    assert set(types) == set(puts_by_record())
+    for name, (part, put) in puts_by_record().items():
+        check_path(part, put, types[name])
+    for part in coordinator_parts().values():
+        assert part.log in (*CoordinatorLog, "")
+        said = (str(value) for value in vars(part).values())
+        assert all(hook(text) is not None for text in said if text.startswith("metashell."))
 
 
 def test_each_part_has_the_columns_that_it_names() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.errors import SourceError
+from metashell.parts.known import coordinator_parts
 from metashell.read_settings import ReadSettings
 from metashell.sources.node_places import NodePlaces
 from support.fixtures import copy_of, fixture_dir
@@ -40,11 +40,11 @@ def run(
     return own, texts | {(row["told_kind"], row["told"]) for row in more}
 
 
-@pytest.mark.parametrize("table", [*COORDINATOR_TABLES, "OffsetCommit", "TransactionLog"])
+@pytest.mark.parametrize("table", [*coordinator_parts(), "OffsetCommit", "TransactionLog"])
 def test_tables_of_the_local_engine(table: str) -> None:
     """In every column and row."""
     local = metashell.open(fixture_dir(ONE))
-    wanted = local.table(table) if table in COORDINATOR_TABLES else local.records(table)
+    wanted = local.table(table) if table in coordinator_parts() else local.records(table)
     found, told = run(table, fixture_dir(ONE))
     assert rows(as_spark(wanted)) == rows(found)
     assert {kind for kind, _ in told} <= {REMARKED}

@@ -14,7 +14,7 @@ import pytest
 from metashell.errors import SourceError, UsageError
 from metashell.schema.coordinators import CoordinatorLog
 from support.fixtures import copy_of, fixture_dir
-from support.keyed_logs import End, Put, commit, encode
+from support.keyed_logs import End, Put, commit, encode, types_of
 from support.kraft import read, rows, source
 from support.s3 import S3Server
 
@@ -72,7 +72,9 @@ class Broker:
 
     def write(self, *entries: Put | End, base: int = 0) -> None:
         """Write a segment anew."""
-        batches = [encode(CoordinatorLog.GROUPS, e, i) for i, e in enumerate(entries, base)]
+        batches = [
+            encode(types_of(CoordinatorLog.GROUPS), e, i) for i, e in enumerate(entries, base)
+        ]
         (self.log / f"{base:020d}.log").write_bytes(b"".join(batches))
 
     def marks(self, end: int) -> None:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from metashell.answers.coordinator_kinds import SHARE
-from metashell.answers.coordinator_tables import PartitionState
+from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, SHARE
 from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
-from metashell.fs.pattern import Pattern
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.answers.coordinator_kinds import CoordinatorKind
-    from metashell.answers.coordinator_tables import CoordinatorTable
     from metashell.commands.rows.query import RowsQuery
     from metashell.log.fault import Fault
+    from metashell.parts.spec import PartSpec
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.coordinator_logs import CoordinatorLogs
 
@@ -37,24 +35,25 @@ AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
 """(the records, the number of the partition, its leader) -> rows."""
 
 
-def imports_of(table: CoordinatorTable) -> tuple[str, ...]:
-    """Modules that make and write the rows of a table; see `Command.imports`. No image is made."""
-    return ("metashell.commands.rows.stream", *table.modules)
+def imports_of(part: PartSpec) -> tuple[str, ...]:
+    """Modules that make and write the rows of a part; see `Command.imports`. No image is made."""
+    modules = (name.partition(":")[0] for name in (part.schema, part.rows))
+    return ("metashell.commands.rows.stream", *dict.fromkeys(modules))
 
 
 def coordinator_rows(
-    query: RowsQuery, table: CoordinatorTable, what: str, answer: AnswerOfPartition | None = None
+    query: RowsQuery, part: PartSpec, what: str, answer: AnswerOfPartition | None = None
 ) -> None:
     """Add the rows of every partition of a coordinators' topic that is here.
 
     What could not be read is told, and the exit status is then 1.
 
     Args:
-        query: Its words are names in the first column that the table is sorted by; with none all
+        query: Its words are names in the first column that rows are sorted by; with none all
             rows are added.
-        table: The table that rows are of.
+        part: Whose rows they are.
         what: What has such a name, in the singular.
-        answer: Makes the rows of one partition; None for the table's own.
+        answer: Makes the rows of one partition; None for the part's own.
 
     Raises:
         UsageError: The source can't have such logs.
@@ -62,22 +61,22 @@ def coordinator_rows(
     """
     import pyarrow as pa
 
-    kind = table.kind
-    assert kind is not None
+    kind = next(kind for kind in COORDINATOR_KINDS.values() if kind.log == part.log)
     logs = _logs(query, kind)
-    tables = coordinator_tables(query, logs, answer or _own(query, table, kind))
+    tables = coordinator_tables(query, logs, answer or _own(query, part, kind))
     here = _Here(kind, logs, frozenset(tables))
     if not query.parsed.arguments:
         _remark(query, here)
     if tables:
         rows = pa.concat_tables(tables.values())
-        order = [name for name in table.order if name in rows.column_names]
+        order = [name for name in part.rows_by if name in rows.column_names]
         rows = rows.sort_by([(name, "ascending") for name in order])
-        query.add(_named(query, rows, table.order[0], what, here))
+        query.add(_named(query, rows, part.rows_by[0], what, here))
 
 
-def _own(query: RowsQuery, table: CoordinatorTable, kind: CoordinatorKind) -> AnswerOfPartition:
-    """What makes the rows of a table as it is declared."""
+def _own(query: RowsQuery, part: PartSpec, kind: CoordinatorKind) -> AnswerOfPartition:
+    """What makes the rows of a part as it is declared."""
+    from metashell.answers.coordinator_tables import PartitionState, rows_of
     from metashell.sources.coordinator_names import topic_names
     from metashell.sources.coordinator_reading import report_faults
 
@@ -87,7 +86,9 @@ def _own(query: RowsQuery, table: CoordinatorTable, kind: CoordinatorKind) -> An
         def tell(faults: Iterable[Fault]) -> None:
             report_faults(QueryReport(query), f"{kind.topic}-{partition}", faults)
 
-        return table.rows(PartitionState(records, partition, coordinator, names, tell))
+        redaction = query.source.redaction
+        state = PartitionState(records, partition, coordinator, names, tell, redaction)
+        return rows_of(part, state)
 
     return answer
 
@@ -203,6 +204,7 @@ def _named(query: RowsQuery, table: pa.Table, column: str, what: str, here: _Her
     words = query.parsed.arguments
     if not words:
         return table
+    from metashell.fs.pattern import Pattern
 
     known = set(table.column(column).to_pylist())
     left = []

@@ -22,8 +22,9 @@ from metashell.fs.coordinator_paths import OFFSETS, Fields, fields_text
 from metashell.fs.coordinator_states import (
     CoordinatorState,
     NodeRows,
+    PutNodes,
     ShareOf,
-    TransactionsOf,
+    has_nodes_below,
 )
 from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
@@ -32,7 +33,7 @@ from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of,
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.fold import places_by_number
-from metashell.parts.spec import NodeNames
+from metashell.parts.spec import NodeNames, PartSpec, hook
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.arena import I64
 
@@ -64,15 +65,16 @@ class CoordinatorDirectory(Directory):
 
     Args:
         reader: What reads their logs.
-        make: What the records of a partition become.
+        parts: Those that are below it.
     """
 
-    def __init__(
-        self,
-        reader: CoordinatorReader,
-        make: type[CoordinatorState],
-    ) -> None:
-        self._reader, self._make = reader, make
+    def __init__(self, reader: CoordinatorReader, parts: Sequence[PartSpec]) -> None:
+        self._reader, self._parts = reader, parts
+        self.name = parts[0].path[0]
+        """What it is called in the root."""
+        self._has_nodes_below = has_nodes_below(parts)
+        own = next((part.nodes for part in parts if part.nodes), None)
+        self._nodes: type[CoordinatorState] = PutNodes if own is None else hook(own)
         self._kept: OrderedDict[int, CoordinatorState] = OrderedDict()
         self._lock = RLock()
         self._children: dict[str, Node] = {}
@@ -104,13 +106,16 @@ class CoordinatorDirectory(Directory):
                 is_all = name is None or "\ufffd" in name
                 yield each, records if is_all else records.about(name or "")
 
+    def _make(self, records: KeyedRecords) -> CoordinatorState:
+        return self._nodes(records, self.topics, self._parts)
+
     def _state(self, number: int) -> CoordinatorState:
         """A partition, which is kept as long as there is room."""
         with self._lock:
             if number not in self._kept:
                 records, faults = self._reader.read(number)
                 self._faults[number] = [f"{self.topic}-{number}: {fault}" for fault in faults]
-                self._kept[number] = self._make(records, self._reader.topics())
+                self._kept[number] = self._make(records)
                 while len(self._kept) > 1 and sum(map(_size, self._kept.values())) > _KEPT_BYTES:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(number)
@@ -187,16 +192,16 @@ class CoordinatorDirectory(Directory):
 
     def _leaf_state(self, number: int) -> LeafState:
         state = self._state(number)
-        assert isinstance(state, (TransactionsOf, ShareOf))
+        assert isinstance(state, (PutNodes, ShareOf))
         return state
 
     def leaf_grid(self) -> Grid | None:
-        if self._make.has_nodes_below:
+        if self._has_nodes_below:
             return None
         return LeavesGrid(self, self._names, self._leaves, range(len(self._names)))
 
     def _found(self, name: str) -> Node | None:
-        if "_partitions_by_name" in self.__dict__ and not self._make.has_nodes_below:
+        if "_partitions_by_name" in self.__dict__ and not self._has_nodes_below:
             at = place_of(self._names, name)
             return None if at is None else leaf_of(self._leaves, at)
         things: list[_Thing] = []
@@ -209,7 +214,7 @@ class CoordinatorDirectory(Directory):
                     break
         if not things:
             return None
-        if not self._make.has_nodes_below:
+        if not self._has_nodes_below:
             return things[0].whole()
         return _ThingDirectory(sorted(things, key=lambda thing: thing.partition))
 
@@ -231,7 +236,7 @@ class CoordinatorDirectory(Directory):
         # Bytes that are no UTF-8 have no name that leads back to them.
         if "places" in whole.__dict__ or "\ufffd" in name:
             return whole
-        return self._make(whole.records.about(name), whole.topics)
+        return self._make(whole.records.about(name))
 
     def is_at_hand(self, name: str) -> bool:
         """Whether the partition that a name is in can be read here, as far as that is known."""

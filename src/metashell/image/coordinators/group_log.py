@@ -85,6 +85,8 @@ _TOLD: Final = (
     _Told("StreamsGroupTopology", GroupEvent.OTHER, GroupType.STREAMS),
     *(_Told(name, GroupEvent.COMMIT, GroupType.CLASSIC) for name in COMMITS),
 )
+TOLD_TYPES: Final = frozenset(told.name for told in _TOLD)
+"""Types of records that decide which groups there are and what is known of them."""
 
 
 class GroupLog:

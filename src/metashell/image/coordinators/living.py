@@ -6,6 +6,9 @@ each with the group or the transaction that it is of.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
 
 from metashell.dataclass import dataclass
@@ -15,8 +18,7 @@ from metashell.image.fold import distinct, group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64, Bools
-
-TRANSACTION_RECORD = "TransactionLog"
+from metashell.schema.columns import Columns
 
 
 @dataclass(slots=True)
@@ -41,14 +43,24 @@ class LivingRows:
         return LivingRows(self.of[chosen], self.row[chosen], self.created[chosen])
 
 
-def living_records(log: GroupLog) -> LivingRows:
-    """Those of groups; places are those of the groups in `GroupLog.state`."""
+_NONE: Final = np.empty(0, dtype=np.int64)
+NO_ROWS: Final = LivingRows(_NONE, _NONE, _NONE)
+
+
+def living_records(log: GroupLog, also: LivingRows) -> LivingRows:
+    """Those of groups; places are those of the groups in `GroupLog.state`.
+
+    Args:
+        log: The log.
+        also: Records of groups that are there which decide nothing.
+    """
     state, commits, offsets, events = log.state, log.commits, log.offsets, log.events
     told = [state.about, state.target_epoch, state.told, state.current]
     event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in told]))
     # Targets of members that are not there yet are among these.
     refused = events.row[state.refused]
-    others = [_last_of_each(log.records.columns(name), refused) for name in log.types_by_key]
+    others_found = map(log.records.columns, log.types_by_key)
+    others = [surviving(found, refused)[1].row for found in others_found]
     keyed = np.concatenate([np.empty(0, dtype=np.int64), *others])
     keyed = keyed[keyed > _ends(log)[events.group[np.searchsorted(events.row, keyed)]]]
     plain = np.concatenate([event_rows, commits.rows[offsets.pending], keyed])
@@ -59,7 +71,7 @@ def living_records(log: GroupLog) -> LivingRows:
     known = np.flatnonzero(state.group[np.minimum(place, len(state.group) - 1)] == group)
     if not len(state.group):
         known = known[:0]
-    return _by_place(place[known], rows[known], created[known])
+    return _by_place([LivingRows(place[known], rows[known], created[known]), also])
 
 
 def _ends(log: GroupLog) -> I64:
@@ -73,26 +85,45 @@ def _ends(log: GroupLog) -> I64:
     return last
 
 
-def living_transactions(records: KeyedRecords) -> tuple[LivingRows, list[str]]:
-    """Those of transactional ids, a record each, and the ids."""
-    found = records.columns(TRANSACTION_RECORD, None, ())
-    ids = found.key.span("transactional_id")
-    alive = survivors(group_keys([ids], len(found)), found.rows, found.is_tombstone)
-    places = np.arange(len(alive.last))
-    rows, created = found.rows[alive.last], found.rows[alive.created]
-    return LivingRows(places, rows, created), ids.take(alive.last).texts()
+def surviving_records(records: KeyedRecords, types: Sequence[str]) -> tuple[LivingRows, list[str]]:
+    """The newest record of each key of some types, without tombstones, and the names of places.
+
+    A place is a name that keys begin with. With one type whose key is that name, each has a place
+    of its own, also of several whose bytes are no UTF-8 and have one text.
+    """
+    found = [surviving(records.columns(name, None, ())) for name in types]
+    names = [key.span(next(iter(key.fields))) for key, _ in found]
+    if len(found) == 1 and len(found[0][0].fields) == 1:
+        return found[0][1], names[0].texts()
+    places: dict[str, int] = {}
+    every = [NO_ROWS]
+    for column, (_, rows) in zip(names, found, strict=True):
+        of = [places.setdefault(name, len(places)) for name in column.texts()]
+        every.append(LivingRows(np.array(of, dtype=np.int64), rows.row, rows.created))
+    return _by_place(every), list(places)
 
 
-def _last_of_each(found: KeyedColumns, refused: I64) -> I64:
-    """The last record of each key that a broker does not refuse, without tombstones."""
-    at = np.flatnonzero(~np.isin(found.rows, refused))
-    keys = [key_part(found.key.take(at), name) for name in found.key.fields]
-    rows = found.rows[at]
+def surviving(found: KeyedColumns, refused: I64 | None = None) -> tuple[Columns, LivingRows]:
+    """The newest record of each key, without tombstones: the keys, and records at places.
+
+    Args:
+        found: Records of a type.
+        refused: Rows that do not count.
+    """
+    at = np.arange(len(found))
+    if refused is not None:
+        at = np.flatnonzero(~np.isin(found.rows, refused))
+    key, rows = found.key.take(at), found.rows[at]
+    keys = [key_part(key, name) for name in key.fields]
     alive = survivors(group_keys(keys, len(at)), rows, found.is_tombstone[at])
-    return rows[alive.last]
+    places = np.arange(len(alive.last))
+    return key.take(alive.last), LivingRows(places, rows[alive.last], rows[alive.created])
 
 
-def _by_place(place: I64, rows: I64, created: I64) -> LivingRows:
+def _by_place(found: Sequence[LivingRows]) -> LivingRows:
+    place, rows, created = (
+        np.concatenate([getattr(each, name) for each in found]) for name in ("of", "row", "created")
+    )
     by_row = stable_order(rows)
     order = by_row[stable_order(place[by_row])]
     return LivingRows(place[order], rows[order], created[order])

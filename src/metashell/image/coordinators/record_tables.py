@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.image.arrow import hide_fields
+from metashell.image.coordinators.living import surviving
 from metashell.log.keyed_frames import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
@@ -82,6 +83,7 @@ def record_batches(
     name: str,
     columns: Sequence[str],
     redaction: Redaction,
+    only: I64 | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Every record of a type that decodes, in log order; those of aborted transactions too.
 
@@ -91,6 +93,7 @@ def record_batches(
         name: The type, such as ``OffsetCommit``.
         columns: Those that are wanted of `record_schema`, in their order.
         redaction: What may be shown.
+        only: int64: rows of some that decode, ascending; None for all.
 
     Yields:
         Some ten thousand rows at a time. The fields of a tombstone's value are null.
@@ -99,7 +102,8 @@ def record_batches(
     wanted = [field for field in _fields(record_type) if field.column in columns]
     names = [{f.name for f in wanted if f.of_key is of_key} for of_key in (True, False)]
     place = [field.name for field in PLACE if field.name in columns]
-    rows, whole = records.rows(name), record_schema(record_type)
+    rows = records.rows(name) if only is None else only
+    whole = record_schema(record_type)
     schema = pa.schema([whole.field(column) for column in columns])
     for first in range(0, len(rows), _BATCH_ROWS):
         found = records.decode(name, rows[first : first + _BATCH_ROWS], *names)
@@ -119,6 +123,22 @@ def record_batches(
         yield pa.RecordBatch.from_arrays(
             [_fitting(arrays[column.name], column.type) for column in schema], schema=schema
         )
+
+
+def surviving_schema(record_type: RecordType) -> pa.Schema:
+    """The columns of `surviving_table`."""
+    whole = record_schema(record_type)
+    return whole.remove(whole.get_field_index("is_tombstone"))
+
+
+def surviving_table(
+    records: KeyedRecords, partition: int, name: str, redaction: Redaction
+) -> pa.Table:
+    """The newest record of each key, without tombstones; arguments as `record_batches`."""
+    schema = surviving_schema(records.types.by_name[name])
+    rows = np.sort(surviving(records.columns(name, None, ()))[1].row)
+    found = record_batches(records, partition, name, schema.names, redaction, rows)
+    return pa.Table.from_batches(found, schema)
 
 
 def _fitting(array: pa.Array, kind: pa.DataType) -> pa.Array:

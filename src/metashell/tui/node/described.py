@@ -13,8 +13,8 @@ from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import CLUSTERS, NodePlace
 from metashell.fs.pattern import quote
 from metashell.parts.forms import entity_name
-from metashell.parts.known import find_part, parts_below
-from metashell.parts.spec import hook
+from metashell.parts.known import coordinator_roots, directory_below, find_part, parts_below
+from metashell.parts.spec import PartDescription, PartSpec, hook
 
 ColumnNames: TypeAlias = tuple[str, ...]
 RowValues: TypeAlias = Mapping[str, Any]
@@ -63,7 +63,9 @@ def description_of(
             wanted in (_ANY, name) for wanted, name in zip(pattern, names, strict=True)
         ):
             return make(names, place)
-    return _of_part(names) if names[:1] == _IMAGE and len(names) > 1 else None
+    if names[:1] == _IMAGE:
+        return _of_part(names) if len(names) > 1 else None
+    return _of_coordinators(names) if names else None
 
 
 def _of_part(names: ColumnNames) -> Description | None:
@@ -165,23 +167,30 @@ def user_names(row: RowValues) -> ColumnNames | None:
     return (mechanisms[0], row["user"]) if mechanisms else None
 
 
-def _of_group(command: str, title: str, *names: str) -> _Maker:
-    """A table of the rows about one group, each named by some columns."""
+def _of_coordinators(names: ColumnNames) -> Description | None:
+    """What the part of a coordinator's log says of the directory of its things."""
+    for part in coordinator_roots().get(names[0], ()):
+        below = directory_below(part)
+        levels = (*part.path, *below)
+        if part.described is not None and len(levels) == len(names):
+            pairs = zip(levels, names, strict=True)
+            if all(level == name or level[0] == "{" for level, name in pairs):
+                n_above = sum(level[0] == "{" for level in below)
+                return _of_things(part, part.described, names, n_above)
+    return None
 
-    def make(path: ColumnNames, _place: NodePlace) -> Description:
-        words_of = (*_words(command), "--", quote(path[1]))
-        return Description(
-            title, words_of, path, lambda row: _named(row, names), _GROUP_COLUMNS[command]
-        )
 
-    return make
-
-
-def _transactions(names: ColumnNames, _place: NodePlace) -> Description:
-    # Without `hanging`, which takes a look at the logs of all partitions.
-    columns = _GROUP_COLUMNS["transactions"]
-    words = ("transactions", "-o", "table", "--columns", ",".join(columns))
-    return Description("Transactions", words, names, _column("transactional_id"), columns)
+def _of_things(
+    part: PartSpec, told: PartDescription, names: ColumnNames, n_above: int
+) -> Description:
+    """The rows of a part; of those of one thing where columns name directories above."""
+    columns, words = part.rows_by[n_above:], _words(told.words)
+    if n_above:
+        words = (*words, "--", quote(names[len(part.path)]))
+    elif part.asked_for:
+        # What is asked for takes a look at other logs.
+        words = (*words[:-1], ",".join(told.columns))
+    return Description(told.title, words, names, lambda row: _named(row, columns), told.columns)
 
 
 def _named(row: RowValues, names: Sequence[str]) -> ColumnNames | None:
@@ -196,21 +205,6 @@ def _voter(row: RowValues) -> ColumnNames | None:
 _NODE_COLUMNS: Final = (
     "id", "role", "fenced", "voter", "release", "replicas", "rack", "endpoints", "changed_time",
 )  # fmt: skip
-_GROUP_COLUMNS: Final = {
-    "groups": (
-        "group", "type", "state", "members", "topics", "committed_time", "protocol", "epoch",
-        "coordinator", "partition",
-    ),
-    "members": ("member", "client", "host", "epoch", "topics", "assigned", "instance"),
-    "offsets": (
-        "topic", "partition", "offset", "committed_time", "pending", "metadata", "leader_epoch",
-        "expire_time",
-    ),
-    "transactions": (
-        "transactional_id", "state", "partitions", "started_time", "last_update_time",
-        "producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition",
-    ),
-}  # fmt: skip
 _quorum = _table("Quorum", "quorum", ("quorum", "voters"), _voter)
 _PATTERNS: Final[Sequence[tuple[ColumnNames, _Maker]]] = (
     ((*_IMAGE, "topics", "byId"), _topics_by_id),
@@ -219,11 +213,6 @@ _PATTERNS: Final[Sequence[tuple[ColumnNames, _Maker]]] = (
     ((*_IMAGE, "cluster"), _table("Nodes", "nodes", (*_IMAGE, "cluster"), _node, _NODE_COLUMNS)),
     (("quorum",), _quorum),
     (("quorum", "voters"), _quorum),
-    (("groups",), _table("Groups", "groups", ("groups",), _column("group"),
-                         _GROUP_COLUMNS["groups"])),
-    (("groups", _ANY, "members"), _of_group("members", "Members", "member")),
-    (("groups", _ANY, "offsets"), _of_group("offsets", "Offsets", "topic", "partition")),
-    (("transactions",), _transactions),
     (("log",), _table("Files", "du --by file", ("log",), _column("file"))),
 )  # fmt: skip
 """By the names of a directory that no part has for its own."""

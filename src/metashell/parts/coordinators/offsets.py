@@ -1,0 +1,29 @@
+"""Offsets that groups committed.
+
+Source: org.apache.kafka.coordinator.group.OffsetMetadataManager.
+"""
+
+from metashell.parts.spec import PartDescription, PartSpec, Put
+
+_OFFSET = "{group}/offsets/{topic}/{partition}"
+
+PART = PartSpec(
+    name="offsets",
+    help="Offsets that groups committed.",
+    log="__consumer_offsets",
+    events=(Put("OffsetCommit", at=_OFFSET), Put("LegacyOffsetCommit", at=_OFFSET)),
+    path=("groups",),
+    described=PartDescription(
+        "Offsets",
+        "offsets",
+        "",
+        (
+            *("topic", "partition", "offset", "committed_time", "pending", "metadata"),
+            *("leader_epoch", "expire_time"),
+        ),
+    ),
+    schema="metashell.answers.coordinator_rows:OFFSETS_SCHEMA",
+    rows="metashell.answers.coordinator_rows:offset_rows",
+    rows_by=("group", "topic", "partition"),
+    asked_for=("log_end_offset", "lag", "high_watermark"),
+)

@@ -1,0 +1,27 @@
+"""Transactional ids, each with its last transaction.
+
+Source: org.apache.kafka.coordinator.transaction.TransactionStateManager.
+"""
+
+from metashell.parts.spec import PartDescription, PartSpec, Put
+
+PART = PartSpec(
+    name="transactions",
+    help="Transactional ids, each with its last transaction.",
+    log="__transaction_state",
+    events=(Put("TransactionLog", at="{transactional_id}"),),
+    path=("transactions",),
+    described=PartDescription(
+        "Transactions",
+        "transactions",
+        "",
+        (
+            *("transactional_id", "state", "partitions", "started_time", "last_update_time"),
+            *("producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition"),
+        ),
+    ),
+    schema="metashell.answers.coordinator_rows:TRANSACTIONS_SCHEMA",
+    rows="metashell.answers.coordinator_rows:transaction_rows",
+    rows_by=("transactional_id",),
+    asked_for=("hanging",),
+)

@@ -1,0 +1,220 @@
+"""A made-up part of a coordinator's log is known to every command at once.
+
+Definitions and the part's module are those of CONTRIBUTING's recipe; only tests set where parts are
+looked for. A second part has a directory of its own in the root.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.errors import SchemaError
+from metashell.parts import coordinators
+from metashell.parts.known import check_path, find_part, forget_parts
+from metashell.parts.spec import Put as PutEvent
+from metashell.schema.coordinators import CoordinatorLog, load_record_types
+from metashell.sources.source import Source
+from support.keyed_logs import START_MS, Put, commit, write_log
+from support.logs import make_directory, topic_record
+from support.pilot import Driver, drive, session_on
+from support.shell import run_on
+
+RECIPE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+NODE = "/groups/g/gadgets/7"
+WIDGETS = """
+from metashell.parts.spec import PartDescription, PartSpec, Put
+
+PART = PartSpec(
+    name="widgets",
+    help="Widgets.",
+    log="__consumer_offsets",
+    events=(Put("Widget", at="{name}"),),
+    path=("widgets",),
+    rows_by=("name",),
+)
+"""
+KEY = """{"apiKey": 1001, "type": "coordinator-key", "name": "WidgetKey", "validVersions": "0",
+    "flexibleVersions": "none", "fields": [
+    {"name": "Name", "type": "string", "versions": "0"}]}"""
+VALUE = """{"apiKey": 1001, "type": "coordinator-value", "name": "WidgetValue",
+    "validVersions": "0", "flexibleVersions": "0+", "fields": [
+    {"name": "Size", "type": "int32", "versions": "0+"},
+    {"name": "SecretToken", "type": "string", "versions": "0+"}]}"""
+
+
+def blocks(language: str) -> list[str]:
+    """The code in a language that the recipe shows."""
+    recipe = RECIPE.read_text(encoding="utf-8").partition("### Add a part of a coord")[2]
+    return re.findall(rf"```{language}\n(.*?)```", recipe.partition("\n#")[0], flags=re.DOTALL)
+
+
+@pytest.fixture
+def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Put the parts where parts are looked for, and give their definitions' directory."""
+    parts, messages = tmp_path / "parts", tmp_path / "messages"
+    parts.mkdir()
+    messages.mkdir()
+    for text in (*blocks("json"), KEY, VALUE):
+        (messages / f"{json.loads(text)['name']}.json").write_text(text)
+    (module,) = blocks("python")
+    (parts / "gadgets.py").write_text(module)
+    (parts / "widgets.py").write_text(WIDGETS)
+    monkeypatch.setattr(coordinators, "__path__", [*coordinators.__path__, str(parts)])
+    forget_parts()
+    yield messages
+    forget_parts()
+    for name in ("gadgets", "widgets"):
+        sys.modules.pop(f"{coordinators.__name__}.{name}", None)
+
+
+def gadget(number: int, label: str | None, group: str = "g") -> Put:
+    """A record of a gadget; with no label a tombstone."""
+    value = None if label is None else {"label": label}
+    return Put(name="GroupGadget", key={"group_id": group, "gadget_id": number}, value=value)
+
+
+def widget(name: str, size: int) -> Put:
+    """A record of a widget."""
+    return Put(name="Widget", key={"name": name}, value={"size": size, "secret_token": "SESAME"})
+
+
+@pytest.fixture
+def opened(schemas: Path, tmp_path: Path) -> Source:
+    """A node's logs: one gadget is changed and another removed, a topic made every second."""
+    node = tmp_path / "node"
+    directory = node / "__consumer_offsets-0"
+    directory.mkdir(parents=True)
+    entries = [
+        *(commit("g", "t", 1), gadget(7, "a"), gadget(8, "b"), gadget(1, "x", "nobody")),
+        *(widget("w", 3), widget("v", 4), gadget(7, "c"), gadget(8, None)),
+    ]
+    log = CoordinatorLog.GROUPS
+    types = load_record_types(log, [schemas])
+    write_log(directory / f"{0:020}.log", log, entries, types)
+    topics = [
+        encode_batch([topic_record(i)], base_offset=i, timestamp=START_MS + 1000 * i)
+        for i in range(len(entries))
+    ]
+    make_directory(node, (0, b"".join(topics)))
+    return metashell.open(node, schemas=[schemas])
+
+
+def lines_of(source: Source, line: str) -> list[str]:
+    """What a command that succeeds writes."""
+    ran = run_on(source, line)
+    assert (0, ()) == (ran.status, ran.err), line
+    return ran.out.splitlines()
+
+
+def test_tree_has_its_nodes(opened: Source) -> None:
+    """Below the groups that there are, or in a directory of its own in the root."""
+    assert {"groups", "widgets"} < set(lines_of(opened, "ls /"))
+    assert ["g"] == lines_of(opened, "ls /groups")
+    assert ["7"] == lines_of(opened, "ls /groups/g/gadgets")
+    assert ["label=c"] == lines_of(opened, f"cat {NODE}")
+    assert ["v", "w"] == lines_of(opened, "ls /widgets")
+    assert ["size=3, secretToken=[redacted]"] == lines_of(opened, "cat /widgets/w")
+    assert [f"{NODE}: label=c"] == lines_of(opened, "grep label=c /groups")
+    assert ["/widgets/v: size=4, secretToken=[redacted]"] == lines_of(
+        opened, "grep size=4 /widgets"
+    )
+
+
+def test_times_are_those_of_its_records(opened: Source) -> None:
+    """Of a leaf, and of the directory that it is in."""
+    told = json.loads(*lines_of(opened, f"stat -o jsonl {NODE}"))
+    assert (6, "GROUP_GADGET") == (told["changed_offset"], told["changed_type"])
+    told = json.loads(*lines_of(opened, "stat -o jsonl /widgets/w"))
+    assert (4, 4) == (told["created_offset"], told["changed_offset"])
+    assert [NODE] == lines_of(opened, "find /groups -type f -changed-since 6")
+    assert ["2"] == lines_of(opened, "find /widgets -type f -count")
+
+
+def test_changes_and_differences(opened: Source) -> None:
+    """What each record did, told once; what differs between two moments."""
+    told = lines_of(opened, "changes /groups/g/gadgets")
+    assert [
+        "created label a",
+        "created label b",
+        "label a → c",
+        "removed",
+    ] == [line.partition("/gadgets/")[2][1:].strip() for line in told]
+    assert ["4", "5"] == [line.split()[0] for line in lines_of(opened, "changes /widgets")]
+    every = [line for line in lines_of(opened, "changes /") if "/image" not in line]
+    assert 8 == len(every)
+    ran = run_on(opened, "diff 5 7 /groups")
+    wanted = [f"~ {NODE}  label a → c", "- /groups/g/gadgets/8  label=b"]
+    assert wanted == [line for line in ran.out.splitlines() if line[:1] in "~-"]
+
+
+def test_checksum_has_it(opened: Source) -> None:
+    """The digest of a tree changes with it."""
+    now, then = (lines_of(one, "checksum /groups/g") for one in (opened, opened.at(5)))
+    assert now != then
+
+
+def test_tables(opened: Source) -> None:
+    """`sql`, `export` and Python have the records that hold, and secrets in none."""
+    tables = opened.coordinator_tables
+    assert tables is not None
+    assert {"gadgets", "widgets"} <= set(tables.states)
+    rows = [json.loads(line) for line in lines_of(opened, "export gadgets")]
+    wanted = [("g", 7, "c", 6), ("nobody", 1, "x", 3)]
+    columns = ("group_id", "gadget_id", "label", "offset")
+    assert wanted == sorted(tuple(row[name] for name in columns) for row in rows)
+    pytest.importorskip("duckdb")
+    statement = '"select name, size, secret_token from widgets order by name"'
+    assert ["name,size,secret_token", "v,4,[redacted]", "w,3,[redacted]"] == lines_of(
+        opened, f"sql -o csv {statement}"
+    )
+
+
+SHOWN = (
+    *("log", "log -o jsonl", "log -o csv", "log --json", "cat /widgets/*", "grep . /widgets"),
+    *("changes /widgets", "changes -o jsonl /widgets", "export widgets", "export Widget"),
+    *("tree /widgets", "diff 3 5 /widgets", 'sql "from Widget"', 'sql "from widgets"'),
+)
+
+
+def test_its_secrets_are_shown_nowhere(opened: Source) -> None:
+    """A field with the name of a secret is in no output."""
+    for line in SHOWN:
+        ran = run_on(opened, line)
+        assert ran.out, line
+        assert "SESAME" not in ran.out + str(ran.err), line
+
+
+@pytest.mark.long
+def test_explorer_shows_it(opened: Source) -> None:
+    """Its node is in the tree and its text beside it."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(NODE)
+        await driver.settled()
+        screen = " ".join(driver.screen().split())
+        assert all(text in screen for text in ("gadgets/", "label c"))
+
+    drive(test, session_on(lambda: opened), size=(160, 48))
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        ("{group_id}/gadgets/{gadget}", "gadget is not in the key of GroupGadget"),
+        ("{group_id}/gadgets", "gadget_id is not in the path of GroupGadget"),
+        ("{gadget_id}/{group_id}", "no string begins both the path and the key of GroupGadget"),
+    ],
+)
+def test_a_path_that_cannot_work_says_so(schemas: Path, at: str, expected: str) -> None:
+    """The error names the part, the field and the path."""
+    record_type = load_record_types(CoordinatorLog.GROUPS, [schemas]).by_name["GroupGadget"]
+    with pytest.raises(SchemaError, match=f"part gadgets: {expected}: the path is {at},"):
+        check_path(find_part("gadgets", coordinators), PutEvent("GroupGadget", at=at), record_type)
