@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.parts.spec import PartSpec, hook
 
 if TYPE_CHECKING:
@@ -55,4 +56,11 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
         return found
     from metashell.image.coordinators.record_tables import surviving_schema
 
-    return surviving_schema(types[part.put.message])
+    found = surviving_schema(types[part.put.message])
+    for column in part.rows_by or ("",):
+        if column not in found.names:
+            raise SchemaError(
+                f"part {part.name}: rows_by has {column or 'nothing'}, which is no column of"
+                f" {part.put.message}: {', '.join(found.names)}"
+            )
+    return found

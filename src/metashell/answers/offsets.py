@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import BROKER, default_of
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import TIME
 from metashell.answers.topic_settings import positive_int
 from metashell.dataclass import dataclass
@@ -40,6 +41,12 @@ OFFSET_SCHEMA: Final = pa.schema(
     ]
 )
 
+_LAG: Final = ("log_end_offset", "lag", "high_watermark")
+OFFSETS_SCHEMA: Final = pa.schema(
+    [*list(OFFSET_SCHEMA)[:-1], *((name, pa.int64()) for name in _LAG), OFFSET_SCHEMA.field(-1)]
+)
+"""The columns of `OFFSET_SCHEMA` with those of lag before the source of the expiry."""
+
 
 @dataclass(frozen=True, slots=True)
 class Retention:
@@ -58,6 +65,11 @@ def retention_of(assumptions: Assumptions = NO_ASSUMPTIONS) -> Retention:
     minutes = positive_int(default_of(BROKER, RETENTION) or "")
     assert minutes is not None, RETENTION
     return Retention(minutes * _MINUTE_MS, "DEFAULT_CONFIG")
+
+
+def offset_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `offsets`; when they expire by Kafka's default."""
+    return offsets_table(GroupLog(state.records, state.number))
 
 
 def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import TIME, topic_names
 from metashell.image.coordinators.share_state import RECORD_STATES, ShareBatches, ShareLog
 from metashell.schema.arrow import list_array, string_array
@@ -32,6 +33,11 @@ SHARE_SCHEMA: Final = pa.schema(
         ("coordinator_partition", pa.int32()),
     ]
 )
+
+
+def share_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `share_partitions`."""
+    return share_table(ShareLog(state.records, state.number), state.topics(), state.coordinator)
 
 
 def share_table(

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import TIME, partition_names
 from metashell.image.fold import group_keys, survivors
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
@@ -29,6 +30,16 @@ TRANSACTION_SCHEMA: Final = pa.schema(
         ("partition", pa.int32()),
     ]
 )
+
+TRANSACTIONS_SCHEMA: Final = TRANSACTION_SCHEMA.insert(
+    len(TRANSACTION_SCHEMA) - 1, pa.field("hanging", pa.bool_())
+)
+"""The columns of `TRANSACTION_SCHEMA` with ``hanging`` before the partition."""
+
+
+def transaction_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `transactions`."""
+    return transactions_table(state.records, state.number, state.coordinator)
 
 
 def transactions_table(

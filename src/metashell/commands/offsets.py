@@ -36,8 +36,8 @@ from metashell.parts.coordinators.offsets import PART
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.answers.coordinator_tables import PartitionState
     from metashell.answers.offsets import Retention
-    from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.partition_ends import PartitionEnds
 
 _KEY: Final = (
@@ -239,30 +239,22 @@ def _offsets(
     ends: PartitionEnds | None,
     retention: Retention,
     sums: bool,
-    records: KeyedRecords,
-    partition: int,
-    _coordinator: int | None,
+    state: PartitionState,
 ) -> pa.Table:
     from metashell.answers.offsets import lag_by_group, offsets_table, with_lag
     from metashell.image.coordinators.group_log import GroupLog
 
-    table = offsets_table(GroupLog(records, partition), retention)
+    table = offsets_table(GroupLog(state.records, state.number), retention)
     table = with_lag(table, None if ends is None else ends.ends_of)
     return lag_by_group(table) if sums else table
 
 
-def _stalled(
-    query: RowsQuery,
-    ends: PartitionEnds,
-    records: KeyedRecords,
-    partition: int,
-    _coordinator: int | None,
-) -> pa.Table:
+def _stalled(query: RowsQuery, ends: PartitionEnds, state: PartitionState) -> pa.Table:
     from metashell.answers.stalled import stalled_table
     from metashell.image.coordinators.group_log import GroupLog
     from metashell.sources.partition_ends import latest_ms
 
-    log = GroupLog(records, partition)
+    log = GroupLog(state.records, state.number)
     newest = int(log.commits.values(log.offsets.last).time_ms.max(initial=-1))
     end_ms = max(latest_ms(query.source), newest)
     return stalled_table(log, ends.behind, end_ms, _LEAST_MS, _wanted(query.parsed.arguments))

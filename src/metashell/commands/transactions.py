@@ -34,7 +34,7 @@ from metashell.parts.coordinators.transactions import PART
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.records.keyed_records import KeyedRecords
+    from metashell.answers.coordinator_tables import PartitionState
 
 COLUMNS: Final = (
     text("transactional_id", "The producer's transactional id.", priority=9),
@@ -166,30 +166,19 @@ class TransactionsCommand(RowsCommand):
         )
 
 
-def _chosen(
-    opened: pa.Table | None,
-    is_ongoing: bool,
-    records: KeyedRecords,
-    partition: int,
-    coordinator: int | None,
-) -> pa.Table:
+def _chosen(opened: pa.Table | None, is_ongoing: bool, state: PartitionState) -> pa.Table:
     """The rows of a partition that are asked for."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     from metashell.answers.hanging import with_hanging
+    from metashell.answers.transactions import transaction_rows
 
-    table = _transactions(records, partition, coordinator)
+    table = transaction_rows(state)
     if is_ongoing:
         ended = pc.is_in(table.column("state"), value_set=pa.array(_ENDED))
         table = table.filter(pc.invert(ended))
     return with_hanging(table, opened)
-
-
-def _transactions(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
-    from metashell.answers.transactions import transactions_table
-
-    return transactions_table(records, partition, coordinator)
 
 
 def _hanging(query: RowsQuery) -> pa.Table:

@@ -21,7 +21,6 @@ from metashell.fs.coordinator_paths import (
     Fields,
     Telling,
     names_below,
-    plain_fields,
     tell,
 )
 from metashell.fs.offset_leaves import OffsetLeaves
@@ -45,7 +44,6 @@ from metashell.schema.uuids import uuid_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TRANSACTION_RECORD: Final = "TransactionLog"
 _ONE_BY_ONE: Final = 16
 """Groups whose nodes are made singly; of more, those of all are."""
 
@@ -292,22 +290,14 @@ class PutNodes(RecordedState):
         return [told[row][0].fields or {} for row in rows.tolist()]
 
     def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
-        from metashell.fs.field_texts import lines_one_by_one, record_lines
+        from metashell.fs.field_texts import row_lines
 
-        (name,) = self.types
-        record_type = self.records.types.by_name[name]
-        fields = plain_fields(record_type)
-        if fields is None and name != TRANSACTION_RECORD:
-            return lines_one_by_one(self.leaf_values(places), as_json=as_json)
-        rows = self.living.row[places]
-        order = np.argsort(rows)
-        found = self.records.decode(name, rows[order])
-        high = record_type.value.versions.high
-        fields = [field for field in record_type.value.fields if high in field.versions]
-        lines = record_lines(record_type, fields, found.value, as_json=as_json)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return lines.take(back)
+        return row_lines(
+            self.records,
+            self.living.row[places],
+            lambda at: self.leaf_values(places[at]),
+            as_json=as_json,
+        )
 
 
 class ShareOf(CoordinatorState):

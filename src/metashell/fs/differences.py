@@ -18,6 +18,7 @@ from metashell.checks.compare import (
     without_same_rows,
 )
 from metashell.dataclass import dataclass
+from metashell.fs.node import Directory, Leaf, Node
 from metashell.image.partitions import shape_names
 from metashell.parts.known import all_parts
 from metashell.parts.spec import hook
@@ -107,6 +108,39 @@ def find_differences(
             for names, change in sorted(found):
                 if scope.covers(names):
                     yield Difference(change, part.name, names)
+
+
+def node_differences(
+    left: Node | None, right: Node | None, names: Names, scope: Scope
+) -> Iterator[Difference]:
+    """Yield the leaves that differ at and below two nodes, sorted by path.
+
+    What only one of them has at hand is left out.
+
+    Args:
+        left: The node before; None where there was none.
+        right: The node after.
+        names: What it is called, from the root down.
+        scope: What to compare.
+    """
+    if not scope.touches(names):
+        return
+    here = [node if isinstance(node, Directory) else None for node in (left, right)]
+    directories = [node for node in here if node is not None]
+    if directories:
+        wanted = scope.below(names)
+        if wanted is None:
+            wanted = {name for directory in directories for name in directory.names()}
+        for name in sorted(wanted):
+            if all(directory.is_at_hand(name) for directory in directories):
+                before, after = (None if node is None else node.child(name) for node in here)
+                yield from node_differences(before, after, (*names, name), scope)
+    elif isinstance(left, Leaf) and isinstance(right, Leaf):
+        if left.value() != right.value():
+            yield Difference(ChangeKind.CHANGED, names[0], names)
+    elif left is not right:
+        change = ChangeKind.ADDED if left is None else ChangeKind.REMOVED
+        yield Difference(change, names[0], names)
 
 
 def topic_differences(

@@ -4,7 +4,7 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.fs.change_texts import TIMES
-from metashell.fs.coordinator_paths import Fields, fields_text, state_name
+from metashell.fs.coordinator_paths import Fields, fields_text, plain_fields, state_name
+from metashell.image.fold import distinct
+from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array, string_array, uuid_array
 from metashell.schema.arrow_texts import (
@@ -23,13 +25,14 @@ from metashell.schema.arrow_texts import (
     side_by_side,
     time_texts,
 )
-from metashell.schema.columns import Columns, FixedColumn, SpanColumn, StructArrayColumn
+from metashell.schema.columns import FixedColumn, SpanColumn, StructArrayColumn
 from metashell.schema.coordinators import RecordType
 from metashell.schema.id_table import id_pairs
 from metashell.schema.json_writer import finite, null, text_to_json, to_json
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import default_value
 
+_TRANSACTION: Final = "TransactionLog"
 _STATUS: Final = "transactionStatus"
 
 
@@ -64,18 +67,48 @@ def lines_one_by_one(values: Iterable[Fields], *, as_json: bool) -> pa.LargeStri
     return pa.array([f"{write(fields)}\n" for fields in values], pa.large_string())
 
 
-def record_lines(
-    record_type: RecordType, fields: Sequence[FieldSpec], value: Columns, *, as_json: bool
+def row_lines(
+    records: KeyedRecords, rows: I64, values: Callable[[I64], Iterable[Fields]], *, as_json: bool
 ) -> pa.LargeStringArray:
-    """The lines of values of a type; tagged fields only where they are not as by default."""
-    high = record_type.value.versions.high
-    return lines_of(
+    """The line of each of some nodes.
+
+    Args:
+        records: Those of the partition.
+        rows: int64[n]: the record that alone tells of each; -1 where that is none.
+        values: Gives the fields of the nodes at int64[k] places.
+        as_json: Whether they are JSON.
+    """
+    numbers = np.full(len(rows), -1, dtype=np.int64)
+    numbers[rows >= 0] = records.frames.key_type[rows[rows >= 0]]
+    pieces, places = [pa.array([], pa.large_string())], [np.empty(0, dtype=np.int64)]
+    for number in distinct(numbers).tolist():
+        at = np.flatnonzero(numbers == number)
+        record_type = records.types.by_number.get(number)
+        if record_type is None or (
+            plain_fields(record_type) is None and record_type.name != _TRANSACTION
+        ):
+            pieces.append(lines_one_by_one(values(at), as_json=as_json))
+        else:
+            pieces.append(_record_lines(records, record_type, rows[at], as_json=as_json))
+        places.append(at)
+    return pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def _record_lines(
+    records: KeyedRecords, record_type: RecordType, rows: I64, *, as_json: bool
+) -> pa.LargeStringArray:
+    """The lines of records of a type; tagged fields only where they are not as by default."""
+    order, high = np.argsort(rows, kind="stable"), record_type.value.versions.high
+    value = records.decode(record_type.name, rows[order], ()).value
+    lines = lines_of(
         [
             _record_cells(field, value.fields[field.column_name], high in field.tagged, as_json)
-            for field in fields
+            for field in record_type.value.fields
+            if high in field.versions
         ],
         as_json=as_json,
     )
+    return lines.take(pa.array(np.argsort(order)))
 
 
 def _record_cells(field: FieldSpec, column: object, is_tagged: bool, as_json: bool) -> Cells:

@@ -46,9 +46,24 @@ class LeafTable(ABC):
     def names(self, leaves: range) -> Sequence[str]:
         """Their names."""
 
-    @abstractmethod
+    _values: Mapping[int, Fields] = {}
+    """The fields that were read last."""
+    _n_asked = 0
+
     def value(self, leaf: int) -> Fields:
         """The fields of a leaf."""
+        if leaf not in self._values:
+            self._n_asked += 1
+            wanted = np.array([leaf], dtype=np.int64)
+            if self._n_asked > _ONE_BY_ONE:
+                first = leaf - leaf % _READ_TOGETHER
+                wanted = np.arange(first, min(first + _READ_TOGETHER, len(self)))
+            self._values = dict(zip(wanted.tolist(), self.values(wanted), strict=True))
+        return self._values[leaf]
+
+    @abstractmethod
+    def values(self, leaves: I64) -> Sequence[Fields]:
+        """The fields of some leaves."""
 
     @abstractmethod
     def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
@@ -111,8 +126,6 @@ class PartitionedLeaves(LeafTable):
         names: Sequence[str],
     ) -> None:
         self._state, self._numbers, self._places, self._names = state, numbers, places, names
-        self._values: dict[int, Fields] = {}
-        self._n_asked = 0
         self._created, self._changed = np.full((2, len(names)), -1, dtype=np.int64)
         for number, at in places_by_number(numbers):
             for into, rows in zip(
@@ -135,18 +148,13 @@ class PartitionedLeaves(LeafTable):
     def names(self, leaves: range) -> Sequence[str]:
         return self._names[leaves.start : leaves.stop]
 
-    def value(self, leaf: int) -> Fields:
-        if leaf not in self._values:
-            self._n_asked += 1
-            wanted = np.array([leaf], dtype=np.int64)
-            if self._n_asked > _ONE_BY_ONE:
-                first = leaf - leaf % _READ_TOGETHER
-                wanted = np.arange(first, min(first + _READ_TOGETHER, len(self)))
-                self._values.clear()
-            for number, at in places_by_number(self._numbers[wanted]):
-                values = self._state(number).leaf_values(self._places[wanted[at]])
-                self._values.update(zip(wanted[at].tolist(), values, strict=True))
-        return self._values[leaf]
+    def values(self, leaves: I64) -> Sequence[Fields]:
+        found: list[Fields] = [{}] * len(leaves)
+        for number, at in places_by_number(self._numbers[leaves]):
+            values = self._state(number).leaf_values(self._places[leaves[at]])
+            for i, value in zip(at.tolist(), values, strict=True):
+                found[i] = value
+        return found
 
     def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
         import pyarrow as pa

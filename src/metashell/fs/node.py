@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from metashell.errors import NoSuchPathError, PathError
@@ -81,6 +82,10 @@ class Directory(ABC):
         """The error for a path that goes on with a name that is not there."""
         return NoSuchPathError(path)
 
+    def is_at_hand(self, name: str) -> bool:
+        """Whether what a name leads to can be read here, as far as that is known."""
+        return True
+
     @property
     def has_other_paths(self) -> bool:
         """Whether everything below it has another path too, by which it is known."""
@@ -148,6 +153,32 @@ class TextLeaf(Leaf):
 
     def value(self) -> JsonValue:
         return self.text() if self._value is None else self._value()
+
+
+class LateDirectory(Directory):
+    """A directory that is made when something in it is asked for."""
+
+    def __init__(self, make: Callable[[], Directory]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Directory:
+        return self._make()
+
+    def names(self) -> Sequence[str]:
+        return self._made.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._made.child(name)
+
+    def grid(self) -> Grid | None:
+        return self._made.grid()
+
+    def leaf_grid(self) -> Grid | None:
+        return self._made.leaf_grid()
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        return self._made.child_times(names)
 
 
 class FixedDirectory(Directory):

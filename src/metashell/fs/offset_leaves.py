@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metashell.fs.coordinator_paths import Fields, tell
+from metashell.fs.coordinator_paths import Fields, Telling, tell
 from metashell.fs.leaf_table import TopicLeaves, highest, numbers_by_text
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.living import LivingRows
@@ -22,12 +22,6 @@ from metashell.schema.columns import SpanColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from metashell.records.keyed_records import KeyedRecords
-
-_ONE_BY_ONE: Final = 16
-"""Commits that are read singly; of more, those beside each are read with it."""
-_READ_TOGETHER: Final = 1024
 
 
 class OffsetLeaves(TopicLeaves):
@@ -70,17 +64,11 @@ class OffsetLeaves(TopicLeaves):
         self._directories = np.searchsorted(
             group[at[directories]], np.arange(len(names) + 1)
         ).astype(np.int64)
-        self._read: dict[int, Fields | None] = {}
 
     def __len__(self) -> int:
         return len(self._partition)
 
-    @property
-    def records(self) -> KeyedRecords:
-        """Those of the partition, or about one group."""
-        return self._log.records
-
-    def single_rows(self, leaves: I64) -> I64:
+    def _single_rows(self, leaves: I64) -> I64:
         """int64[n]: the commit of each leaf that has one, and it is not pending; else -1."""
         first = self._commits[leaves]
         single = (self._commits[leaves + 1] - first == 1) & ~self._is_pending[first]
@@ -117,35 +105,33 @@ class OffsetLeaves(TopicLeaves):
         return np.isin(self.row, log.commits.rows[log.offsets.pending])
 
     def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
-        from metashell.fs.offset_texts import offset_lines
+        from metashell.fs.field_texts import row_lines
 
-        return offset_lines(self, wanted, as_json=as_json)
+        rows = self._single_rows(wanted)
+        return row_lines(
+            self._log.records, rows, lambda at: self.values(wanted[at]), as_json=as_json
+        )
 
-    def value(self, leaf: int) -> Fields:
+    def values(self, leaves: I64) -> Sequence[Fields]:
+        spans = list(
+            zip(self._commits[leaves].tolist(), self._commits[leaves + 1].tolist(), strict=True)
+        )
+        at = np.concatenate([np.arange(first, stop) for first, stop in spans])
+        told = tell(self._log.records, np.sort(self.row[at]), self._topics)
+        return [self._value(range(*span), told) for span in spans]
+
+    def _value(self, commits: range, told: Mapping[int, Sequence[Telling]]) -> Fields:
         fields: dict[str, Any] = {}
         pending: list[Fields] = []
-        for i in range(int(self._commits[leaf]), int(self._commits[leaf + 1])):
-            said = self._fields(i)
+        for i in commits:
+            said = told[int(self.row[i])][0].fields or {}
             if self._is_pending[i]:
-                pending.append(said or {})
-            elif said is not None:
+                pending.append(said)
+            else:
                 fields.update(said)
         if pending:
             fields["pending"] = pending
         return fields
-
-    def _fields(self, i: int) -> Fields | None:
-        """What one commit says."""
-        row = int(self.row[i])
-        if row not in self._read:
-            rows = self.row[i : i + 1]
-            if len(self._read) >= _ONE_BY_ONE:
-                first = i - i % _READ_TOGETHER
-                rows = np.sort(self.row[first : first + _READ_TOGETHER])
-                self._read.clear()
-            told = tell(self._log.records, rows, self._topics)
-            self._read.update((each, says[0].fields) for each, says in told.items())
-        return self._read[row]
 
 
 def _topics_by_name(column: SpanColumn) -> tuple[I64, list[str]]:

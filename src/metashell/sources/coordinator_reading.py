@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.errors import SourceError
 from metashell.log.fault import Fault
 from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+from metashell.sources.coordinator_names import topic_names
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
 
 _TOLD: Final = 5
 """Faults of a partition that are told one by one."""
@@ -47,6 +53,17 @@ def read_each(
         if found.lost is not None:
             report.remark(found.lost)
         yield found
+
+
+def read_states(
+    source: Source, logs: CoordinatorLogs, report: ReadReport, only: int | None = None
+) -> Iterator[tuple[CoordinatorRecords, PartitionState]]:
+    """The same, each with what rows are made of; arguments as `read_each`."""
+    leaders, topics = logs.leaders, topic_names(source)
+    for found in read_each(logs, report, only):
+        number, tell = found.partition.number, partial(report_faults, report, str(found.partition))
+        leader = leaders.get(number)
+        yield found, PartitionState(found.records, number, leader, topics, tell, source.redaction)
 
 
 def report_faults(report: ReadReport, partition: str, faults: Iterable[Fault]) -> None:

@@ -6,7 +6,7 @@ Rows come by partition of the coordinators' topic, and are read when they are as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,7 @@ from metashell.answers.coordinator_tables import PartitionState, rows_of, schema
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
-from metashell.sources.coordinator_names import topic_names
-from metashell.sources.coordinator_reading import (
-    ReadReport,
-    partitions_here,
-    read_each,
-    report_faults,
-)
+from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -157,17 +151,16 @@ class SourceTables(CoordinatorTables):
 
     def _partitions(
         self, log: CoordinatorLog, poll: Poll, report: ReadReport
-    ) -> Iterator[tuple[CoordinatorRecords, int | None]]:
-        """The partitions that can be read, each with its leader."""
+    ) -> Iterator[tuple[CoordinatorRecords, PartitionState]]:
+        """The partitions that can be read."""
         logs = self._source.coordinator_logs(log)
         if logs is None:
             return
         self._remark(logs, report)
-        leaders = logs.leaders
         poll()
-        for found in read_each(logs, report, self._only):
+        for found, state in read_states(self._source, logs, report, self._only):
             self.place = found.log.place
-            yield found, leaders.get(found.partition.number)
+            yield found, state
             poll()
 
     def _remark(self, logs: CoordinatorLogs, report: ReadReport) -> None:
@@ -188,18 +181,9 @@ class SourceTables(CoordinatorTables):
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
-        more, topics = self._more(part, columns, report), topic_names(self._source)
-        for found, leader in self._partitions(log, poll, report):
-            tell = partial(report_faults, report, str(found.partition))
-            tell(found.faults())
-            state = PartitionState(
-                found.records,
-                found.partition.number,
-                leader,
-                topics,
-                tell,
-                self._source.redaction,
-            )
+        more = self._more(part, columns, report)
+        for found, state in self._partitions(log, poll, report):
+            state.tell(found.faults())
             yield from more(rows_of(part, state)).select(list(columns)).to_batches()
 
     def _more(
@@ -250,13 +234,12 @@ class SourceTables(CoordinatorTables):
     ) -> Iterator[pa.RecordBatch]:
         from metashell.image.coordinators.record_tables import record_batches
 
-        for found, _ in self._partitions(log, poll, report):
-            records, partition = found.records, found.partition
+        for found, state in self._partitions(log, poll, report):
             for batch in record_batches(
-                records, partition.number, name, columns, self._source.redaction
+                state.records, state.number, name, columns, state.redaction
             ):
                 yield batch
                 poll()
-            report_faults(report, str(partition), found.file_faults)
-            report_faults(report, str(partition), records.unframed)
-            report_faults(report, str(partition), records.faults(records.rows(name)))
+            state.tell(found.file_faults)
+            state.tell(state.records.unframed)
+            state.tell(state.records.faults(state.records.rows(name)))

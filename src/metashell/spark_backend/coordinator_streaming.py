@@ -240,9 +240,11 @@ class CoordinatorStreamReader(StreamReader):
         """The rows of some records: those of a type, or commits of offsets."""
         table = self._options.table
         if table == OFFSETS.name:
-            from metashell.answers.coordinator_rows import commit_rows
+            from metashell.answers.offsets import commits_table
+            from metashell.image.coordinators.group_log import GroupLog
 
-            yield from commit_rows(records, number).to_batches(max_chunksize=_BATCH_ROWS)
+            commits = commits_table(GroupLog(records, number))
+            yield from commits.to_batches(max_chunksize=_BATCH_ROWS)
             return
         own = coordinator_tables(self._options.settings.schemas).schema(table)
         names = zip(own.names, with_origin(own).names[len(ORIGIN) :], strict=True)

@@ -289,14 +289,13 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
 
 def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Difference]:
     """What differs of groups and transactions, as far as both have their logs."""
-    from metashell.fs.coordinator_differences import find_coordinator_differences
+    from metashell.fs.differences import node_differences
 
     if scope.covers((_ROOT,)) and not scope.covers(()):
         return
     before, after = left.coordinator_directories, right.coordinator_directories
     for name in sorted(before.keys() & after.keys()):
-        if scope.touches((name,)):
-            yield from find_coordinator_differences(before[name], after[name], name, scope)
+        yield from node_differences(before[name], after[name], (name,), scope)
 
 
 def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.answers.coordinator_kinds import CoordinatorKind
+    from metashell.answers.coordinator_tables import PartitionState
     from metashell.commands.rows.query import RowsQuery
-    from metashell.log.fault import Fault
     from metashell.parts.spec import PartSpec
-    from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.coordinator_logs import CoordinatorLogs
 
 WHERE: Final = (
@@ -31,8 +30,8 @@ WHERE: Final = (
 
 _WILD: Final = frozenset("*?[{")
 
-AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
-"""(the records, the number of the partition, its leader) -> rows."""
+AnswerOfPartition = Callable[["PartitionState"], "pa.Table"]
+"""Gives the rows of a partition."""
 
 
 def imports_of(part: PartSpec) -> tuple[str, ...]:
@@ -61,9 +60,15 @@ def coordinator_rows(
     """
     import pyarrow as pa
 
+    from metashell.answers.coordinator_tables import rows_of
+    from metashell.sources.coordinator_reading import read_states
+
     kind = next(kind for kind in COORDINATOR_KINDS.values() if kind.log == part.log)
     logs = _logs(query, kind)
-    tables = coordinator_tables(query, logs, answer or _own(query, part, kind))
+    tables: dict[int, pa.Table] = {}
+    for found, state in read_states(query.source, logs, QueryReport(query)):
+        state.tell(found.faults())
+        tables[state.number] = rows_of(part, state) if answer is None else answer(state)
     here = _Here(kind, logs, frozenset(tables))
     if not query.parsed.arguments:
         _remark(query, here)
@@ -72,40 +77,6 @@ def coordinator_rows(
         order = [name for name in part.rows_by if name in rows.column_names]
         rows = rows.sort_by([(name, "ascending") for name in order])
         query.add(_named(query, rows, part.rows_by[0], what, here))
-
-
-def _own(query: RowsQuery, part: PartSpec, kind: CoordinatorKind) -> AnswerOfPartition:
-    """What makes the rows of a part as it is declared."""
-    from metashell.answers.coordinator_tables import PartitionState, rows_of
-    from metashell.sources.coordinator_names import topic_names
-    from metashell.sources.coordinator_reading import report_faults
-
-    names = topic_names(query.source)
-
-    def answer(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
-        def tell(faults: Iterable[Fault]) -> None:
-            report_faults(QueryReport(query), f"{kind.topic}-{partition}", faults)
-
-        redaction = query.source.redaction
-        state = PartitionState(records, partition, coordinator, names, tell, redaction)
-        return rows_of(part, state)
-
-    return answer
-
-
-def coordinator_tables(
-    query: RowsQuery, logs: CoordinatorLogs, answer: AnswerOfPartition
-) -> dict[int, pa.Table]:
-    """The rows of every partition that could be read, by its number; faults are told."""
-    from metashell.sources.coordinator_reading import read_each, report_faults
-
-    report, leaders = QueryReport(query), logs.leaders
-    tables: dict[int, pa.Table] = {}
-    for found in read_each(logs, report):
-        report_faults(report, str(found.partition), found.faults())
-        number = found.partition.number
-        tables[number] = answer(found.records, number, leaders.get(number))
-    return tables
 
 
 class QueryReport:

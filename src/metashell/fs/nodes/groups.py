@@ -28,7 +28,7 @@ from metashell.fs.coordinator_states import (
 )
 from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
-from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
+from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
@@ -296,7 +296,7 @@ class _Thing:
         return TopicLeavesDirectory(leaves, topics, self.partition << ROW_BITS)
 
 
-class _ThingDirectory(Directory):
+class _ThingDirectory(LateDirectory):
     """A group, which is looked at when what is below it is asked for.
 
     Args:
@@ -304,9 +304,9 @@ class _ThingDirectory(Directory):
     """
 
     def __init__(self, things: Sequence[_Thing]) -> None:
+        super().__init__(self._whole)
         self._things = things
 
-    @cached_property
     def _whole(self) -> Directory:
         if isinstance(self._things[0].state, ShareOf):
             return TopicLeavesDirectory(
@@ -336,15 +336,6 @@ class _ThingDirectory(Directory):
             list(chain.from_iterable(topics for _, _, topics, _ in found)),
             np.concatenate([numbers for _, _, _, numbers in found]),
         )
-
-    def names(self) -> Sequence[str]:
-        return self._whole.names()
-
-    def grid(self) -> Grid | None:
-        return self._whole.grid()
-
-    def child(self, name: str) -> Node | None:
-        return self._whole.child(name)
 
     def times(self) -> Times | None:
         newest: tuple[int, int] | None = None

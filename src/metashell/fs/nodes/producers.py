@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metashell.fs.leaf_table import Fields, LeafTable, numbers_by_text
-from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Node
 from metashell.fs.nodes.leaves import LeavesDirectory
 from metashell.image.coordinators.producers import ProducersState
 from metashell.schema.arena import I64, AnyArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from metashell.fs.grid import Grid
 
 
 def producers_node(
@@ -37,33 +35,13 @@ def producers_node(
         return lambda: FixedDirectory({str(number): partition(name, number) for number in numbers})
 
     def partition(name: str, number: int) -> Callable[[], Node]:
-        return lambda: _PartitionDirectory(lambda: read(name, number))
+        return lambda: LateDirectory(lambda: leaves(name, number))
 
-    return FixedDirectory({name: topic(name, numbers) for name, numbers in partitions.items()})
-
-
-class _PartitionDirectory(Directory):
-    """A leaf for each producer of a partition, by its id."""
-
-    def __init__(self, load: Callable[[], ProducersState]) -> None:
-        self._load = load
-
-    @cached_property
-    def _leaves(self) -> LeavesDirectory:
-        table = _ProducerLeaves(self._load())
+    def leaves(name: str, number: int) -> Directory:
+        table = _ProducerLeaves(read(name, number))
         return LeavesDirectory(table, range(len(table)), -1)
 
-    def names(self) -> Sequence[str]:
-        return self._leaves.names()
-
-    def child(self, name: str) -> Node | None:
-        return self._leaves.child(name)
-
-    def leaf_grid(self) -> Grid | None:
-        return self._leaves.leaf_grid()
-
-    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
-        return self._leaves.child_times(names)
+    return FixedDirectory({name: topic(name, numbers) for name, numbers in partitions.items()})
 
 
 class _ProducerLeaves(LeafTable):
@@ -95,8 +73,9 @@ class _ProducerLeaves(LeafTable):
     def names(self, leaves: range) -> Sequence[str]:
         return self._names[leaves.start : leaves.stop]
 
-    def value(self, leaf: int) -> Fields:
-        return {name: int(values[leaf]) for name, values in self._fields.items()}
+    def values(self, leaves: I64) -> Sequence[Fields]:
+        columns = (values[leaves].tolist() for values in self._fields.values())
+        return [dict(zip(self._fields, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
         from metashell.fs.field_texts import lines_of, number_cells

@@ -22,8 +22,8 @@ PART = PartSpec(
             *("leader_epoch", "expire_time"),
         ),
     ),
-    schema="metashell.answers.coordinator_rows:OFFSETS_SCHEMA",
-    rows="metashell.answers.coordinator_rows:offset_rows",
+    schema="metashell.answers.offsets:OFFSETS_SCHEMA",
+    rows="metashell.answers.offsets:offset_rows",
     rows_by=("group", "topic", "partition"),
     asked_for=("log_end_offset", "lag", "high_watermark"),
 )

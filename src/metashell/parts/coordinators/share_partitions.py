@@ -16,6 +16,6 @@ PART = PartSpec(
     # The state of a partition is merged of a snapshot and updates.
     nodes="metashell.fs.coordinator_states:ShareOf",
     schema="metashell.answers.share:SHARE_SCHEMA",
-    rows="metashell.answers.coordinator_rows:share_rows",
+    rows="metashell.answers.share:share_rows",
     rows_by=("group", "topic", "partition"),
 )

@@ -20,8 +20,8 @@ PART = PartSpec(
             *("producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition"),
         ),
     ),
-    schema="metashell.answers.coordinator_rows:TRANSACTIONS_SCHEMA",
-    rows="metashell.answers.coordinator_rows:transaction_rows",
+    schema="metashell.answers.transactions:TRANSACTIONS_SCHEMA",
+    rows="metashell.answers.transactions:transaction_rows",
     rows_by=("transactional_id",),
     asked_for=("hanging",),
 )
