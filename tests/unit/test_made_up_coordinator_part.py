@@ -28,7 +28,8 @@ from support.pilot import Driver, drive, session_on
 from support.shell import run_on
 
 RECIPE = Path(__file__).parents[2] / "CONTRIBUTING.md"
-NODE = "/groups/g/gadgets/7"
+SEVEN, EIGHT = "BwcHBwcHBwcHBwcHBwcHBw", "CAgICAgICAgICAgICAgICA"
+NODE = f"/groups/g/gadgets/{SEVEN}"
 WIDGETS = """
 from metashell.parts.spec import PartDescription, PartSpec, Put
 
@@ -78,7 +79,9 @@ def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def gadget(number: int, label: str | None, group: str = "g") -> Put:
     """A record of a gadget; with no label a tombstone."""
     value = None if label is None else {"label": label}
-    return Put(name="GroupGadget", key={"group_id": group, "gadget_id": number}, value=value)
+    return Put(
+        name="GroupGadget", key={"group_id": group, "gadget_id": bytes([number]) * 16}, value=value
+    )
 
 
 def widget(name: str, size: int) -> Put:
@@ -118,7 +121,7 @@ def test_tree_has_its_nodes(opened: Source) -> None:
     """Below the groups that there are, or in a directory of its own in the root."""
     assert {"groups", "widgets"} < set(lines_of(opened, "ls /"))
     assert ["g"] == lines_of(opened, "ls /groups")
-    assert ["7"] == lines_of(opened, "ls /groups/g/gadgets")
+    assert [SEVEN] == lines_of(opened, "ls /groups/g/gadgets")
     assert ["label=c"] == lines_of(opened, f"cat {NODE}")
     assert ["v", "w"] == lines_of(opened, "ls /widgets")
     assert ["size=3, secretToken=[redacted]"] == lines_of(opened, "cat /widgets/w")
@@ -146,12 +149,12 @@ def test_changes_and_differences(opened: Source) -> None:
         "created label b",
         "label a → c",
         "removed",
-    ] == [line.partition("/gadgets/")[2][1:].strip() for line in told]
+    ] == [line.partition("/gadgets/")[2][len(SEVEN) :].strip() for line in told]
     assert ["4", "5"] == [line.split()[0] for line in lines_of(opened, "changes /widgets")]
     every = [line for line in lines_of(opened, "changes /") if "/image" not in line]
     assert 8 == len(every)
     ran = run_on(opened, "diff 5 7 /groups")
-    wanted = [f"~ {NODE}  label a → c", "- /groups/g/gadgets/8  label=b"]
+    wanted = [f"~ {NODE}  label a → c", f"- /groups/g/gadgets/{EIGHT}  label=b"]
     assert wanted == [line for line in ran.out.splitlines() if line[:1] in "~-"]
 
 
@@ -167,7 +170,7 @@ def test_tables(opened: Source) -> None:
     assert tables is not None
     assert {"gadgets", "widgets"} <= set(tables.states)
     rows = [json.loads(line) for line in lines_of(opened, "export gadgets")]
-    wanted = [("g", 7, "c", 6), ("nobody", 1, "x", 3)]
+    wanted = [("g", SEVEN, "c", 6), ("nobody", "AQEBAQEBAQEBAQEBAQEBAQ", "x", 3)]
     columns = ("group_id", "gadget_id", "label", "offset")
     assert wanted == sorted(tuple(row[name] for name in columns) for row in rows)
     pytest.importorskip("duckdb")

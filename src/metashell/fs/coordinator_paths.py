@@ -10,7 +10,7 @@ put into a record as bytes is told where Kafka reads it, and left out else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from typing import Any, Final, TypeAlias
@@ -28,9 +28,9 @@ from metashell.records.consumer_protocol import (
     decode_nested,
 )
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
-from metashell.redact import Redaction, type_may_hold_secrets
+from metashell.redact import REDACTED, Redaction, row_secret_fields, type_may_hold_secrets
 from metashell.schema.arena import I64
-from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.columns import Columns
 from metashell.schema.coordinators import RecordType
 from metashell.schema.dump import fields_json
 from metashell.schema.model import FieldSpec
@@ -92,61 +92,49 @@ def levels_of(record_type: RecordType) -> tuple[str, NodeNames]:
     return part.path[0], tuple(level.strip("{}") for level in put.at.split("/"))
 
 
-def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> NodeNames:
-    """The node that a record is about.
+def paths_of(
+    record_type: RecordType, keys: Columns, topics: Mapping[str, str]
+) -> Iterator[NodeNames]:
+    """The node that each record is about.
 
     Args:
-        record_type: Its type.
-        key: The fields of its key, by Kafka's names.
+        record_type: The type of all.
+        keys: Their keys.
         topics: Names of topics by the text of their ids.
     """
     root, levels = levels_of(record_type)
-    named = {field.column_name: field.json_name for field in record_type.key.fields}
-    names = [str(key[named[level]]) if level in named else level for level in levels]
-    if "topic_id" in levels:
-        at = levels.index("topic_id")
-        names[at] = topics.get(names[at], names[at])
-    return (root, *names)
+    fields = {field.column_name: field for field in record_type.key.fields}
+    secret = row_secret_fields(record_type.key.name)
+    columns: list[Iterable[str]] = [repeat(root, keys.n)]
+    for level in levels:
+        field = fields.get(level)
+        if field is None or field.json_name in secret:
+            columns.append(repeat(level if field is None else REDACTED, keys.n))
+            continue
+        values = values_of(field, keys.fields[level])
+        write: Callable[[Any], str] = uuid_text if field.type == "uuid" else str
+        names = map(write, values)
+        columns.append(map(topics.get, ids := list(names), ids) if level == "topic_id" else names)
+    return zip(*columns, strict=True)
 
 
-def names_below(record_type: RecordType, keys: Columns) -> Iterator[NodeNames]:
-    """The names below its group, or id, of what each record is about.
-
-    Args:
-        record_type: The type of all, whose keys name no topic by its id.
-        keys: Their keys.
-    """
-    _, levels = levels_of(record_type)
-    columns: list[Iterable[str]] = []
-    for level in levels[1:]:
-        column = keys.fields.get(level)
-        if column is None:
-            columns.append(repeat(level, keys.n))
-        elif isinstance(column, SpanColumn):
-            columns.append(column.texts())
-        else:
-            columns.append(map(str, keys.fixed(level).tolist()))
-    return zip(*columns, strict=True) if columns else repeat((), keys.n)
-
-
-def tellings(
-    record_type: RecordType, key: Fields, value: Fields | None, topics: Mapping[str, str]
+def _tellings(
+    record_type: RecordType, path: NodeNames, value: Fields | None, topics: Mapping[str, str]
 ) -> Iterator[Telling]:
-    """What a record says.
+    """What a record about a node says.
 
     Args:
         record_type: Its type.
-        key: The fields of its key, as `metashell.schema.rows.to_rows` gives them.
-        value: The same of its value; None for a tombstone.
+        path: The node.
+        value: Its value, as `metashell.schema.rows.to_rows` gives it; None for a tombstone.
         topics: Names of topics by the text of their ids.
     """
-    path = path_of(record_type, _json(record_type, key, is_key=True), topics)
     if value is None:
         yield Telling(path, None)
     elif record_type.name == MEMBERS_RECORD:
         yield from _classic(record_type, path, value)
     else:
-        fields = _json(record_type, value, is_key=False)
+        fields = _json(record_type, value)
         if record_type.name in _MEMBER_STATES:
             names, state = _MEMBER_STATES[record_type.name], fields["state"]
             fields["state"] = names.get(state, f"UNKNOWN({state})")
@@ -173,20 +161,20 @@ def tell(
         these, is_plain = rows[types == number], plain_fields(record_type) is not None
         if is_plain and not values:
             found = records.decode(record_type.name, these, None, ())
-            out.update(_tell_paths(record_type, found))
+            out.update(_tell_paths(record_type, found, topics))
             continue
         found = records.decode(record_type.name, these)
         if is_plain:
-            out.update(_tell_plain(record_type, found))
+            out.update(_tell_plain(record_type, found, topics))
             continue
-        for row, key, value, is_gone in zip(
+        for row, path, value, is_gone in zip(
             found.rows.tolist(),
-            to_rows(found.key),
+            paths_of(record_type, found.key, topics),
             to_rows(found.value),
             found.is_tombstone.tolist(),
             strict=True,
         ):
-            out[row] = list(tellings(record_type, key, None if is_gone else value, topics))
+            out[row] = list(_tellings(record_type, path, None if is_gone else value, topics))
     return out
 
 
@@ -196,7 +184,7 @@ def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
 
     Then all are numbers, texts and uuids, and the first one is always there. None for other types.
     """
-    value, key = record_type.value, record_type.key
+    value = record_type.value
     high = value.versions.high
     fields = [field for field in value.fields if high in field.versions]
     tagged = [high in field.tagged for field in fields]
@@ -204,18 +192,17 @@ def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
         record_type.name in _MEMBER_STATES
         or not fields
         or tagged[0]
-        or any(field.is_array or field.type not in _PLAIN for field in (*fields, *key.fields))
+        or any(field.is_array or field.type not in _PLAIN for field in fields)
         or any(is_tagged and f.type != "uuid" for f, is_tagged in zip(fields, tagged, strict=True))
-        or any(map(type_may_hold_secrets, (value.name, key.name)))
+        or type_may_hold_secrets(value.name)
         or not _TOLD_APART.isdisjoint(field.json_name for field in fields)
-        or "topic_id" in levels_of(record_type)[1]
     ):
         return None
     return fields
 
 
 def _tell_plain(
-    record_type: RecordType, found: KeyedColumns
+    record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
 ) -> Iterator[tuple[int, list[Telling]]]:
     """What records of a type with `plain_fields` say, by row."""
     fields, high = plain_fields(record_type) or (), record_type.value.versions.high
@@ -227,7 +214,7 @@ def _tell_plain(
                 tagged.append((field.json_name, uuid_text(bytes(16))))
             columns[i] = [uuid_text(each) for each in columns[i] if isinstance(each, bytes)]
     told = zip(*columns, strict=True)
-    for (row, says), values in zip(_tell_paths(record_type, found), told, strict=True):
+    for (row, says), values in zip(_tell_paths(record_type, found, topics), told, strict=True):
         if says[0].fields is not None:
             fields_now = says[0].fields = dict(zip(names, values, strict=True))
             for name, default in tagged:
@@ -237,20 +224,19 @@ def _tell_plain(
 
 
 def _tell_paths(
-    record_type: RecordType, found: KeyedColumns
+    record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
 ) -> Iterator[tuple[int, list[Telling]]]:
     """The same with no more of the fields than whether there are any."""
-    root, levels = levels_of(record_type)
-    groups = found.key.span(levels[0]).texts()
-    paths = zip(groups, names_below(record_type, found.key), strict=True)
-    rows = zip(found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True)
-    for row, (group, below), is_gone in rows:
-        yield row, [Telling((root, group, *below), None if is_gone else _SOME)]
+    paths = paths_of(record_type, found.key, topics)
+    for row, path, is_gone in zip(
+        found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True
+    ):
+        yield row, [Telling(path, None if is_gone else _SOME)]
 
 
-def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:
-    spec = record_type.key if is_key else record_type.value
-    return dict(Redaction().record(spec.name, fields_json(spec, spec.versions.high, fields)))
+def _json(record_type: RecordType, value: Fields) -> dict[str, Any]:
+    spec = record_type.value
+    return dict(Redaction().record(spec.name, fields_json(spec, spec.versions.high, value)))
 
 
 def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, Any]:
@@ -298,7 +284,7 @@ def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:
 
 def _classic(record_type: RecordType, path: NodeNames, value: Fields) -> Iterator[Telling]:
     """A classic group, then its members and what they have."""
-    fields = _json(record_type, value, is_key=False)
+    fields = _json(record_type, value)
     members = fields.pop("members", None) or []
     yield Telling(path, {"type": "classic", **fields})
     if not members:

@@ -20,7 +20,7 @@ from metashell.fs.coordinator_paths import (
     STATE,
     Fields,
     Telling,
-    names_below,
+    paths_of,
     tell,
 )
 from metashell.fs.offset_leaves import OffsetLeaves
@@ -161,9 +161,9 @@ class RecordedState(CoordinatorState):
                     yield row, [each.path[2:] for each in self.told(row)]
                 continue
             found = self.records.decode(record_type.name, np.sort(these), None, ())
-            below = names_below(record_type, found.key)
-            for row, names in zip(found.rows.tolist(), below, strict=True):
-                yield row, [names]
+            paths = paths_of(record_type, found.key, self.topics)
+            for row, path in zip(found.rows.tolist(), paths, strict=True):
+                yield row, [path[2:]]
 
     def told(self, row: int) -> list[Telling]:
         """What one record says."""
