@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metashell.fs import coordinator_paths
-from metashell.fs.coordinator_changes import CoordinatorReplay
-from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE
+from metashell.fs import record_paths
 from metashell.fs.node import Leaf
+from metashell.fs.record_changes import RecordReplay
+from metashell.fs.record_paths import GROUPS, OFFSETS, STATE
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from support.coordinators import IDS, RecordedSegment, differing_segments
@@ -35,8 +35,8 @@ def _tree(records: KeyedRecords) -> Values:
 
 
 def _replayed(records: KeyedRecords) -> Values:
-    replay = CoordinatorReplay(records, "log", (), {})
-    for _ in replay.run(None):
+    replay = RecordReplay(records, "log", (), {})
+    for _ in replay.by_record(None):
         pass
     return {path: dict(fields) for path, fields in replay.nodes().items()}
 
@@ -81,9 +81,9 @@ def test_plain_records_are_told_as_others(
     log = CoordinatorLog(segment.topic)
     records = KeyedRecords(segment.load(), load_record_types(log))
     rows = np.flatnonzero(~records.frames.is_control)
-    found = coordinator_paths.tell(records, rows, {})
-    monkeypatch.setattr(coordinator_paths, "plain_fields", lambda _: None)
-    assert coordinator_paths.tell(records, rows, {}) == found
+    found = record_paths.tell(records, rows, {})
+    monkeypatch.setattr(record_paths, "plain_fields", lambda _: None)
+    assert record_paths.tell(records, rows, {}) == found
 
 
 @pytest.mark.cases(40)
@@ -94,7 +94,8 @@ def test_changes_without_fields_are_those_with(segment: RecordedSegment) -> None
     found = [
         [
             (change.path, change.offset, change.timestamp_ms, change.record, change.log)
-            for change in CoordinatorReplay(records, "log", tests, {}, in_full=in_full).run(None)
+            for changes in RecordReplay(records, "log", tests, {}, in_full=in_full).by_record(None)
+            for change in changes
         ]
         for in_full in (True, False)
         for tests in ((), (bool, bool, OFFSETS.__eq__))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraftgen.batch import Record, control_record, encode_batch
 from metashell.fs import leaf_texts
-from metashell.fs.nodes.groups import CoordinatorDirectory
+from metashell.fs.nodes.partitioned import PartitionsDirectory
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import MemoryFile, load
 from metashell.records.keyed_records import KeyedRecords
@@ -99,7 +99,7 @@ def _records(events: list[_Commit | tuple[int, bool]]) -> KeyedRecords:
     return KeyedRecords(load([file], None, KeyedChainer), types_of(LOG))
 
 
-def _tree(groups: CoordinatorDirectory) -> dict[tuple[str, ...], str | None]:
+def _tree(groups: PartitionsDirectory) -> dict[tuple[str, ...], str | None]:
     """The text of each leaf."""
     return {
         names: None if node.is_dir else node.text()  # type: ignore[union-attr]

@@ -9,8 +9,8 @@ import numpy as np
 
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
-from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
+from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.fs.texts import GridTexts
 from metashell.fs.touch_times import ask_children
 from metashell.parts.known import coordinator_roots
@@ -23,10 +23,10 @@ _JUDGE: Final[Any] = None
 """Of a search whose tests no group passes."""
 
 
-def directory_of(*records: KeyedRecords) -> CoordinatorDirectory:
+def directory_of(*records: KeyedRecords) -> PartitionsDirectory:
     """The tree of some records, which are those of all partitions, from 0 on."""
     log = records[0].log
-    reader = CoordinatorReader(
+    reader = PartitionsReader(
         log.value,
         range(len(records)),
         lambda number: (records[number], ()),
@@ -35,7 +35,7 @@ def directory_of(*records: KeyedRecords) -> CoordinatorDirectory:
         is_spread=log is CoordinatorLog.SHARE,
     )
     parts = next(parts for parts in coordinator_roots().values() if parts[0].log == log)
-    return CoordinatorDirectory(reader, parts)
+    return PartitionsDirectory(reader, parts)
 
 
 def nodes_below(directory: Directory) -> Iterator[tuple[NodeNames, Node]]:

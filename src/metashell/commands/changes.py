@@ -265,9 +265,9 @@ class _Wanted:
             return
         for name, directory in source.coordinator_directories.items():
             if not self.tests or self.tests[0](name):
-                from metashell.fs.coordinator_changes import find_coordinator_changes
+                from metashell.fs.record_changes import find_record_changes
 
-                yield from find_coordinator_changes(
+                yield from find_record_changes(
                     directory, self.tests, self.literal, newest, in_full=in_full
                 )
 

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.fs.change_texts import TIMES
-from metashell.fs.coordinator_paths import Fields, fields_text, plain_fields, state_name
+from metashell.fs.record_paths import Fields, fields_text, plain_fields, state_name
+from metashell.image.coordinators.share_state import ShareBatches, ShareState
+from metashell.image.coordinators.share_state import state_name as share_state_name
 from metashell.image.fold import distinct
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -165,10 +167,46 @@ def _partitions(column: StructArrayColumn, *, as_json: bool) -> pa.LargeStringAr
 
 
 def _states(values: AnyArray, *, as_json: bool) -> pa.LargeStringArray:
-    distinct, index = np.unique(values, return_inverse=True)
-    texts = pa.array(map(state_name, distinct.tolist()), pa.large_string())
+    numbers, index = np.unique(values, return_inverse=True)
+    texts = pa.array(map(state_name, numbers.tolist()), pa.large_string())
     found = texts.take(pa.array(index))
     return _quoted(found) if as_json else found
+
+
+def share_lines(state: ShareState, places: I64, *, as_json: bool) -> pa.LargeStringArray:
+    """The lines of some partitions: those of `metashell.image.coordinators.share_fields`."""
+    numbers: dict[str, AnyArray] = {
+        "snapshotEpoch": state.snapshot_epoch,
+        "stateEpoch": state.state_epoch,
+        "leaderEpoch": state.leader_epoch,
+        "startOffset": state.start_offset,
+        "deliveryCompleteCount": state.complete,
+        "createTimestamp": state.created_ms,
+        "writeTimestamp": state.written_ms,
+    }
+    cells = [
+        number_cells(name, values[places], as_json=as_json) for name, values in numbers.items()
+    ]
+    batches = state.batches.take(places)
+    texts = list_texts(_batch_texts(batches), batches.list_offsets, as_json=as_json)
+    return lines_of([*cells, Cells("stateBatches", texts)], as_json=as_json)
+
+
+def _batch_texts(batches: ShareBatches) -> pa.LargeStringArray:
+    """Each batch as `batch_text` tells it."""
+    numbers, index = np.unique(batches.state, return_inverse=True)
+    states = pa.array(map(share_state_name, numbers.tolist()), pa.large_string())
+    return side_by_side(
+        [
+            number_texts(batches.first),
+            "-",
+            number_texts(batches.last),
+            ":",
+            states.take(pa.array(index)),
+            ":",
+            number_texts(batches.count),
+        ]
+    )
 
 
 def _strings(column: SpanColumn, *, as_json: bool) -> pa.LargeStringArray:

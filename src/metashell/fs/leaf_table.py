@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from metashell.fs.coordinator_moments import ROW_BITS, ROW_OF_TIME, RecordHeads
+from metashell.fs.record_moments import ROW_BITS, ROW_OF_TIME, RecordHeads
 from metashell.image.fold import begins_of, places_by_number
 from metashell.schema.arena import I64, AnyArray
 

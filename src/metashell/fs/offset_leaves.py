@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metashell.fs.coordinator_paths import Fields, Telling, tell
 from metashell.fs.leaf_table import TopicLeaves, highest, numbers_by_text
+from metashell.fs.record_paths import Fields, Telling, tell
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.living import LivingRows
 from metashell.image.fold import begins_of, group_keys

@@ -1,4 +1,6 @@
-"""The parts of the metadata, each declared once, in a module of `metashell.parts.metadata`.
+"""The parts of the metadata and of coordinators' logs, each declared once, in a module of its own.
+
+The modules are those of `metashell.parts.metadata` and `metashell.parts.coordinators`.
 
 Everything that lists parts, in whatever package, derives its list from these declarations:
 `metashell.parts.known` finds them, `metashell.parts.spec` says what one consists of and

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
+from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.image.coordinators.placement import partition_of
 from metashell.parts.known import coordinator_roots
 from metashell.schema.coordinators import CoordinatorLog
@@ -45,17 +45,17 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     return producers_node(numbers, read)
 
 
-def coordinator_directories(source: Source) -> dict[str, CoordinatorDirectory]:
+def coordinator_directories(source: Source) -> dict[str, PartitionsDirectory]:
     """The directories of the logs that are there, by name. Reads none of them."""
-    found: dict[str, CoordinatorDirectory] = {}
+    found: dict[str, PartitionsDirectory] = {}
     for name, parts in coordinator_roots().items():
         logs = source.coordinator_logs(CoordinatorLog(parts[0].log))
         if logs is not None and logs.partitions:
-            found[name] = CoordinatorDirectory(reader_of(source, logs), parts)
+            found[name] = PartitionsDirectory(reader_of(source, logs), parts)
     return found
 
 
-def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
+def reader_of(source: Source, logs: CoordinatorLogs) -> PartitionsReader:
     """What reads the partitions of a coordinators' topic."""
     here = {partition.number: partition for partition in logs.partitions}
 
@@ -73,7 +73,7 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
     def place(name: str) -> int | None:
         return None if is_spread or not count() else partition_of(name, count())
 
-    return CoordinatorReader(
+    return PartitionsReader(
         topic=logs.log.value,
         partitions=sorted(here),
         read=read,

@@ -32,7 +32,7 @@ from metashell.sources.status import Capabilities, Live, Status
 from metashell.version import __version__
 
 if TYPE_CHECKING:
-    from metashell.fs.nodes.groups import CoordinatorDirectory
+    from metashell.fs.nodes.partitioned import PartitionsDirectory
     from metashell.image.history import CoveredPoint, History
     from metashell.image.image import Image
     from metashell.log.truncation import Truncation
@@ -219,7 +219,7 @@ class Source(SourceContents):
         return found
 
     @lazy
-    def coordinator_directories(self) -> Mapping[str, CoordinatorDirectory]:
+    def coordinator_directories(self) -> Mapping[str, PartitionsDirectory]:
         """The directories of groups, transactions and the like, where there are their logs."""
         if not self.has_coordinator_logs:
             return {}

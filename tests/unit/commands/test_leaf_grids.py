@@ -9,8 +9,8 @@ import pytest
 
 from kraftgen.batch import Record, encode_batch
 from metashell.errors import ExitCode
-from metashell.fs.nodes.groups import CoordinatorDirectory
 from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
+from metashell.fs.nodes.partitioned import PartitionsDirectory
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.source import Source
 from support.keyed_logs import START_MS, Put, write_log
@@ -111,7 +111,7 @@ def test_commands(source: Source, root: str, line: str, monkeypatch: pytest.Monk
     """Whatever a command asks of them."""
     found = run_on(source, line.replace("{}", root))
     assert found.status != ExitCode.USAGE, found.err
-    for kind in (CoordinatorDirectory, LeavesDirectory):
+    for kind in (PartitionsDirectory, LeavesDirectory):
         monkeypatch.setattr(kind, "leaf_grid", lambda _: None)
     monkeypatch.setattr(TopicLeavesDirectory, "grid", lambda _: None)
     assert run_on(source, line.replace("{}", root)) == found

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.fs.contents import GridCodes, Judge
-from metashell.fs.coordinator_paths import fields_text
 from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafTable, TopicLeaves
 from metashell.fs.node import Directory, Leaf, Node, TextLeaf
+from metashell.fs.record_paths import fields_text
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.schema.arena import I64
 

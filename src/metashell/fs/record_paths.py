@@ -65,7 +65,7 @@ _MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
 _PLAIN: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64", "string", "uuid"})
 _TOLD_APART: Final = frozenset({"transactionStatus", "stateBatches", "classicMemberMetadata"})
 """Fields that nodes have in another form than records."""
-_SOME: Final[Fields] = {"offset": None}
+SOME: Final[Fields] = {"offset": None}
 """Stands for fields that nobody looks at."""
 
 
@@ -150,7 +150,8 @@ def tell(
         records: All.
         rows: int64, ascending: those that are asked for.
         topics: Names of topics by the text of their ids.
-        values: Whether the fields matter; without them all of some types have the same ones.
+        values: Whether the fields matter; without them all have `SOME`, but for records that tell
+            of several nodes.
     """
     out: dict[int, list[Telling]] = {}
     types = records.frames.key_type[rows]
@@ -159,7 +160,7 @@ def tell(
         if record_type is None:
             continue
         these, is_plain = rows[types == number], plain_fields(record_type) is not None
-        if is_plain and not values:
+        if not values and record_type.name != MEMBERS_RECORD:
             found = records.decode(record_type.name, these, None, ())
             out.update(_tell_paths(record_type, found, topics))
             continue
@@ -231,7 +232,7 @@ def _tell_paths(
     for row, path, is_gone in zip(
         found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True
     ):
-        yield row, [Telling(path, None if is_gone else _SOME)]
+        yield row, [Telling(path, None if is_gone else SOME)]
 
 
 def _json(record_type: RecordType, value: Fields) -> dict[str, Any]:

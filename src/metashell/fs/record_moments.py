@@ -47,23 +47,12 @@ class RecordHeads:
         """int32[n]: leader epochs, -1 for none."""
         return self._all[1][rows] if self._reads_all() else self.records.frames.epochs(rows)
 
-    def moment(self, row: int) -> Moment:
-        """What one record is."""
-        frames, types = self.records.frames, self.records.types
-        if self._reads_all():
-            epoch, time = int(self._all[1][row]), int(self._all[0][row])
-        else:
-            rows = np.array([row], dtype=np.int64)
-            epoch, time = int(frames.epochs(rows)[0]), int(frames.timestamps(rows)[0])
-        type_name = types.type_name(int(frames.key_type[row]))
-        return Moment(int(frames.offset[row]), epoch, time, None, type_name)
-
     def _reads_all(self) -> bool:
         self._n_asked += 1
         return self._n_asked > _ONE_BY_ONE
 
 
-class CoordinatorMoments:
+class RecordMoments:
     """Gives moments of nodes; as `metashell.image.touched.Moments`.
 
     Args:
@@ -78,10 +67,6 @@ class CoordinatorMoments:
 
     def of(self, rows: Sequence[int] | I64) -> list[Moment | None]:
         """The moment of each row, None for -1."""
-        if len(rows) == 1:
-            time = int(rows[0])
-            heads = None if time < 0 else self._heads(time >> ROW_BITS)
-            return [None if heads is None else heads.moment(time & ROW_OF_TIME)]
         times = np.asarray(rows, dtype=np.int64).reshape(-1)
         out: list[Moment | None] = [None] * len(times)
         for at, heads, these in self._by_partition(times):

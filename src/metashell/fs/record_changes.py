@@ -16,8 +16,8 @@ import numpy as np
 
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
-from metashell.fs.coordinator_paths import OFFSETS, Fields, Telling, tell
-from metashell.fs.nodes.groups import CoordinatorDirectory
+from metashell.fs.nodes.partitioned import PartitionsDirectory
+from metashell.fs.record_paths import OFFSETS, Fields, Telling, tell
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_log import REFUSED, GroupLog
 from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
@@ -34,8 +34,8 @@ _COMMIT: Final = "COMMIT"
 _ABORT: Final = "ABORT"
 
 
-def find_coordinator_changes(
-    directory: CoordinatorDirectory,
+def find_record_changes(
+    directory: PartitionsDirectory,
     tests: Sequence[Test],
     literal: Sequence[str | None],
     newest: Newest | None = None,
@@ -57,7 +57,7 @@ def find_coordinator_changes(
     # Other directories of this log tell of themselves.
     tests = [directory.name.__eq__, *tests[1:]]
     found = [
-        CoordinatorReplay(
+        RecordReplay(
             records, f"{directory.topic}-{number}", tests, directory.topics, in_full=in_full
         ).by_record(newest)
         for number, records in directory.records_about(name)
@@ -73,7 +73,7 @@ def find_coordinator_changes(
         yield from changes
 
 
-class CoordinatorReplay:
+class RecordReplay:
     """Follows the nodes of one partition.
 
     Args:
@@ -81,7 +81,7 @@ class CoordinatorReplay:
         partition: What the partition is called.
         tests: One for each component of the paths that are meant.
         topics: Names of topics by the text of their ids.
-        in_full: As of `find_coordinator_changes`.
+        in_full: As of `find_record_changes`.
     """
 
     def __init__(
@@ -101,13 +101,8 @@ class CoordinatorReplay:
         self._row_of: dict[NodeNames, int] = {}
         self._pending: dict[int, dict[NodeNames, tuple[int, Fields]]] = {}
 
-    def run(self, newest: Newest | None) -> Iterator[NodeChange]:
-        """Follow all records, or tell the newest."""
-        for changes in self.by_record(newest):
-            yield from changes
-
     def by_record(self, newest: Newest | None) -> Iterator[list[NodeChange]]:
-        """The same, a list for each record that changed something."""
+        """The changes of each record that changed something: of all records, or of the newest."""
         records, frames = self._records, self._records.frames
         rows = records.known_rows()
         if newest is None:

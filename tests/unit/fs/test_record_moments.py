@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metashell.fs.coordinator_moments import ROW_BITS, CoordinatorMoments, RecordHeads
 from metashell.fs.node import Directory, Node
-from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
+from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
+from metashell.fs.record_moments import ROW_BITS, RecordHeads, RecordMoments
 from metashell.fs.touch_times import ask_children
 from metashell.log.point import Point
 from metashell.parts.known import coordinator_roots
@@ -41,10 +41,10 @@ def test_moments_are_the_same_one_by_one(tmp_path: Path) -> None:
     heads = {number: RecordHeads(each) for number, each in records.items()}
     fresh = {number: RecordHeads(each) for number, each in records.items()}
     times = _all_times(records)
-    at_once = CoordinatorMoments(fresh.__getitem__).of(times)
+    at_once = RecordMoments(fresh.__getitem__).of(times)
     assert at_once[2] is not None
     assert (at_once[2].offset, at_once[2].timestamp_ms) == (1, START_MS)
-    one_by_one = CoordinatorMoments(heads.__getitem__)
+    one_by_one = RecordMoments(heads.__getitem__)
     for time, moment in zip(reversed(times), reversed(at_once), strict=True):
         assert one_by_one.of([time]) == [moment]
     rows = np.array(times)
@@ -62,7 +62,7 @@ def _share(group: str, partition: int, at_ms: int) -> Put:
     return Put(name="ShareSnapshot", key=key, value={"start_offset": 1}, at_ms=at_ms)
 
 
-def _share_directory(tmp_path: Path) -> CoordinatorDirectory:
+def _share_directory(tmp_path: Path) -> PartitionsDirectory:
     """A group in two partitions: the last change is in the first of them."""
     records = {}
     for number, at_ms in ((0, START_MS + 9000), (1, START_MS)):
@@ -70,7 +70,7 @@ def _share_directory(tmp_path: Path) -> CoordinatorDirectory:
         if number:
             entries.append(_share("other", 0, at_ms + 1))
         records[number] = records_of(tmp_path / f"{number}.log", CoordinatorLog.SHARE, entries)
-    reader = CoordinatorReader(
+    reader = PartitionsReader(
         topic=CoordinatorLog.SHARE.value,
         partitions=[0, 1],
         read=lambda number: (records[number], ()),
@@ -78,7 +78,7 @@ def _share_directory(tmp_path: Path) -> CoordinatorDirectory:
         topics=dict,
         is_spread=True,
     )
-    return CoordinatorDirectory(reader, coordinator_roots()["share"])
+    return PartitionsDirectory(reader, coordinator_roots()["share"])
 
 
 def test_last_change_of_a_spread_group(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def _child(directory: Directory, name: str) -> Node:
     return child
 
 
-def _directories() -> Iterator[tuple[str, CoordinatorDirectory]]:
+def _directories() -> Iterator[tuple[str, PartitionsDirectory]]:
     source = opened(D1, fixture_dir("node-44") / "broker102" / "d2")
     yield from source.coordinator_directories.items()
 

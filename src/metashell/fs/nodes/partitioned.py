@@ -17,19 +17,19 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
-from metashell.fs.coordinator_moments import ROW_BITS, CoordinatorMoments, RecordHeads
-from metashell.fs.coordinator_paths import OFFSETS, Fields, fields_text
-from metashell.fs.coordinator_states import (
-    CoordinatorState,
-    NodeRows,
-    PutNodes,
-    ShareOf,
-    has_nodes_below,
-)
 from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
 from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
+from metashell.fs.record_moments import ROW_BITS, RecordHeads, RecordMoments
+from metashell.fs.record_nodes import (
+    NodeRows,
+    PartitionNodes,
+    PutNodes,
+    ShareOf,
+    has_nodes_below,
+)
+from metashell.fs.record_paths import OFFSETS, Fields, fields_text
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.fold import places_by_number
@@ -42,7 +42,7 @@ _KEPT_BYTES: Final = 512 << 20
 
 
 @dataclass(slots=True)
-class CoordinatorReader:
+class PartitionsReader:
     """What reads the partitions of a coordinator's topic."""
 
     topic: str
@@ -60,7 +60,7 @@ class CoordinatorReader:
     """Whether a name can be in several."""
 
 
-class CoordinatorDirectory(Directory):
+class PartitionsDirectory(Directory):
     """The directory of all groups, of all share groups or of all transactional ids.
 
     Args:
@@ -68,20 +68,20 @@ class CoordinatorDirectory(Directory):
         parts: Those that are below it.
     """
 
-    def __init__(self, reader: CoordinatorReader, parts: Sequence[PartSpec]) -> None:
+    def __init__(self, reader: PartitionsReader, parts: Sequence[PartSpec]) -> None:
         self._reader, self._parts = reader, parts
         self.name = parts[0].path[0]
         """What it is called in the root."""
         self._has_nodes_below = has_nodes_below(parts)
         own = next((part.nodes for part in parts if part.nodes), None)
-        self._nodes: type[CoordinatorState] = PutNodes if own is None else hook(own)
-        self._kept: OrderedDict[int, CoordinatorState] = OrderedDict()
+        self._nodes: type[PartitionNodes] = PutNodes if own is None else hook(own)
+        self._kept: OrderedDict[int, PartitionNodes] = OrderedDict()
         self._lock = RLock()
         self._children: dict[str, Node] = {}
         self._missed: str | None = None
         self._unread: list[str] = []
         self._faults: dict[int, list[str]] = {}
-        self.moments = CoordinatorMoments(self._heads)
+        self.moments = RecordMoments(self._heads)
 
     @property
     def topic(self) -> str:
@@ -106,10 +106,10 @@ class CoordinatorDirectory(Directory):
                 is_all = name is None or "\ufffd" in name
                 yield each, records if is_all else records.about(name or "")
 
-    def _make(self, records: KeyedRecords) -> CoordinatorState:
+    def _make(self, records: KeyedRecords) -> PartitionNodes:
         return self._nodes(records, self.topics, self._parts)
 
-    def _state(self, number: int) -> CoordinatorState:
+    def _state(self, number: int) -> PartitionNodes:
         """A partition, which is kept as long as there is room."""
         with self._lock:
             if number not in self._kept:
@@ -175,8 +175,8 @@ class CoordinatorDirectory(Directory):
                 is_newer = times_ms >= newest_ms[at]
                 at, made, last = at[is_newer], made[is_newer], last[is_newer]
                 newest_ms[at] = times_ms[is_newer]
-            created[at] = np.where(made < 0, -1, made | number << ROW_BITS)
-            changed[at] = np.where(last < 0, -1, last | number << ROW_BITS)
+            # -1 stays what it is.
+            created[at], changed[at] = made | number << ROW_BITS, last | number << ROW_BITS
         return created, changed
 
     @cached_property
@@ -230,7 +230,7 @@ class CoordinatorDirectory(Directory):
         likely = partition_of(name, every[-1] + 1) if every else 0
         return sorted(every, key=lambda each: each != likely)
 
-    def _state_about(self, number: int, name: str) -> CoordinatorState:
+    def _state_about(self, number: int, name: str) -> PartitionNodes:
         """A partition that is folded, or else what is known of one name alone."""
         whole = self._state(number)
         # Bytes that are no UTF-8 have no name that leads back to them.
@@ -264,7 +264,7 @@ class CoordinatorDirectory(Directory):
 class _Thing:
     """A group or a transactional id."""
 
-    state: CoordinatorState
+    state: PartitionNodes
     partition: int
     place: int
 
@@ -373,5 +373,5 @@ def _below(names: NodeNames, nodes: Mapping[NodeNames, _Found]) -> Node:
     return FixedDirectory({name: maker(name, some) for name, some in children.items()})
 
 
-def _size(state: CoordinatorState) -> int:
+def _size(state: PartitionNodes) -> int:
     return state.records.frames.arena.size

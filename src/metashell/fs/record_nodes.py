@@ -7,7 +7,7 @@ asked for it is read alone; from some on all are read together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.fs.coordinator_moments import RecordHeads
-from metashell.fs.coordinator_paths import (
+from metashell.fs.offset_leaves import OffsetLeaves
+from metashell.fs.record_moments import RecordHeads
+from metashell.fs.record_paths import (
+    SOME,
     STATE,
     Fields,
     Telling,
-    paths_of,
     tell,
 )
-from metashell.fs.offset_leaves import OffsetLeaves
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_events import GroupType
 from metashell.image.coordinators.group_log import TOLD_TYPES, GroupLog
@@ -34,9 +34,8 @@ from metashell.image.coordinators.living import (
     surviving_records,
 )
 from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
-from metashell.image.fold import distinct, group_keys
+from metashell.image.fold import group_keys
 from metashell.parts.spec import NodeNames, PartSpec
-from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64
 from metashell.schema.uuids import uuid_text
@@ -60,7 +59,7 @@ Nodes = dict[NodeNames, NodeRows]
 """What tells of the nodes of a group, by their names below it; by none for the group itself."""
 
 
-class CoordinatorState(ABC):
+class PartitionNodes(ABC):
     """What records of one partition say of groups, or of transactions.
 
     Args:
@@ -103,7 +102,7 @@ class CoordinatorState(ABC):
         return {}
 
 
-class RecordedState(CoordinatorState):
+class RecordedState(PartitionNodes):
     """Of which each node is what some records say, the newest of their types."""
 
     def __init__(
@@ -141,29 +140,14 @@ class RecordedState(CoordinatorState):
         found: dict[int, Nodes] = {}
         made = dict(zip(rows.tolist(), created.tolist(), strict=True))
         of = dict(zip(rows.tolist(), places.tolist(), strict=True))
-        for row, paths in self._paths(rows):
-            for names in paths:
-                node = found.setdefault(of[row], {}).setdefault(names, NodeRows())
+        for row, says in tell(self.records, np.sort(rows), self.topics, values=False).items():
+            if says[0].fields is not SOME:
+                self._values[row] = says
+            for each in says:
+                node = found.setdefault(of[row], {}).setdefault(each.path[2:], NodeRows())
                 node.rows.append(row)
                 node.created = max(node.created, made[row])
         return found
-
-    def _paths(self, rows: I64) -> Iterator[tuple[int, list[NodeNames]]]:
-        """The names below the group that each record tells of.
-
-        A value is read only where there may be several.
-        """
-        types = self.records.frames.key_type[rows]
-        for number in distinct(types).tolist():
-            record_type, these = self.records.types.by_number[number], rows[types == number]
-            if record_type.name == MEMBERS_RECORD:
-                for row in these.tolist():
-                    yield row, [each.path[2:] for each in self.told(row)]
-                continue
-            found = self.records.decode(record_type.name, np.sort(these), None, ())
-            paths = paths_of(record_type, found.key, self.topics)
-            for row, path in zip(found.rows.tolist(), paths, strict=True):
-                yield row, [path[2:]]
 
     def told(self, row: int) -> list[Telling]:
         """What one record says."""
@@ -300,7 +284,7 @@ class PutNodes(RecordedState):
         )
 
 
-class ShareOf(CoordinatorState):
+class ShareOf(PartitionNodes):
     """Share groups, whose partitions' state is merged of several records."""
 
     @cached_property
@@ -344,6 +328,6 @@ class ShareOf(CoordinatorState):
         return [share_fields(self._state, place) for place in places.tolist()]
 
     def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
-        from metashell.fs.share_texts import share_lines
+        from metashell.fs.field_texts import share_lines
 
         return share_lines(self._state, places, as_json=as_json)
