@@ -16,6 +16,7 @@ from metashell.fs.touch_times import ask_children
 from metashell.parts.known import coordinator_roots
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.json_writer import to_json
 
@@ -32,6 +33,7 @@ def directory_of(*records: KeyedRecords) -> PartitionsDirectory:
         lambda number: (records[number], ()),
         lambda _: None,
         dict,
+        Redaction(),
         is_spread=log is CoordinatorLog.SHARE,
     )
     parts = next(parts for parts in coordinator_roots().values() if parts[0].log == log)

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from metashell.parts import coordinators
 from metashell.parts.known import check_path, find_part, forget_parts
 from metashell.parts.spec import Put as PutEvent
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
+from metashell.sources.opening import open_request
+from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 from support.keyed_logs import START_MS, Put, commit, write_log
 from support.logs import make_directory, topic_record
@@ -180,19 +183,35 @@ def test_tables(opened: Source) -> None:
     )
 
 
-SHOWN = (
-    *("log", "log -o jsonl", "log -o csv", "log --json", "cat /widgets/*", "grep . /widgets"),
-    *("changes /widgets", "changes -o jsonl /widgets", "export widgets", "export Widget"),
-    *("tree /widgets", "diff 3 5 /widgets", 'sql "from Widget"', 'sql "from widgets"'),
-)
+def partition_of(opened: Source, *, show_secrets: bool = False) -> Source:
+    """The partition alone."""
+    directory = Path(str(opened.log.place)).parent / "__consumer_offsets-0"
+    settings = replace(opened.settings, show_secrets=show_secrets)
+    found = open_request(OpenRequest(choice=Choice(str(directory)), settings=settings))
+    assert isinstance(found, Source)
+    return found
+
+
+OF_LOG = ("log", "log -o jsonl", "log -o csv", "log --json", "log --type Widget -v")
+OF_TREE = ("cat /widgets/*", "grep . /widgets", "changes /widgets", "changes -o jsonl /widgets")
+OF_TABLES = ("export widgets", "export Widget", 'sql "from Widget"', 'sql "from widgets"')
 
 
 def test_its_secrets_are_shown_nowhere(opened: Source) -> None:
     """A field with the name of a secret is in no output."""
-    for line in SHOWN:
-        ran = run_on(opened, line)
+    alone = partition_of(opened)
+    every = [(alone, line) for line in (*OF_LOG, *OF_TREE, *OF_TABLES)]
+    for source, line in (*every, (opened, "diff 3 5 /widgets"), (opened, "export widgets")):
+        ran = run_on(source, line)
         assert ran.out, line
         assert "SESAME" not in ran.out + str(ran.err), line
+
+
+def test_its_secrets_are_shown_where_they_are_asked_for(opened: Source) -> None:
+    """In the tree, in changes and tables, as in the log."""
+    shown = partition_of(opened, show_secrets=True)
+    for line in ("log", "cat /widgets/w", "changes /widgets", "export widgets"):
+        assert "SESAME" in run_on(shown, line).out, line
 
 
 @pytest.mark.long

@@ -17,13 +17,14 @@ import numpy as np
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.nodes.partitioned import PartitionsDirectory
-from metashell.fs.record_paths import OFFSETS, Fields, Telling, tell
+from metashell.fs.record_paths import NOTHING_SHOWN, OFFSETS, Fields, Telling, tell
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_log import REFUSED, GroupLog
 from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.coordinators import CoordinatorLog
 
@@ -58,7 +59,12 @@ def find_record_changes(
     tests = [directory.name.__eq__, *tests[1:]]
     found = [
         RecordReplay(
-            records, f"{directory.topic}-{number}", tests, directory.topics, in_full=in_full
+            records,
+            f"{directory.topic}-{number}",
+            tests,
+            directory.topics,
+            directory.redaction,
+            in_full=in_full,
         ).by_record(newest)
         for number, records in directory.records_about(name)
     ]
@@ -81,6 +87,7 @@ class RecordReplay:
         partition: What the partition is called.
         tests: One for each component of the paths that are meant.
         topics: Names of topics by the text of their ids.
+        redaction: What may be shown.
         in_full: As of `find_record_changes`.
     """
 
@@ -90,10 +97,11 @@ class RecordReplay:
         partition: str,
         tests: Sequence[Test],
         topics: Mapping[str, str],
+        redaction: Redaction = NOTHING_SHOWN,
         *,
         in_full: bool = True,
     ) -> None:
-        self._records, self._partition = records, partition
+        self._records, self._partition, self._redaction = records, partition, redaction
         self._in_full = in_full
         self._tests, self._topics = tests, topics
         self._groups: dict[NodeNames, dict[NodeNames, dict[str, Any]]] = {}
@@ -136,7 +144,7 @@ class RecordReplay:
     ) -> Iterator[list[NodeChange]]:
         records, frames = self._records, self._records.frames
         some = rows[~frames.is_control[rows]]
-        told = tell(records, some, self._topics, values=self._in_full)
+        told = tell(records, some, self._topics, self._redaction, values=self._in_full)
         markers, log = records.markers, self._partition
         at = np.searchsorted(markers.rows, rows)
         places = zip(

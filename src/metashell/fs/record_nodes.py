@@ -37,6 +37,7 @@ from metashell.image.coordinators.share_state import ShareState, fold_share, sha
 from metashell.image.fold import group_keys
 from metashell.parts.spec import NodeNames, PartSpec
 from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.arena import I32, I64
 from metashell.schema.uuids import uuid_text
 
@@ -66,12 +67,18 @@ class PartitionNodes(ABC):
         records: All of the partition, or those about one name.
         topics: Names of topics by the text of their ids.
         parts: Those that are below the directory.
+        redaction: What may be shown.
     """
 
     def __init__(
-        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
+        self,
+        records: KeyedRecords,
+        topics: Mapping[str, str],
+        parts: Sequence[PartSpec],
+        redaction: Redaction,
     ) -> None:
         self.records, self.topics, self.parts = records, topics, parts
+        self._redaction = redaction
         self.heads = RecordHeads(records)
 
     @property
@@ -105,11 +112,14 @@ class PartitionNodes(ABC):
 class RecordedState(PartitionNodes):
     """Of which each node is what some records say, the newest of their types."""
 
-    def __init__(
-        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
-    ) -> None:
-        super().__init__(records, topics, parts)
-        self._values: dict[int, list[Telling]] = {}
+    @cached_property
+    def _values(self) -> dict[int, list[Telling]]:
+        """What was read of some records."""
+        return {}
+
+    def _tell(self, rows: I64, *, values: bool = True) -> dict[int, list[Telling]]:
+        rows = np.sort(rows)
+        return tell(self.records, rows, self.topics, self._redaction, values=values)
 
     @property
     @abstractmethod
@@ -140,7 +150,7 @@ class RecordedState(PartitionNodes):
         found: dict[int, Nodes] = {}
         made = dict(zip(rows.tolist(), created.tolist(), strict=True))
         of = dict(zip(rows.tolist(), places.tolist(), strict=True))
-        for row, says in tell(self.records, np.sort(rows), self.topics, values=False).items():
+        for row, says in self._tell(rows, values=False).items():
             if says[0].fields is not SOME:
                 self._values[row] = says
             for each in says:
@@ -155,8 +165,8 @@ class RecordedState(PartitionNodes):
             some = np.array([row])
             if len(self._values) >= _ONE_BY_ONE:
                 rows, types = self.living.row, self.records.frames.key_type
-                some = np.sort(rows[types[rows] == types[row]])
-            self._values.update(tell(self.records, some, self.topics))
+                some = rows[types[rows] == types[row]]
+            self._values.update(self._tell(some))
         return self._values[row]
 
     def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
@@ -176,12 +186,11 @@ def has_nodes_below(parts: Sequence[PartSpec]) -> bool:
 class GroupsOf(RecordedState):
     """Groups."""
 
-    def __init__(
-        self, records: KeyedRecords, topics: Mapping[str, str], parts: Sequence[PartSpec]
-    ) -> None:
-        super().__init__(records, topics, parts)
+    @cached_property
+    def log(self) -> GroupLog:
+        """The log."""
         # Nothing that is asked of it says which partition it is.
-        self.log = GroupLog(records, 0)
+        return GroupLog(self.records, 0)
 
     @cached_property
     def _names(self) -> Sequence[str]:
@@ -270,7 +279,7 @@ class PutNodes(RecordedState):
 
     def leaf_values(self, places: I64) -> Sequence[Fields]:
         rows = self.living.row[places]
-        told = tell(self.records, np.sort(rows), self.topics)
+        told = self._tell(rows)
         return [told[row][0].fields or {} for row in rows.tolist()]
 
     def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:

@@ -65,6 +65,7 @@ _MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
 _PLAIN: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64", "string", "uuid"})
 _TOLD_APART: Final = frozenset({"transactionStatus", "stateBatches", "classicMemberMetadata"})
 """Fields that nodes have in another form than records."""
+NOTHING_SHOWN: Final = Redaction()
 SOME: Final[Fields] = {"offset": None}
 """Stands for fields that nobody looks at."""
 
@@ -114,12 +115,16 @@ def paths_of(
         values = values_of(field, keys.fields[level])
         write: Callable[[Any], str] = uuid_text if field.type == "uuid" else str
         names = map(write, values)
-        columns.append(map(topics.get, ids := list(names), ids) if level == "topic_id" else names)
+        columns.append((topics.get(t, t) for t in names) if level == "topic_id" else names)
     return zip(*columns, strict=True)
 
 
 def _tellings(
-    record_type: RecordType, path: NodeNames, value: Fields | None, topics: Mapping[str, str]
+    record_type: RecordType,
+    path: NodeNames,
+    value: Fields | None,
+    topics: Mapping[str, str],
+    redaction: Redaction,
 ) -> Iterator[Telling]:
     """What a record about a node says.
 
@@ -128,13 +133,15 @@ def _tellings(
         path: The node.
         value: Its value, as `metashell.schema.rows.to_rows` gives it; None for a tombstone.
         topics: Names of topics by the text of their ids.
+        redaction: What may be shown.
     """
     if value is None:
         yield Telling(path, None)
     elif record_type.name == MEMBERS_RECORD:
         yield from _classic(record_type, path, value)
     else:
-        fields = _json(record_type, value)
+        shown = redaction.record(record_type.value.name, _json(record_type, value))
+        fields: dict[str, Any] = dict(shown)
         if record_type.name in _MEMBER_STATES:
             names, state = _MEMBER_STATES[record_type.name], fields["state"]
             fields["state"] = names.get(state, f"UNKNOWN({state})")
@@ -142,7 +149,12 @@ def _tellings(
 
 
 def tell(
-    records: KeyedRecords, rows: I64, topics: Mapping[str, str], *, values: bool = True
+    records: KeyedRecords,
+    rows: I64,
+    topics: Mapping[str, str],
+    redaction: Redaction = NOTHING_SHOWN,
+    *,
+    values: bool = True,
 ) -> dict[int, list[Telling]]:
     """What records say, by row; those that can't be read are left out.
 
@@ -150,6 +162,7 @@ def tell(
         records: All.
         rows: int64, ascending: those that are asked for.
         topics: Names of topics by the text of their ids.
+        redaction: What may be shown.
         values: Whether the fields matter; without them all have `SOME`, but for records that tell
             of several nodes.
     """
@@ -175,7 +188,9 @@ def tell(
             found.is_tombstone.tolist(),
             strict=True,
         ):
-            out[row] = list(_tellings(record_type, path, None if is_gone else value, topics))
+            out[row] = list(
+                _tellings(record_type, path, None if is_gone else value, topics, redaction)
+            )
     return out
 
 
@@ -237,7 +252,7 @@ def _tell_paths(
 
 def _json(record_type: RecordType, value: Fields) -> dict[str, Any]:
     spec = record_type.value
-    return dict(Redaction().record(spec.name, fields_json(spec, spec.versions.high, value)))
+    return fields_json(spec, spec.versions.high, value)
 
 
 def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, Any]:

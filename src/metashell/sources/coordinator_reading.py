@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -11,7 +11,6 @@ from metashell.answers.coordinator_tables import PartitionState
 from metashell.errors import SourceError
 from metashell.log.fault import Fault
 from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
-from metashell.sources.coordinator_names import topic_names
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -53,6 +52,22 @@ def read_each(
         if found.lost is not None:
             report.remark(found.lost)
         yield found
+
+
+def topic_names(source: Source) -> Callable[[], Mapping[str, str]]:
+    """Gives the names of topics by the text of their ids, by which coordinators' records call them.
+
+    It gives none where there is no metadata.
+    """
+
+    @cache
+    def names() -> Mapping[str, str]:
+        if not source.capabilities.has_image:
+            return {}
+        topics = source.image.topics
+        return dict(zip(topics.id_texts, topics.names, strict=True))
+
+    return names
 
 
 def read_states(

@@ -11,7 +11,7 @@ from metashell.image.coordinators.placement import partition_of
 from metashell.parts.known import coordinator_roots
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
-from metashell.sources.coordinator_names import topic_names
+from metashell.sources.coordinator_reading import topic_names
 
 if TYPE_CHECKING:
     from metashell.fs.node import Directory
@@ -79,5 +79,6 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> PartitionsReader:
         read=read,
         partition_of=place,
         topics=topic_names(source),
+        redaction=source.redaction,
         is_spread=is_spread,
     )

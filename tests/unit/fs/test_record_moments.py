@@ -15,6 +15,7 @@ from metashell.fs.touch_times import ask_children
 from metashell.log.point import Point
 from metashell.parts.known import coordinator_roots
 from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog
 from support.fixtures import fixture_dir
 from support.keyed_logs import START_MS, Put, commit, records_of
@@ -76,6 +77,7 @@ def _share_directory(tmp_path: Path) -> PartitionsDirectory:
         read=lambda number: (records[number], ()),
         partition_of=lambda _: None,
         topics=dict,
+        redaction=Redaction(),
         is_spread=True,
     )
     return PartitionsDirectory(reader, coordinator_roots()["share"])

@@ -35,6 +35,7 @@ from metashell.image.coordinators.placement import partition_of
 from metashell.image.fold import places_by_number
 from metashell.parts.spec import NodeNames, PartSpec, hook
 from metashell.records.keyed_records import KeyedRecords, lost_text
+from metashell.redact import Redaction
 from metashell.schema.arena import I64
 
 _KEPT_BYTES: Final = 512 << 20
@@ -56,6 +57,8 @@ class PartitionsReader:
     """Gives the partition that a name is in; None where it may be in any."""
     topics: Callable[[], Mapping[str, str]]
     """Gives names of topics by the text of their ids."""
+    redaction: Redaction
+    """What may be shown."""
     is_spread: bool = False
     """Whether a name can be in several."""
 
@@ -93,6 +96,11 @@ class PartitionsDirectory(Directory):
         """Names of topics by the text of their ids."""
         return self._reader.topics()
 
+    @property
+    def redaction(self) -> Redaction:
+        """What may be shown."""
+        return self._reader.redaction
+
     def records_about(self, name: str | None) -> Iterator[tuple[int, KeyedRecords]]:
         """The records of each partition that is here, or those about one name where it may be.
 
@@ -107,7 +115,7 @@ class PartitionsDirectory(Directory):
                 yield each, records if is_all else records.about(name or "")
 
     def _make(self, records: KeyedRecords) -> PartitionNodes:
-        return self._nodes(records, self.topics, self._parts)
+        return self._nodes(records, self.topics, self._parts, self.redaction)
 
     def _state(self, number: int) -> PartitionNodes:
         """A partition, which is kept as long as there is room."""
