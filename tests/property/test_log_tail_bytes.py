@@ -95,7 +95,7 @@ def test_any_bytes(
     from_offset=st.integers(0, 1200),
     until=st.sampled_from([500, 900, 1 << 62]),
 )
-def test_leaps_are_hops(
+def test_many_batches_at_once(
     place: Path, seed: int, flips: list[int], from_offset: int, until: int
 ) -> None:
     """Many small batches that are walked over together tell the same as one after the other."""

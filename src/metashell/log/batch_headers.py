@@ -9,6 +9,7 @@ Source: org.apache.kafka.common.record.internal.DefaultRecordBatch, EndTransacti
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import field
 from struct import Struct
 from typing import Final
@@ -21,8 +22,8 @@ from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL, HEADER
+from metashell.log.framing import hop
 from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
-from metashell.log.leap import leap
 from metashell.log.read import OpenFile
 from metashell.schema.arena import I32, SLACK, AnyArray, Arena
 
@@ -36,7 +37,7 @@ _FAR: Final = 32 << 10
 """A batch of so many bytes is hopped over by a read of its own."""
 _MANY, _SMALL = 256, 4 << 10
 """So many batches of so few bytes on the average are many small ones,"""
-_LEAP_BYTES: Final = 4 << 20
+_MANY_BYTES: Final = 4 << 20
 """of which so many bytes are looked at together."""
 _NEAR_BYTES, _FAR_BYTES = 128 << 10, _MARKER_MOST
 _MAX_OFFSET: Final = (1 << 63) - 1
@@ -114,9 +115,9 @@ class HeaderWalk:
         while not (only_one and pos > start):
             if self.n_batches - n_mark >= wait:
                 if pos - mark <= wait * _SMALL and not only_one:
-                    mark, pos = pos, self._leap(source, name, pos, until)
-                    # What does not leap far is left alone for longer and longer.
-                    wait = _MANY if pos - mark >= _LEAP_BYTES // 4 else 4 * wait
+                    mark, pos = pos, self._hop_many(source, name, pos, until)
+                    # A log that is not hopped over far is left alone for longer and longer.
+                    wait = _MANY if pos - mark >= _MANY_BYTES // 4 else 4 * wait
                 mark, n_mark = pos, self.n_batches
             at = window.reach(pos, HEADER_BYTES)
             view = window.view
@@ -147,35 +148,37 @@ class HeaderWalk:
             pos += 12 + length
         return pos
 
-    def _leap(self, source: OpenFile, name: str, pos: int, until: int) -> int:
+    def _hop_many(self, source: OpenFile, name: str, pos: int, until: int) -> int:
         """Walk over many small batches at once; returns where what is left begins.
 
-        Their CRCs are checked, which takes less time than hopping.
+        The kernel finds them, and checks their CRCs; without it nothing is walked over.
         """
-        size = min(_LEAP_BYTES, source.size - pos)
+        size = min(_MANY_BYTES, source.size - pos)
         view = memoryview(bytearray(size + SLACK))
         size = source.read_into(view[:size], pos)
-        stretch = leap(view, 0, size, self.last_offset, -1, gaps=True)
-        if stretch is None or not len(stretch.positions):
+        found = array("q")
+        stretch, *_ = hop(view, (0, size, size), (self.last_offset, -1), found, True, True)
+        if not found:
             return pos
+        positions = np.frombuffer(found, dtype=np.int64)
         arena = Arena(view, size)
-        header = arena.gather(f"V{HEADER.itemsize}", stretch.positions).view(HEADER)
+        header = arena.gather(f"V{HEADER.itemsize}", positions).view(HEADER)
         last = header["base_offset"].astype(np.int64) + header["last_delta"]
         n = int(np.searchsorted(last, until))
-        end = stretch.end if n == len(header) else int(stretch.positions[n])
+        end = stretch if n == len(header) else int(positions[n])
         header, last = header[:n], last[:n]
         if not n:
             return pos
         kept = (header["producer_id"] >= 0) & (last >= self.from_offset)
         markers = {}
         for i in np.flatnonzero(kept & (header["attributes"] & CONTROL != 0)).tolist():
-            begin, length = int(stretch.positions[i]), int(header["length"][i])
+            begin, length = int(positions[i]), int(header["length"][i])
             batch = view[begin : begin + 12 + length]
-            found = self._marker(batch, int(header["crc"][i]), name, pos + begin)
-            if found is None:
+            marker = self._marker(batch, int(header["crc"][i]), name, pos + begin)
+            if marker is None:
                 kept[i] = False
             else:
-                markers[i] = found
+                markers[i] = marker
         rank = len(self._kept) // HEADER_BYTES + np.cumsum(kept) - 1
         self._markers += [(int(rank[i]), *found) for i, found in markers.items()]
         self._kept += header[kept].tobytes()

@@ -191,11 +191,7 @@ class Chainer:
 
     def _hop(self, pos: int) -> int:
         """Hop as long as batches are sound; return where the first that is not begins."""
-        return self._hop_to(pos, self._bound)
-
-    def _hop_to(self, pos: int, bound: int) -> int:
-        """The same, no further than the first batch that begins behind a position."""
-        view, stop, out = self.view, self.stop, self.result
+        view, stop, bound, out = self.view, self.stop, self._bound, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
         kind = self.offsets_may_be_missing, self.has_keys

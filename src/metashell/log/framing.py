@@ -62,15 +62,6 @@ def _least_bytes(has_keys: bool) -> int:
     return min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if has_keys else LEAST_CHAINED_BYTES
 
 
-def is_quick(view: memoryview, n_bytes: int) -> bool:
-    """Whether `hop` hops over so many bytes of a log with keys, and does not leave them alone."""
-    if view.readonly or n_bytes < _least_bytes(has_keys=True):
-        return False
-    from metashell.kernel.load import library
-
-    return library() is not None
-
-
 def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: BatchFaults) -> None:
     """Find every record of batches, and fill in the columns that are not there yet.
 

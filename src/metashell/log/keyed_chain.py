@@ -24,7 +24,6 @@ from typing import Final
 from metashell.log.chain import MIN_LENGTH, Chain, Chainer
 from metashell.log.crc import crc32c
 from metashell.log.fault import FaultKind
-from metashell.log.framing import is_quick
 
 OLD_HEAD: Final = Struct(">qiIB")
 """Offset, size, CRC and magic: what a message and a batch have in the same place, but the CRC."""
@@ -43,12 +42,6 @@ _LOOKS_LIKE_BATCH: Final = re.compile(
 )
 """As `metashell.log.chain.LOOKS_LIKE_BATCH`, or a message of an older format, of at least fourteen
 bytes and below 16 MiB: what is filled with zeros looks like neither."""
-
-_BEFORE_A_LEAP: Final = 1 << 16
-"""Bytes that have to be sound, batch by batch, before leaps are tried."""
-_FIRST_LEAP: Final = 1 << 19
-_LAST_LEAP: Final = 1 << 25
-"""Bytes of a leap: what is found of so many takes a few megabytes of memory."""
 
 LOADED_ALL_THE_SAME: Final = "a broker may have loaded it: its loader checks no CRC"
 
@@ -70,51 +63,13 @@ class KeyedChainer(Chainer):
 
     def _hop(self, pos: int) -> int:
         while True:
-            pos = self._hop_or_leap(pos)
+            pos = super()._hop(pos)
             if pos >= self._bound or self._need:
                 return pos
             following = self._hop_unusual(pos)
             if following == pos:
                 return pos
             pos = following
-
-    def _hop_or_leap(self, pos: int) -> int:
-        """As `Chainer._hop`; without the kernel by leaps, as long as nothing is odd.
-
-        A leap is at most twice as far as the one before it, which got at least half as far as it
-        should. So no more is looked at in vain than was gained.
-        """
-        if is_quick(self.view, min(self._bound, self.stop) - pos):
-            return super()._hop(pos)
-        slow, size = _BEFORE_A_LEAP, _FIRST_LEAP
-        while True:
-            pause = min(self._bound, pos + slow)
-            pos = self._hop_to(pos, pause)
-            if pos < pause or pos >= self._bound or self._need:
-                return pos
-            gained = self._leap(pos, min(self._bound, pos + size))
-            pos += gained
-            if 2 * gained < size:
-                slow, size = _BEFORE_A_LEAP, _FIRST_LEAP
-            else:
-                slow, size = 0, min(2 * size, _LAST_LEAP)
-
-    def _leap(self, pos: int, stop: int) -> int:
-        """Take a stretch of sound batches; returns how many bytes they have."""
-        if stop - pos < _FIRST_LEAP:
-            return 0
-        # What asks about a coordinator's log has numpy; what else imports this may not want it.
-        from metashell.log.leap import leap
-
-        out = self.result
-        found = leap(
-            self.view, pos, stop, out.last_offset, out.last_epoch, gaps=self.offsets_may_be_missing
-        )
-        if found is None:
-            return 0
-        out.positions.frombytes(found.positions.tobytes())
-        out.last_offset, out.last_epoch = found.last_offset, found.last_epoch
-        return found.end - pos
 
     def _hop_unusual(self, pos: int) -> int:
         """Hop over messages of older formats, and over a batch with a magic that no format has."""

@@ -1,37 +1,20 @@
-"""Leaps over many batches find what hopping over each of them finds, whatever is odd."""
+"""The kernel finds the batches that plain hops find, whatever is odd."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from unittest.mock import patch
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Damage, Record, encode_batch
 from kraftgen.old_messages import encode_message
-from metashell.log import keyed_chain, leap
 from metashell.log.chain import Carry, Chain
 from metashell.log.keyed_chain import KeyedChainer, UncompactedChainer
 from metashell.log.read import SLACK
+from support.implementations import implemented_by
 
 ODD = ("crc", "magic", "old", "gap", "back", "base", "epoch", "zeros", "noise", "long", "empty")
-
-
-@contextmanager
-def _leaps(*, never: bool = False) -> Iterator[None]:
-    """Leap after few bytes, and from near places; or never."""
-    with (
-        patch.object(keyed_chain, "_BEFORE_A_LEAP", 1 << 40 if never else 300),
-        patch.object(keyed_chain, "_FIRST_LEAP", 1_500),
-        patch.object(keyed_chain, "_LAST_LEAP", 6_000),
-        patch.object(leap, "_LANE_BYTES", 400),
-        patch.object(leap, "_FEW_LANES", 2),
-        patch.object(leap, "_SUMMED_TOGETHER", 7),
-    ):
-        yield
 
 
 def _log(rng: random.Random, n: int, odd: dict[int, str]) -> bytes:
@@ -65,7 +48,7 @@ def _log(rng: random.Random, n: int, odd: dict[int, str]) -> bytes:
 
 
 def _chain(data: bytes, chainer: type[KeyedChainer]) -> Chain:
-    view = memoryview(data + bytes(SLACK))
+    view = memoryview(bytearray(data + bytes(SLACK)))
     return chainer(view, 0, len(data), "0.log").run()
 
 
@@ -74,7 +57,7 @@ def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
     while carry.pos < carry.size:
         begin = carry.pos
         length = min(max(size, carry.need), carry.size - begin)
-        view = memoryview(data[begin : begin + length] + bytes(SLACK))
+        view = memoryview(bytearray(data[begin : begin + length] + bytes(SLACK)))
         found.append(KeyedChainer(view, 0, length, "0.log", carry=carry).run())
     return found
 
@@ -87,34 +70,15 @@ def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
     st.sampled_from((KeyedChainer, UncompactedChainer)),
 )
 @example(1, 120, dict.fromkeys(range(20, 100, 9), "base"), 0, KeyedChainer)
-def test_leaps_find_what_hops_find(
+def test_kernel_finds_the_same(
     seed: int, n: int, odd: dict[int, str], cut: int, chainer: type[KeyedChainer]
 ) -> None:
     """Batches, faults and ends are the same, also of a log that is cut off."""
     data = _log(random.Random(seed), n, odd)
     data = data[: max(len(data) - cut, 0)]
-    with _leaps(never=True):
+    with implemented_by("numpy"):
         expected = _chain(data, chainer)
         expected_in_windows = _chains_of_windows(data, 2_500)
-    with _leaps():
+    with implemented_by("kernel"):
         assert expected == _chain(data, chainer)
         assert expected_in_windows == _chains_of_windows(data, 2_500)
-
-
-def test_most_batches_are_leapt_over() -> None:
-    """Of a log without anything odd, and of a compacted one, few batches are hopped over."""
-    for odd in ({}, dict.fromkeys(range(0, 2_000, 2), "gap")):
-        data = _log(random.Random(1), 2_000, odd)
-        hops: list[int] = []
-        hop_to = KeyedChainer._hop_to
-
-        def counted(
-            self: KeyedChainer, pos: int, bound: int, hops: list[int] = hops, hop_to=hop_to
-        ) -> int:
-            end = hop_to(self, pos, bound)
-            hops.append(end - pos)
-            return end
-
-        with _leaps(), patch.object(KeyedChainer, "_hop_to", counted):
-            assert 2_000 == len(_chain(data, KeyedChainer).positions)
-        assert sum(hops) < len(data) / 5
