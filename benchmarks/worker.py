@@ -132,7 +132,7 @@ def _check_columns(path: Path) -> None:
 def frames_only(path: Path, runs: int, _: Sequence[str]) -> Measurement:
     """From a file's bytes in memory to frames: chain, CRC, where every record lies."""
     from metashell.log.chain import Chainer
-    from metashell.log.frames import build_frames
+    from metashell.log.framing import build_frames
     from metashell.log.read import Loaded, LogFile, load
 
     loaded = load([str(path)])

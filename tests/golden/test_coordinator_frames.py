@@ -7,16 +7,9 @@ import pytest
 
 from metashell.log.compression import NAMES
 from metashell.log.fault import FaultKind
-from metashell.log.frames import CONTROL, LOG_APPEND_TIME
-from metashell.log.keyed_frames import (
-    DELETE_HORIZON,
-    NO_NUMBER,
-    TRANSACTIONAL,
-    KeyedFrames,
-    build_keyed_frames,
-    control_key_type,
-)
-from metashell.log.payloads import CODEC
+from metashell.log.framing import build_keyed_frames
+from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, control_key_type
+from metashell.log.layout import CODEC, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
 from support.coordinators import IDS, RecordedSegment, differing_segments
 
 pytestmark = pytest.mark.parametrize("segment", differing_segments(), ids=IDS)

@@ -18,7 +18,7 @@ from metashell.fs.changes import find_changes
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.log.directory import read_directory
-from metashell.log.frames import build_frames
+from metashell.log.framing import build_frames
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.point import Point
 from metashell.redact import Redaction

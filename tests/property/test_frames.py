@@ -22,7 +22,8 @@ from kraftgen.batch import (
 )
 from metashell.errors import DecodeError
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import NO_FRAME, NO_KEY, Frames, build_frames, control_key
+from metashell.log.frames import NO_FRAME, NO_KEY, Frames, control_key
+from metashell.log.framing import build_frames
 from metashell.log.read import load
 from metashell.records.records import Records
 from metashell.schema.encode import encode_uvarint, encode_varint

@@ -20,10 +20,10 @@ from metashell.image import fold
 from metashell.kernel import keys, load
 from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
-from metashell.log.frames import Frames, build_frames
-from metashell.log.framing import count_plain
+from metashell.log.frames import Frames
+from metashell.log.framing import build_frames, build_keyed_frames, count_plain
 from metashell.log.keyed_chain import KeyedChainer
-from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames
+from metashell.log.keyed_frames import KeyedFrames
 from metashell.log.read import load as load_files
 from metashell.schema import columnar
 from metashell.schema.arena import AnyArray, Arena

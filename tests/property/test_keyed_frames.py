@@ -26,8 +26,9 @@ from kraftgen.batch import (
 )
 from kraftgen.files import segment_name
 from kraftgen.old_messages import encode_message, wrap_messages
+from metashell.log.framing import build_keyed_frames
 from metashell.log.keyed_chain import KeyedChainer
-from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, build_keyed_frames
+from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames
 from metashell.log.payloads import INFLATED_BYTES, RECORD_BYTES
 from metashell.log.read import load
 from metashell.log.window import windows

@@ -17,7 +17,8 @@ from metashell.condensed.table import (
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.image.quorum_members import known_epochs
-from metashell.log.frames import build_frames, epoch_runs
+from metashell.log.frames import epoch_runs
+from metashell.log.framing import build_frames
 from metashell.log.read import Loaded
 from metashell.records.records import Records
 from metashell.redact import Redaction

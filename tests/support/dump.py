@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.log.frames import CONTROL_KEY, Frames, build_frames
+from metashell.log.frames import CONTROL_KEY, Frames
+from metashell.log.framing import build_frames
 from metashell.log.read import load
 from metashell.records.dump import dump
 from metashell.schema.dump import fields_json, record_json

@@ -11,7 +11,7 @@ import pytest
 
 from metashell.image import fold
 from metashell.kernel import load
-from metashell.log import framing
+from metashell.log import chain
 from metashell.records import late_fields
 from metashell.schema import arena, decoding
 
@@ -28,7 +28,7 @@ def implemented_by(name: str) -> Iterator[None]:
         patch.object(load, "library", lambda: library),
         patch.object(decoding, "library", lambda: library),
         patch.object(fold, "library", lambda: library),
-        patch.object(framing, "LEAST_CHAINED_BYTES", 0),
+        patch.object(chain, "LEAST_CHAINED_BYTES", 0),
         patch.object(late_fields, "LEAST_ROWS", 1),
         patch.object(arena, "LEAST_GATHERED", 0),
     ):

@@ -13,7 +13,7 @@ import pytest
 
 import metashell
 from metashell.log import frames as frames_module
-from metashell.log.frames import build_frames
+from metashell.log.framing import build_frames
 from metashell.log.read import Loaded
 from metashell.sources.live import LiveQuorum
 from metashell.sources.source import Source

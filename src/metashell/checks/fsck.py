@@ -15,7 +15,8 @@ from metashell.checks.finding import Finding, Severity
 from metashell.dataclass import dataclass
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import LOG_APPEND_TIME, Frames
+from metashell.log.frames import Frames
+from metashell.log.layout import LOG_APPEND_TIME
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.read import Loaded
 from metashell.schema.arena import I64, AnyArray

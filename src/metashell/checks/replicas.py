@@ -18,8 +18,8 @@ import numpy as np
 
 from metashell.checks.agreement import BASE, CRC, EPOCH, LAST, Epochs, first_epoch_conflict
 from metashell.dataclass import dataclass
-from metashell.log.frames import HEADER
-from metashell.log.keyed_frames import DELETE_HORIZON
+from metashell.log.header_fields import HEADER
+from metashell.log.layout import DELETE_HORIZON
 from metashell.log.read import Loaded
 from metashell.schema.arena import I64, Arena, Bools
 

@@ -19,7 +19,8 @@ from metashell.image.partitions import Partitions, fold_partitions, partition_ke
 from metashell.image.topics import Topics
 from metashell.image.voters import QuorumImage
 from metashell.lazy import lazy
-from metashell.log.frames import CONTROL, control_key
+from metashell.log.frames import control_key
+from metashell.log.layout import CONTROL
 from metashell.parts.known import all_parts, find_part
 from metashell.parts.partition_fields import LISTS
 from metashell.parts.spec import hook

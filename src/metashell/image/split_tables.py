@@ -26,7 +26,8 @@ import pyarrow as pa
 from metashell.dataclass import dataclass
 from metashell.image.arrow import message_columns, times
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL_KEY, HEADER, NO_KEY, control_key
+from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
+from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.read import SLACK, Loaded, anonymous
 from metashell.log.splits import Split, read_split

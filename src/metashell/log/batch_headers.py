@@ -17,13 +17,20 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.chain import HEAD, HEADER_BYTES, MAGIC_POS, MIN_LENGTH
+from metashell.log.chain import hop
 from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL, HEADER
-from metashell.log.framing import hop
-from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
+from metashell.log.header_fields import HEADER
+from metashell.log.layout import (
+    CONTROL,
+    HEAD,
+    HEADER_BYTES,
+    MAGIC_POS,
+    MIN_LENGTH,
+    OLD_HEAD,
+    OLD_OVERHEAD,
+)
 from metashell.log.read import OpenFile
 from metashell.schema.arena import I32, SLACK, AnyArray, Arena
 
@@ -49,7 +56,7 @@ class MarkedHeaders:
     """Headers of batches with a producer, in log order."""
 
     header: AnyArray
-    """`metashell.log.frames.HEADER`."""
+    """`metashell.log.header_fields.HEADER`."""
     marker: I32
     """int32: of a marker its `ControlType`, -1 for batches of data."""
     coordinator_epoch: I32

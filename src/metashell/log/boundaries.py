@@ -18,8 +18,9 @@ from struct import Struct
 from typing import Final
 
 from metashell.dataclass import dataclass
-from metashell.log.chain import HEAD, HEADER_BYTES, LOOKS_LIKE_BATCH, MIN_LENGTH, search_budget
+from metashell.log.chain import search_budget
 from metashell.log.crc import crc32c
+from metashell.log.layout import HEAD, HEADER_BYTES, LOOKS_LIKE_BATCH, MIN_LENGTH
 from metashell.log.read import OpenFile
 
 MAX_BATCH_BYTES: Final = (8 << 20) + 4096

@@ -18,37 +18,30 @@ Source: org.apache.kafka.common.record.internal.DefaultRecordBatch.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from mmap import mmap
-from struct import Struct
 from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.framing import hop
+from metashell.log.layout import (
+    HEAD,
+    HEADER_BYTES,
+    LOOKS_LIKE_BATCH,
+    MAX_TIMESTAMP,
+    MAX_TIMESTAMP_POS,
+    MIN_LENGTH,
+)
 from metashell.places.archives import HEAD_BYTES, archive_format
 
-HEADER_BYTES: Final = 61
-MIN_LENGTH: Final = HEADER_BYTES - 12
-"""The least that batchLength can say: a header with no records."""
+LEAST_CHAINED_BYTES: Final = 4 << 20
+"""Of fewer bytes the batches are found sooner than the kernel is loaded."""
 
-HEAD: Final = Struct(">qiiBIhi")
-"""A batch's first 27 bytes: base offset, length, leader epoch, magic, CRC, attributes, and the last
-offset's distance from the base."""
-MAGIC_POS: Final = 16
-"""Where a batch has its magic."""
-MAX_TIMESTAMP: Final = Struct(">q")
-MAX_TIMESTAMP_POS: Final = 35
-"""Where a batch has its maxTimestamp."""
-
-LOOKS_LIKE_BATCH: Final = re.compile(
-    rb"(?s)(?=\x00.{7}[\x00-\x7f].{3}.{4}\x02.{4}\x00[\x00-\x7f][\x00-\x7f])"
-)
-"""A base offset below 2**56, a length that is not negative, magic 2, and no unknown attributes."""
+LEAST_KEYED_BYTES: Final = 128 << 10
+"""The same of a log with keys, whose batches are small: the kernel finds its records, too."""
 
 _MAX_OFFSET: Final = (1 << 63) - 1
 
@@ -127,6 +120,43 @@ class Carry:
         if self.limit < 0:
             self.limit = self.size
         self.budget = search_budget(self.limit - self.pos)
+
+
+def hop(
+    view: memoryview,
+    span: tuple[int, int, int],
+    last: tuple[int, int],
+    positions: array[int],
+    may_miss: bool = False,
+    has_keys: bool = False,
+) -> tuple[int, int, int]:
+    """Hop over batches that are sound and follow on each other, as far as that is quickly done.
+
+    Args:
+        view: The bytes.
+        span: Position to begin at, end of the bytes, and the position where the walk ends.
+        last: Offset and epoch of the last batch before.
+        positions: int64: the position of each batch found is added.
+        may_miss: Whether offsets may be missing, as compaction leaves them.
+        has_keys: Whether it is a log with keys.
+
+    Returns:
+        (where to go on; the last offset; the last epoch).
+    """
+    if view.readonly or min(span[1:]) - span[0] < _least_bytes(has_keys):
+        return span[0], *last
+    from metashell.kernel.load import library
+
+    found = library()
+    if found is None:
+        return span[0], *last
+    from metashell.kernel import chain
+
+    return chain.hop(found, view, span, last, positions, may_miss)
+
+
+def _least_bytes(has_keys: bool) -> int:
+    return min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if has_keys else LEAST_CHAINED_BYTES
 
 
 class Chainer:

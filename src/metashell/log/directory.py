@@ -19,10 +19,10 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import MAGIC_POS
 from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.layout import MAGIC_POS
 from metashell.log.names import (
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,

@@ -1,52 +1,25 @@
-"""From batches to frames: where every record lies, for all batches at once.
+"""Frames: where every record of a source lies.
 
 A record in a batch is: length varint, attributes int8, timestampDelta varlong, offsetDelta varint,
-keyLength varint, key, valueLength varint, value, headers; varints zigzag-encoded. `framing` finds
-where each lies.
+keyLength varint, key, valueLength varint, value, headers; varints zigzag-encoded.
+`metashell.log.framing` finds where each lies.
 
 Source: org.apache.kafka.common.record.internal.DefaultRecord.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.chain import Chain
 from metashell.log.deltas import Deltas, Rows
-from metashell.log.fault import Fault
-from metashell.log.framing import fill_frames
-from metashell.log.payloads import CODEC, MIN_RECORD_BYTES, BatchFaults, inflated
-from metashell.log.read import EpochRun, Loaded
+from metashell.log.layout import LOG_APPEND_TIME
+from metashell.log.read import EpochRun
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.varint import read_varint, read_varlong
-
-HEADER: Final = np.dtype(
-    [
-        ("base_offset", ">i8"),
-        ("length", ">i4"),
-        ("epoch", ">i4"),
-        ("magic", "i1"),
-        ("crc", ">u4"),
-        ("attributes", ">i2"),
-        ("last_delta", ">i4"),
-        ("base_timestamp", ">i8"),
-        ("max_timestamp", ">i8"),
-        ("producer_id", ">i8"),
-        ("producer_epoch", ">i2"),
-        ("base_sequence", ">i4"),
-        ("count", ">i4"),
-    ]
-)
-"""The 61 bytes before a batch's records."""
-
-LOG_APPEND_TIME: Final = 0x08
-CONTROL: Final = 0x20
 
 
 @dataclass(slots=True)
@@ -207,83 +180,6 @@ def epoch_runs(header: AnyArray) -> list[EpochRun]:
     return list(zip(epochs[begins].tolist(), first[begins].tolist(), ends.tolist(), strict=True))
 
 
-def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:
-    """Frame every record of the files read.
-
-    Returns:
-        (frames, faults: batches whose records do not frame, and unreadable compressed ones).
-    """
-    counts = [len(file.chain.positions) for file in loaded.files]
-    pos = np.concatenate(
-        [np.frombuffer(file.chain.positions, dtype=np.int64) for file in loaded.files]
-        or [np.empty(0, dtype=np.int64)]
-    )
-    file = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    arena = Arena(loaded.buffer, loaded.size)
-    view = np.ndarray(
-        shape=(max(loaded.size - HEADER.itemsize + 1, 0),),
-        dtype=f"V{HEADER.itemsize}",
-        buffer=arena.u1,
-        strides=(1,),
-    )
-    header = view[pos].view(HEADER)
-    faults = BatchFaults(loaded, pos, file, header)
-    n_records = header["count"].astype(np.int64)
-    starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
-    arena, starts, stops = inflated(arena, starts, stops, header, faults)
-    lie = (n_records < 0) | (n_records * MIN_RECORD_BYTES > stops - starts)
-    lie |= header["last_delta"] < n_records - 1
-    faults.add(np.flatnonzero(lie & ~faults.bad), "its record count does not fit its length")
-    n_records[faults.bad] = 0
-    first_row = np.zeros(len(pos) + 1, dtype=np.int64)
-    np.cumsum(n_records, out=first_row[1:])
-    batches = Batches(pos, file, header, first_row)
-    # Few batches may have many records: two bytes for each then do.
-    index = np.int16 if len(pos) <= np.iinfo(np.int16).max else np.int32
-    frames = Frames.blank(arena, batches, np.repeat(np.arange(len(pos), dtype=index), n_records))
-    fill_frames(frames, starts, stops, n_records, faults)
-    if faults.bad.any():
-        frames = _without(frames, faults.bad)
-    return frames, faults.found
-
-
-def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] | None:
-    """Frame what came behind records that are framed already.
-
-    Args:
-        frames: Of the files as they were.
-        loaded: The same files, to the last of which batches were added, in a buffer that begins
-            with the same bytes.
-
-    Returns:
-        (all frames, the faults of the new batches), or None where a batch is compressed: what was
-        inflated lies where the new batches do now.
-    """
-    n_batches = len(frames.batches.pos)
-    *before, last = loaded.files
-    n_known = n_batches - sum(len(file.chain.positions) for file in before)
-    added = replace(last, chain=Chain(last.chain.positions[n_known:]))
-    files = [*(replace(file, chain=Chain(array("q"))) for file in before), added]
-    new, faults = build_frames(Loaded(loaded.buffer, loaded.size, files))
-    compressed = (frames.batches.header["attributes"] & CODEC).any()
-    if compressed or (new.batches.header["attributes"] & CODEC).any():
-        return None
-    old_batches, new_batches = frames.batches, new.batches
-    first_row = new_batches.first_row + old_batches.first_row[-1]
-    batches = Batches(
-        np.concatenate([old_batches.pos, new_batches.pos]),
-        np.concatenate([old_batches.file, new_batches.file]),
-        np.concatenate([old_batches.header, new_batches.header]),
-        np.concatenate([old_batches.first_row[:-1], first_row]),
-    )
-    batch = np.concatenate([frames.batch, new.batch + np.int32(n_batches)])
-    joined = Frames.blank(new.arena, batches, batch)
-    for name in FILLED:
-        parts = [part.differences for part in (getattr(frames, name), getattr(new, name))]
-        getattr(joined, name).keep(np.concatenate(parts))
-    return joined, faults
-
-
 def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
     """Where the values of records lie, given their attributes bytes: (first byte, end)."""
     _, pos = read_varlong(arena, begin + 1, end)
@@ -291,20 +187,6 @@ def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
     key_size, pos = read_varint(arena, pos, end)
     size, value = read_varint(arena, pos + np.maximum(key_size, 0), end)
     return value, value + np.maximum(size, 0)
-
-
-def _without(frames: Frames, bad: Bools) -> Frames:
-    """The frames of the other batches."""
-    keep = ~bad[frames.batch]
-    batches = frames.batches
-    counts = np.diff(batches.first_row) * ~bad
-    first_row = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=first_row[1:])
-    sound = Batches(batches.pos, batches.file, batches.header, first_row)
-    left = Frames.blank(frames.arena, sound, frames.batch[keep])
-    for name in FILLED:
-        getattr(left, name).keep(getattr(frames, name).differences[keep])
-    return left
 
 
 FILLED: Final = ("start", "body", "stop", "offset", "api_key", "version", "frame_version")

@@ -1,6 +1,6 @@
 """What stands between a record's length and its message, decoded by numpy.
 
-`framing` uses it where there is no kernel; tests take it for the truth that the kernel must match.
+Without the kernel `metashell.log.framing` uses it; tests hold the kernel to it.
 
 Source: org.apache.kafka.common.record.internal.DefaultRecord.
 """
@@ -11,17 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from metashell.log.frames import (
-    CONTROL,
-    CONTROL_FRAME,
-    CONTROL_KEY,
-    NO_FRAME,
-    NO_KEY,
-    Batches,
-    Frames,
-)
-from metashell.log.framing import MALFORMED
-from metashell.log.payloads import BatchFaults
+from metashell.log.frames import CONTROL_FRAME, CONTROL_KEY, NO_FRAME, NO_KEY, Batches, Frames
+from metashell.log.layout import CONTROL
+from metashell.log.payloads import MALFORMED, BatchFaults
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.varint import read_uvarint, read_varint, read_varlong
 

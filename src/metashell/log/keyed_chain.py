@@ -21,14 +21,11 @@ import zlib
 from struct import Struct
 from typing import Final
 
-from metashell.log.chain import MIN_LENGTH, Chain, Chainer
+from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
 from metashell.log.fault import FaultKind
+from metashell.log.layout import MIN_LENGTH, OLD_HEAD, OLD_OVERHEAD
 
-OLD_HEAD: Final = Struct(">qiIB")
-"""Offset, size, CRC and magic: what a message and a batch have in the same place, but the CRC."""
-OLD_OVERHEAD: Final = (14, 22)
-"""The least that the size of a message can say, by magic: neither a key nor a value."""
 _HEAD_BYTES: Final = OLD_HEAD.size
 _CRC: Final = Struct(">I")
 _TIMESTAMP: Final = Struct(">q")
@@ -40,7 +37,7 @@ _LOOKS_LIKE_BATCH: Final = re.compile(
     rb"(?s)(?=\x00.{7}(?:[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f][\x00-\x7f]"
     rb"|\x00(?!\x00\x00[\x00-\x0d]).{7}[\x00\x01][\x00-\x0b]))"
 )
-"""As `metashell.log.chain.LOOKS_LIKE_BATCH`, or a message of an older format, of at least fourteen
+"""As `metashell.log.layout.LOOKS_LIKE_BATCH`, or a message of an older format, of at least fourteen
 bytes and below 16 MiB: what is filled with zeros looks like neither."""
 
 LOADED_ALL_THE_SAME: Final = "a broker may have loaded it: its loader checks no CRC"

@@ -1,4 +1,4 @@
-"""From batches to keyed records: where the key and the value of every record lie.
+"""Keyed frames: where the key and the value of every record lie.
 
 For the logs whose records have keys: those of coordinators. The records of a metadata log have
 none, and have `metashell.log.frames`. Both share the finding of records, the inflating and the
@@ -11,25 +11,17 @@ later stage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, fields
-from typing import Final, cast, overload
+from dataclasses import field
+from typing import Final, overload
 
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.fault import Fault
-from metashell.log.frames import HEADER, LOG_APPEND_TIME, Batches
-from metashell.log.framing import count_plain, fill_keyed_frames, fill_plain_frames
-from metashell.log.header_fields import HeaderFields
-from metashell.log.old_messages import OldMessages, as_headers, find_messages
-from metashell.log.payloads import MIN_RECORD_BYTES, OLD_FORMATS, BatchFaults, inflated
-from metashell.log.read import Loaded
+from metashell.log.frames import Batches
+from metashell.log.layout import LOG_APPEND_TIME
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.varint import read_varlong
-
-TRANSACTIONAL: Final = 0x10
-DELETE_HORIZON: Final = 0x40
 
 NO_NUMBER: Final = 1 << 20
 """Stands for an int16 that is not there: the key or the value is null, or shorter than that."""
@@ -173,108 +165,6 @@ class KeyedFrames:
         ]
 
 
-def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
-    """Frame every record of the files read.
-
-    Args:
-        loaded: Files whose batches `metashell.log.keyed_chain.KeyedChainer` found.
-
-    Returns:
-        (frames, faults: batches whose records do not frame, and unreadable compressed ones).
-    """
-    sizes = [len(file.chain.positions) for file in loaded.files]
-    pos = np.concatenate(
-        [np.empty(0, dtype=np.int64)]
-        + [np.frombuffer(file.chain.positions, dtype=np.int64) for file in loaded.files]
-    )
-    file = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    arena = Arena(loaded.buffer, loaded.size)
-    fields_of_headers = HeaderFields(arena, pos)
-    header = cast("AnyArray", fields_of_headers)
-    faults = BatchFaults(loaded, pos, file, header)
-    counts = count_plain(arena, pos)
-    if counts is None:
-        frames = _framed(arena, pos, file, header, faults)
-    else:
-        frames = _not_filled(arena, Batches(pos, file, header, _first_rows(counts)))
-        producer_ids = np.empty(len(pos), dtype=np.int64)
-        fill_plain_frames(frames, producer_ids, faults)
-        # Who looks at commits asks for them; headers are far apart.
-        fields_of_headers.keep("producer_id", producer_ids)
-    if faults.bad.any():
-        frames = _without(frames, faults.bad)
-    return frames, faults.found
-
-
-def _first_rows(counts: I64) -> I64:
-    """int64[n + 1]: where the records of each batch begin among all."""
-    first_row = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=first_row[1:])
-    return first_row
-
-
-def _framed(
-    arena: Arena, pos: I64, file: I32, header: AnyArray, faults: BatchFaults
-) -> KeyedFrames:
-    """The frames of batches of any kind, messages of older formats among them.
-
-    Args:
-        arena: The bytes.
-        pos: int64[n], where each batch begins.
-        file: int32[n], the file that it lies in.
-        header: `HEADER` of each.
-        faults: Where batches are noted that can't be read; their rows mean nothing.
-    """
-    old = header["magic"] < OLD_FORMATS
-    if old.any():
-        # A message may be shorter than a batch's header: what is read beyond it is overwritten.
-        header = header[:]
-        faults.header = header
-    starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
-    messages = np.flatnonzero(old)
-    if messages.size:
-        as_headers(arena, header, pos, messages, starts, stops, faults)
-    arena, starts, stops = inflated(arena, starts, stops, header, faults)
-    found = None
-    if messages.size:
-        found = find_messages(arena, header, pos, messages, starts, stops, faults)
-    n_records = header["count"].astype(np.int64)
-    lie = (n_records < 0) | (n_records * MIN_RECORD_BYTES > stops - starts)
-    lie |= header["last_delta"] < n_records - 1
-    lie &= ~old & ~faults.bad
-    faults.add(np.flatnonzero(lie), "its record count does not fit its length")
-    n_records[faults.bad] = 0
-    frames = _not_filled(arena, Batches(pos, file, header, _first_rows(n_records)))
-    frames.batch = np.repeat(np.arange(len(pos), dtype=np.int32), n_records)
-    # The records of older formats were found already.
-    fill_keyed_frames(frames, starts, stops, n_records, old, faults)
-    if found is not None:
-        frames._old = old
-        _put_messages(frames, found, faults)
-    return frames
-
-
-def _not_filled(arena: Arena, batches: Batches) -> KeyedFrames:
-    """Frames of as many records as batches have, of which nothing is known."""
-    total = int(batches.first_row[-1])
-    # Columns of one width lie side by side: large pages then have fewer edges.
-    start, offset, key, value = np.empty((4, total), dtype=np.int64)
-    batch, key_size, value_size, key_type, version = np.empty((5, total), dtype=np.int32)
-    return KeyedFrames(
-        arena,
-        batches,
-        batch=batch,
-        start=start,
-        offset=offset,
-        key=key,
-        key_size=key_size,
-        value=value,
-        value_size=value_size,
-        key_type=key_type,
-        value_version=version,
-    )
-
-
 def put_values(
     frames: KeyedFrames,
     rows: slice | I64,
@@ -293,36 +183,3 @@ def put_values(
     ):
         found = frames.arena.gather(">i2", np.minimum(at, size)).astype(np.int32)
         numbers[rows] = np.where(length >= 2, found, NO_NUMBER)
-
-
-def _put_messages(frames: KeyedFrames, found: OldMessages, faults: BatchFaults) -> None:
-    """Fill in the messages of older formats."""
-    there = np.flatnonzero(~faults.bad[found.batch])
-    batch = found.batch[there]
-    rank = found.rank[there]
-    rows = frames.batches.first_row[batch] + rank
-    frames.start[rows], frames.offset[rows] = found.start[there], found.offset[there]
-    put_values(
-        frames,
-        rows,
-        found.key[there],
-        found.key_size[there],
-        found.value[there],
-        found.value_size[there],
-    )
-
-
-def _without(frames: KeyedFrames, bad: Bools) -> KeyedFrames:
-    """The frames of the other batches."""
-    keep = ~bad[frames.batch]
-    batches = frames.batches
-    counts = np.diff(batches.first_row) * ~bad
-    first_row = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=first_row[1:])
-    per_record = {
-        f.name: getattr(frames, f.name)[keep]
-        for f in fields(frames)
-        if f.name not in ("arena", "batches", "_old")
-    }
-    left = Batches(batches.pos, batches.file, batches.header, first_row)
-    return KeyedFrames(frames.arena, left, **per_record, _old=frames._old)

@@ -1,6 +1,6 @@
 """Where key and value of each record lie, decoded by numpy.
 
-`framing` uses it where there is no kernel; tests take it for the truth that the kernel must match.
+Without the kernel `metashell.log.framing` uses it; tests hold the kernel to it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from metashell.log.frames import CONTROL
-from metashell.log.framing import MALFORMED
 from metashell.log.heads import record_head
 from metashell.log.keyed_frames import KeyedFrames, control_key_type, put_values
-from metashell.log.payloads import BatchFaults
+from metashell.log.layout import CONTROL
+from metashell.log.payloads import MALFORMED, BatchFaults
 from metashell.schema.arena import I32, I64, Arena, Bools
 from metashell.schema.varint import read_varint
 

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.framing import NOT_FILLED
+from metashell.log.payloads import NOT_FILLED
 from metashell.schema.arena import I32, I64, AnyArray, Arena
 from metashell.schema.encode import encode_uvarint
 from metashell.schema.varint import read_varint

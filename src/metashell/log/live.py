@@ -19,20 +19,17 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import DecodeError, SourceError
-from metashell.log.chain import (
+from metashell.log.chain import Carry, Chain, Chainer, batches
+from metashell.log.directory import MetadataLog, why_not_whole
+from metashell.log.fault import FaultKind
+from metashell.log.layout import (
     HEAD,
     HEADER_BYTES,
     MAGIC_POS,
     MAX_TIMESTAMP,
     MAX_TIMESTAMP_POS,
     MIN_LENGTH,
-    Carry,
-    Chain,
-    Chainer,
-    batches,
 )
-from metashell.log.directory import MetadataLog, why_not_whole
-from metashell.log.fault import FaultKind
 from metashell.log.names import Listing, checkpoint_name, segment_name
 from metashell.log.read import SLACK, Loaded, LogFile, anonymous
 from metashell.places.files import MemoryFile

@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
-from metashell.log.payloads import CODEC, BatchFaults
+from metashell.log.layout import CODEC, OLD_HEAD, OLD_OVERHEAD
+from metashell.log.payloads import BatchFaults
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 
 _ATTRIBUTES_POS: Final = 17
@@ -64,7 +64,7 @@ def as_headers(
 
     Args:
         arena: The bytes of the files.
-        header: `metashell.log.frames.HEADER` of every batch; those of messages are filled in.
+        header: `metashell.log.header_fields.HEADER` of every batch; filled in for messages.
         pos: int64[n], where each batch begins.
         messages: int64[k], the batches that are messages.
         starts: int64[n], where payloads begin; filled in for messages.

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.errors import NoMetadataLogError, SourceError
-from metashell.log.chain import HEAD, HEADER_BYTES, MIN_LENGTH
 from metashell.log.control import first_key
 from metashell.log.crc import crc32c
+from metashell.log.layout import HEAD, HEADER_BYTES, MIN_LENGTH
 from metashell.log.names import (
     BOOTSTRAP,
     COORDINATOR_TOPICS,

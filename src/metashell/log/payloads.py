@@ -11,20 +11,20 @@ import numpy as np
 
 from metashell.log.compression import MAX_BATCH_BYTES, InflateError, TooLargeError, inflate
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.layout import CODEC, OLD_FORMATS
 from metashell.log.read import SLACK, Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
-
-CODEC: Final = 0x07
-"""The bits of a batch's attributes that say how its records are compressed."""
 
 MIN_RECORD_BYTES: Final = 7
 """A record with no key, value or header: one byte for each of its parts."""
 
+NOT_FILLED: Final = "its records do not fill it exactly"
+MALFORMED: Final = "a record in it is malformed"
+"""Why a batch is left out."""
+
+
 INFLATED_BYTES: Final = 80 << 20
 """Memory that compressed batches framed together may take, beside twice the size of their files."""
-
-OLD_FORMATS: Final = 2
-"""Formats below this one have messages, not batches."""
 
 RECORD_BYTES: Final = 160
 """Memory that a record takes beside its own bytes: its place, and what is decoded of it."""

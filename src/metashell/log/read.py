@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS, Chain, Chainer
+from metashell.log.chain import Chain, Chainer
 from metashell.log.extent import extent, rest_of
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.layout import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS
 from metashell.log.names import SegmentName, parse_name
 from metashell.places.files import FileRef, MemoryFile, name_of, open_regular, unreadable
 from metashell.places.remote import OnStore, RemoteFile, fill, opened_together

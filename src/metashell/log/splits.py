@@ -19,10 +19,11 @@ from typing import Final, TypeAlias
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, OffsetIndex, read_index
-from metashell.log.chain import HEAD, Carry
+from metashell.log.chain import Carry
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.directory import find_gaps, segments_after
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.layout import HEAD
 from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
 from metashell.log.read import Loaded, OpenFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import HEAD
+from metashell.log.layout import HEAD
 from metashell.log.names import Listing, SegmentName, parse_name
 from metashell.log.read import Loaded, LogFile, opened
 from metashell.places.files import FileRef

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.log.chain import HEADER_BYTES, Carry, Chain, Chainer
+from metashell.log.chain import Carry, Chain, Chainer
 from metashell.log.extent import rest_of
+from metashell.log.layout import HEADER_BYTES
 from metashell.log.read import SLACK, Loaded, LogFile, OpenFile, anonymous, opened, whole_size
 from metashell.places.files import FileRef, name_of
 

@@ -16,8 +16,10 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES
-from metashell.log.frames import CONTROL, CONTROL_KEY, HEADER
-from metashell.log.payloads import CODEC, INFLATED_BYTES, MIN_RECORD_BYTES, RECORD_BYTES
+from metashell.log.frames import CONTROL_KEY
+from metashell.log.header_fields import HEADER
+from metashell.log.layout import CODEC, CONTROL
+from metashell.log.payloads import INFLATED_BYTES, MIN_RECORD_BYTES, RECORD_BYTES
 from metashell.log.read import Loaded, LogFile
 from metashell.parts.partition_fields import BROKER_LISTS, LISTS
 from metashell.records.records import Records

@@ -13,7 +13,8 @@ import numpy as np
 
 from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
-from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
+from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.layout import TRANSACTIONAL
 from metashell.records.consumer_protocol import MEMBERS_RECORD, PROTOCOLS_RECORD
 from metashell.records.keyed_lines import KeyedJsonLines, status_field
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords

@@ -14,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from metashell.log.control import control_type_name
-from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
+from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.layout import TRANSACTIONAL
 from metashell.records.consumer_protocol import (
     CONSUMER,
     MEMBER_BYTES,

@@ -17,7 +17,8 @@ from metashell.errors import DecodeError
 from metashell.lazy import lazy
 from metashell.log.control import ControlType
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames, is_control_type
+from metashell.log.framing import build_keyed_frames
+from metashell.log.keyed_frames import KeyedFrames, is_control_type
 from metashell.log.read import Loaded, LogFile
 from metashell.records.keyed_flaws import I8, flaws_by_version
 from metashell.records.verdicts import (

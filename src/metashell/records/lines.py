@@ -19,8 +19,8 @@ import numpy as np
 
 from metashell.log.compression import NAMES
 from metashell.log.control import control_type_name
-from metashell.log.frames import CONTROL, CONTROL_KEY, NO_KEY
-from metashell.log.payloads import CODEC
+from metashell.log.frames import CONTROL_KEY, NO_KEY
+from metashell.log.layout import CODEC, CONTROL
 from metashell.records.filter import TopicNames
 from metashell.records.messages import messages_of
 from metashell.records.record_faults import report_unknown
@@ -58,7 +58,7 @@ def batch_fields(header: Any) -> dict[str, object]:
     """What lines say of a batch, by Kafka's names.
 
     Args:
-        header: As `metashell.log.frames.HEADER` has it.
+        header: As `metashell.log.header_fields.HEADER` has it.
     """
     attributes, base = int(header["attributes"]), int(header["base_offset"])
     codec = attributes & CODEC

@@ -11,10 +11,8 @@ from struct import Struct
 from typing import Final
 
 from metashell.errors import DecodeError
-from metashell.log.chain import HEAD, HEADER_BYTES
 from metashell.log.directory import MetadataLog
-from metashell.log.frames import CONTROL
-from metashell.log.payloads import CODEC
+from metashell.log.layout import CODEC, CONTROL, HEAD, HEADER_BYTES
 from metashell.records.density import NO_OP
 from metashell.schema.registry import Registry
 from metashell.schema.scalar import decode_frame, read_varint, read_varlong

@@ -16,14 +16,8 @@ import numpy as np
 
 from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import (
-    CONTROL_FRAME,
-    CONTROL_KEY,
-    Frames,
-    build_frames,
-    control_key,
-    extend_frames,
-)
+from metashell.log.frames import CONTROL_FRAME, CONTROL_KEY, Frames, control_key
+from metashell.log.framing import build_frames, extend_frames
 from metashell.log.read import Loaded, LogFile
 from metashell.records.late_fields import early_fields, rows_by_version, with_late_fields
 from metashell.records.record_faults import report_undecodable, report_unread, set_aside

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 
 from metashell.log.chain import Chain
-from metashell.log.frames import CONTROL_KEY, HEADER, value_spans
+from metashell.log.frames import CONTROL_KEY, value_spans
+from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
 from metashell.places.files import FileRef

@@ -17,9 +17,10 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import HEADER_BYTES, Carry, Chain, Chainer
+from metashell.log.chain import Carry, Chain, Chainer
 from metashell.log.fault import Fault
-from metashell.log.frames import HEADER
+from metashell.log.header_fields import HEADER
+from metashell.log.layout import HEADER_BYTES
 from metashell.log.names import Listing, SegmentName
 from metashell.log.read import Loaded, LogFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of

@@ -242,7 +242,7 @@ class _Run:
     def _files(self, faults: ReplayFaults) -> None:
         """Check each file: those that are in memory there, the others one after the other."""
         from metashell.checks.fsck_order import check_order
-        from metashell.log.frames import build_frames
+        from metashell.log.framing import build_frames
         from metashell.log.names import CheckpointName, SegmentName
         from metashell.log.read import load
         from metashell.places.files import name_of

@@ -29,7 +29,8 @@ from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_frames import TRANSACTIONAL, control_key_type
+from metashell.log.keyed_frames import control_key_type
+from metashell.log.layout import TRANSACTIONAL
 from metashell.records.grep import matching_rows
 from metashell.records.keyed_json_lines import keyed_json_lines
 from metashell.records.keyed_lines import KeyedLineWriter, KeyedReadableLines

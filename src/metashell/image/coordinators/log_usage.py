@@ -20,7 +20,8 @@ from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, c
 from metashell.image.fold import group_keys
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import Batches
-from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL, control_key_type
+from metashell.log.keyed_frames import NO_NUMBER, control_key_type
+from metashell.log.layout import TRANSACTIONAL
 from metashell.records.counted import HOUR_MS, Counted, UsageRow, usage_of_file
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.tally import Tally

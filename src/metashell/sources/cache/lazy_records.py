@@ -26,7 +26,8 @@ from metashell.condensed.table import (
 from metashell.errors import SourceError
 from metashell.image.image import Image
 from metashell.lazy import lazy
-from metashell.log.frames import FILLED, HEADER, Batches, Frames, Merged, control_key
+from metashell.log.frames import FILLED, Batches, Frames, Merged, control_key
+from metashell.log.header_fields import HEADER
 from metashell.log.read import Loaded
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools

@@ -12,7 +12,7 @@ from metashell.condensed.log import condense_again
 from metashell.condensed.table import FileFacts, plain_values, records_of
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
-from metashell.log.chain import HEAD, HEADER_BYTES
+from metashell.log.layout import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, parse_name
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings

@@ -16,8 +16,8 @@ from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.path import encode_name
 from metashell.log.compression import NAMES
 from metashell.log.crc import crc32c
-from metashell.log.frames import CONTROL, CONTROL_KEY, LOG_APPEND_TIME
-from metashell.log.payloads import CODEC
+from metashell.log.frames import CONTROL_KEY
+from metashell.log.layout import CODEC, CONTROL, LOG_APPEND_TIME
 from metashell.records.records import Records
 from metashell.records.window import LogPiece, LogReader
 from metashell.redact import REDACTED, Redaction, hidden_bytes
