@@ -56,7 +56,6 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
         found.append((records.refusal.row, records.refusal.text))
     if log is not None and log.refused:
         row, reason = log.refused[0]
-        reason = reason.removeprefix("a broker stops here: ")
         offset = int(records.frames.offset[row])
         found.append((row, f"a broker stops at offset {offset}: {reason}"))
     if not found:

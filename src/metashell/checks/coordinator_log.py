@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metashell.checks.finding import Finding, Severity
-from metashell.checks.fsck import FAULT_CODES
+from metashell.checks.fsck import code_of
 from metashell.image.coordinators.loading import replay_refusals
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import PartitionLog
@@ -57,24 +57,22 @@ def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
     """
     refusal, replayed = records.refusal, replay_refusals(records, partition)
     # One record ends the load: the first that a broker can't read or can't replay.
-    ends = min(
-        ([] if refusal is None else [refusal.offset]) + [fault.offset or 0 for fault in replayed],
-        default=None,
-    )
+    rows = [row for row, _ in replayed] + ([] if refusal is None else [refusal.row])
+    ends = min(rows, default=None)
     flaws = records.flaws()
     for row in (flaws != Flaw.NONE).nonzero()[0][:MAX_FAULTS].tolist():
-        is_first = refusal is not None and refusal.row == row and refusal.offset == ends
+        is_first = refusal is not None and refusal.row == row == ends
         yield _of_record(records, row, refusal.text if refusal and is_first else None)
-    for fault in replayed:
-        is_first = fault.offset == ends
+    for row, reason in replayed:
+        is_first, offset = row == ends, int(records.frames.offset[row])
         yield Finding(
             severity=Severity.ERROR if is_first else Severity.WARNING,
             code="load-ends" if is_first else "record-refused",
-            message=f"a broker stops at offset {fault.offset}: {fault.reason.partition(': ')[2]}",
+            message=f"a broker stops at offset {offset}: {reason}",
             action=_COMPARE,
-            file=fault.file,
-            pos=fault.pos,
-            offset=fault.offset,
+            file=records.file_of(row).name,
+            pos=records.batch_position(row),
+            offset=offset,
         )
 
 
@@ -113,12 +111,9 @@ def _of_fault(fault: Fault, *, is_last: bool) -> Finding:
             pos=fault.pos,
             offset=fault.offset,
         )
-    code = next((c for text, c in FAULT_CODES if fault.reason.startswith(text)), "batch-damaged")
-    if fault.kind is FaultKind.GAP:
-        code = "offsets-go-back" if "offsets go back" in fault.reason else "offset-gap"
     return Finding(
         severity=Severity.ERROR,
-        code=code,
+        code=code_of(fault),
         message=fault.reason,
         action=REPLACE_REPLICA,
         file=fault.file,

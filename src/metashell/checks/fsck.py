@@ -14,7 +14,7 @@ import numpy as np
 from metashell.checks.finding import Finding, Severity
 from metashell.dataclass import dataclass
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.frames import Frames
 from metashell.log.layout import LOG_APPEND_TIME
 from metashell.log.names import CheckpointName, SegmentName, parse_name
@@ -37,16 +37,12 @@ _NO_CUT: Final = (
     f"{_KEEP_A_COPY}: a node that starts cuts this off, and drops the segments behind it"
 )
 
-FAULT_CODES: Final = (
-    ("CRC mismatch", "crc-mismatch"),
-    ("no record batch: magic", "bad-magic"),
-    ("no record batch: length", "bad-length"),
-    ("batch cut off", "batch-cut-off"),
-    ("the leader epoch goes back", "epoch-falls"),
-    ("batch skipped: it goes from", "bad-offset-range"),
-    ("batch of offset", "batch-out-of-order"),
+_NOTHING_LOST: Final = (
+    FaultCode.EPOCH_FALLS,
+    FaultCode.BAD_OFFSET_RANGE,
+    FaultCode.OUT_OF_ORDER,
 )
-"""How the reason of a chain's fault begins, and the code it gets."""
+"""Damage of a header alone: no bytes are passed over."""
 
 
 @dataclass(slots=True)
@@ -185,13 +181,19 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
         yield _time_back(facts)
 
 
+def code_of(fault: Fault) -> FaultCode:
+    """The code that a fault of a batch is told by."""
+    if fault.code is not None:
+        return fault.code
+    return FaultCode.OFFSET_GAP if fault.kind is FaultKind.GAP else FaultCode.BATCH_DAMAGED
+
+
 def _goes_back(fault: Fault) -> bool:
-    return "offsets go back" in fault.reason
+    return fault.code is FaultCode.OFFSETS_GO_BACK
 
 
 def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -> Finding:
     place = {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
-    code = next((c for text, c in FAULT_CODES if fault.reason.startswith(text)), None)
     is_segment = isinstance(facts.parsed, SegmentName)
     action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
     if fault.kind is FaultKind.TORN and is_segment and is_last:
@@ -205,13 +207,12 @@ def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -
     if fault.kind is FaultKind.GAP:
         going_back = _goes_back(fault)
         more = f", and {n_back - 1} more batches like it" if going_back and n_back > 1 else ""
-        code = "offsets-go-back" if going_back else "offset-gap"
         message = fault.reason + more
     else:
         message = fault.reason + _lost(facts, fault)
     return Finding(
         severity=Severity.ERROR,
-        code=code or "batch-damaged",
+        code=code_of(fault),
         message=message,
         action=action,
         **place,  # type: ignore[arg-type]
@@ -220,11 +221,7 @@ def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -
 
 def _lost(facts: CheckedFile, fault: Fault) -> str:
     """Which offsets are lost by damage."""
-    if (
-        fault.pos is None
-        or fault.offset is None
-        or not fault.reason.endswith(("sound batch", "not read"))
-    ):
+    if fault.pos is None or fault.offset is None or fault.code in _NOTHING_LOST:
         return ""
     after = int(np.searchsorted(facts.pos, fault.pos))
     if after >= len(facts.pos):

@@ -19,7 +19,7 @@ from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.nodes.partitioned import PartitionsDirectory
 from metashell.fs.record_paths import NOTHING_SHOWN, OFFSETS, Fields, Telling, tell
 from metashell.image.coordinators.commits import COMMITS
-from metashell.image.coordinators.group_log import REFUSED, GroupLog
+from metashell.image.coordinators.group_log import REFUSED, STOPS_HERE, GroupLog
 from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
@@ -211,7 +211,7 @@ class RecordReplay:
             for each in told:
                 if self._meant(each.path):
                     shown = self._shown(each.path)
-                    yield Effect(each.path, shown, shown, REFUSED)
+                    yield Effect(each.path, shown, shown, f"{STOPS_HERE}: {REFUSED}")
             return
         if name == MEMBERS_RECORD:
             yield from self._classic(told)

@@ -26,7 +26,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.layout import (
     HEAD,
     HEADER_BYTES,
@@ -267,11 +267,11 @@ class Chainer:
         expected = out.last_offset + 1
         if last_delta < 0 or base + last_delta > _MAX_OFFSET:
             reason = f"batch skipped: it goes from offset {base} to {base + last_delta}"
-            self._fault(FaultKind.DAMAGED, reason, pos)
+            self._fault(FaultCode.BAD_OFFSET_RANGE, reason, pos)
             return False
         if base < expected:
             reason = f"batch of offset {base} skipped: offsets go back, {expected} was to come"
-            self._fault(FaultKind.GAP, reason, pos)
+            self._fault(FaultCode.OFFSETS_GO_BACK, reason, pos)
             return False
         if base > expected:
             following = self._base_at(end)
@@ -279,16 +279,16 @@ class Chainer:
                 reason = (
                     f"batch of offset {base} skipped: {expected} was to come, {following} follows"
                 )
-                self._fault(FaultKind.DAMAGED, reason, pos)
+                self._fault(FaultCode.OUT_OF_ORDER, reason, pos)
                 return False
             seen = self.carry.any_batch or out.positions
             resumed = pos - self._origin == self.carry.resumed
             if seen and not resumed and not self.offsets_may_be_missing:
                 reason = f"offsets {expected} to {base - 1} are missing"
-                self._fault(FaultKind.GAP, reason, pos)
+                self._fault(FaultCode.OFFSET_GAP, reason, pos)
         if epoch < out.last_epoch:
             reason = f"the leader epoch goes back from {out.last_epoch} to {epoch}"
-            self._fault(FaultKind.DAMAGED, reason, pos)
+            self._fault(FaultCode.EPOCH_FALLS, reason, pos)
         return True
 
     def _base_at(self, pos: int) -> int | None:
@@ -307,7 +307,7 @@ class Chainer:
             # A tar archive has segments in it, which are not this file's.
             what = archive_format(bytes(self.view[pos : min(pos + HEAD_BYTES, self.stop)]))
             if what is not None:
-                self._fault(FaultKind.DAMAGED, f"{what}, which is not read", pos)
+                self._fault(FaultCode.BATCH_DAMAGED, f"{what}, which is not read", pos)
                 return self._origin + self.carry.limit
         self._need = self._missing_bytes(pos)
         if self._need:
@@ -319,20 +319,18 @@ class Chainer:
                 return pos
             self.result.padding = self.stop - pos
             return self.stop
-        kind, reason = self._what_is_wrong(pos)
+        code, reason = self._what_is_wrong(pos)
         following = self._search(pos + 1)
         if following is None and not whole:
             self.carry.budget = budget
             self._need = 2 * (self.stop - pos)
             return pos
         if following is None:
-            self._fault(kind, f"{reason}; the {self.stop - pos} bytes from here are not read", pos)
+            text = f"{reason}; the {self.stop - pos} bytes from here are not read"
+            self._fault(code, text, pos, is_torn=code is FaultCode.CUT_OFF)
             return self.stop
-        self._fault(
-            FaultKind.DAMAGED,
-            f"{reason}; {following - pos} bytes skipped, to the next sound batch",
-            pos,
-        )
+        text = f"{reason}; {following - pos} bytes skipped, to the next sound batch"
+        self._fault(code, text, pos)
         self.carry.resumed = following - self._origin
         return following
 
@@ -356,24 +354,24 @@ class Chainer:
             step = min(2 * step, 1 << 20)
         return True
 
-    def _what_is_wrong(self, pos: int) -> tuple[FaultKind, str]:
+    def _what_is_wrong(self, pos: int) -> tuple[FaultCode, str]:
         left = self._end - pos
         if left < HEADER_BYTES:
             return (
-                FaultKind.TORN,
+                FaultCode.CUT_OFF,
                 f"batch cut off: {left} bytes where its header takes {HEADER_BYTES}",
             )
         _, length, _, magic, crc, _, _ = HEAD.unpack_from(self.view, pos)
         if magic != 2:
-            return FaultKind.DAMAGED, f"no record batch: magic {magic} where 2 is expected"
+            return FaultCode.BAD_MAGIC, f"no record batch: magic {magic} where 2 is expected"
         if length < MIN_LENGTH:
-            return FaultKind.DAMAGED, f"no record batch: length {length} is below {MIN_LENGTH}"
+            return FaultCode.BAD_LENGTH, f"no record batch: length {length} is below {MIN_LENGTH}"
         if 12 + length > left:
-            return FaultKind.TORN, f"batch cut off: {left} bytes of {12 + length}"
+            return FaultCode.CUT_OFF, f"batch cut off: {left} bytes of {12 + length}"
         # Once for this sum and once for that which failed: damage may not cost ever more of them.
         self.carry.budget -= 2 * length
         actual = crc32c(self.view[pos + 21 : pos + 12 + length])
-        return FaultKind.DAMAGED, f"CRC mismatch: stored {crc:08x}, computed {actual:08x}"
+        return FaultCode.CRC_MISMATCH, f"CRC mismatch: stored {crc:08x}, computed {actual:08x}"
 
     def _search(self, pos: int) -> int | None:
         """The next position at which a batch proves itself and continues the offsets.
@@ -398,6 +396,8 @@ class Chainer:
                 return at
         return None
 
-    def _fault(self, kind: FaultKind, reason: str, pos: int) -> None:
-        expected = self.result.last_offset + 1
-        self.result.faults.append(Fault(kind, reason, self.name, pos - self._origin, expected))
+    def _fault(self, code: FaultCode, reason: str, pos: int, *, is_torn: bool = False) -> None:
+        is_gap = code in (FaultCode.OFFSETS_GO_BACK, FaultCode.OFFSET_GAP)
+        kind = FaultKind.GAP if is_gap else FaultKind.TORN if is_torn else FaultKind.DAMAGED
+        place = self.name, pos - self._origin, self.result.last_offset + 1
+        self.result.faults.append(Fault(kind, reason, *place, code))

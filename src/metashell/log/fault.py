@@ -26,10 +26,27 @@ class FaultKind(StrEnum):
     """A sound record that does not fit the state before it."""
 
 
+class FaultCode(StrEnum):
+    """What is wrong with a batch; stable names for scripts."""
+
+    CRC_MISMATCH = "crc-mismatch"
+    BAD_MAGIC = "bad-magic"
+    BAD_LENGTH = "bad-length"
+    CUT_OFF = "batch-cut-off"
+    EPOCH_FALLS = "epoch-falls"
+    BAD_OFFSET_RANGE = "bad-offset-range"
+    OUT_OF_ORDER = "batch-out-of-order"
+    OFFSETS_GO_BACK = "offsets-go-back"
+    OFFSET_GAP = "offset-gap"
+    BATCH_DAMAGED = "batch-damaged"
+    """Anything else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One thing wrong with the input.
 
+    ``code``: for damage and gaps, exactly what is wrong; None where the kind says it all;
     ``file``: name of the file; ``pos``: byte position in it, of the batch where one is concerned;
     ``offset``: log offset concerned, or the next one expected; each None where there is none.
     """
@@ -39,6 +56,7 @@ class Fault:
     file: str | None = None
     pos: int | None = None
     offset: int | None = None
+    code: FaultCode | None = None
 
     def __str__(self) -> str:
         place = [self.file or "", f"position {self.pos}" if self.pos is not None else ""]

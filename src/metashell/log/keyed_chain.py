@@ -23,7 +23,7 @@ from typing import Final
 
 from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
-from metashell.log.fault import FaultKind
+from metashell.log.fault import FaultCode
 from metashell.log.layout import MIN_LENGTH, OLD_HEAD, OLD_OVERHEAD
 
 _HEAD_BYTES: Final = OLD_HEAD.size
@@ -80,7 +80,7 @@ class KeyedChainer(Chainer):
             if magic > _NEWEST:
                 # The CRC does not cover it, and a broker takes it for a batch all the same.
                 reason = f"magic {magic} where 2 is expected; read all the same, as a broker does"
-                self._fault(FaultKind.DAMAGED, reason, pos)
+                self._fault(FaultCode.BATCH_DAMAGED, reason, pos)
                 last_delta = int.from_bytes(self.view[pos + 23 : pos + 27], "big", signed=True)
                 epoch = int.from_bytes(self.view[pos + 12 : pos + 16], "big", signed=True)
                 if self._accept(pos, end, offset, last_delta, epoch):
@@ -92,7 +92,7 @@ class KeyedChainer(Chainer):
                     f"message of offset {offset} skipped: offsets go back,"
                     f" {self.result.last_offset + 1} was to come"
                 )
-                self._fault(FaultKind.GAP, reason, pos)
+                self._fault(FaultCode.OFFSETS_GO_BACK, reason, pos)
             else:
                 self.result.positions.append(pos)
                 self.result.last_offset = offset
@@ -125,23 +125,24 @@ class KeyedChainer(Chainer):
         beyond = self.stop < pos + 12 + size <= self._end
         return 12 + int(size) if beyond and magic < _NEWEST else 0
 
-    def _what_is_wrong(self, pos: int) -> tuple[FaultKind, str]:
+    def _what_is_wrong(self, pos: int) -> tuple[FaultCode, str]:
         left = self._end - pos
         magic = self.view[pos + 16] if left >= _HEAD_BYTES else _NEWEST
         if magic >= _NEWEST:
-            kind, reason = super()._what_is_wrong(pos)
-            mismatch = reason.startswith("CRC mismatch")
-            return kind, f"{reason}; {LOADED_ALL_THE_SAME}" if mismatch else reason
+            code, reason = super()._what_is_wrong(pos)
+            mismatch = code is FaultCode.CRC_MISMATCH
+            return code, f"{reason}; {LOADED_ALL_THE_SAME}" if mismatch else reason
         _, size, crc, _ = OLD_HEAD.unpack_from(self.view, pos)
         if size < OLD_OVERHEAD[magic]:
             least = OLD_OVERHEAD[magic]
-            return FaultKind.DAMAGED, f"no message of format {magic}: size {size} is below {least}"
+            reason = f"no message of format {magic}: size {size} is below {least}"
+            return FaultCode.BATCH_DAMAGED, reason
         if 12 + size > left:
-            return FaultKind.TORN, f"message cut off: {left} bytes of {12 + size}"
+            return FaultCode.CUT_OFF, f"message cut off: {left} bytes of {12 + size}"
         self.carry.budget -= 2 * size
         actual = zlib.crc32(self.view[pos + 16 : pos + 12 + size])
         reason = f"CRC mismatch: stored {crc:08x}, computed {actual:08x}"
-        return FaultKind.DAMAGED, f"{reason}; {LOADED_ALL_THE_SAME}"
+        return FaultCode.CRC_MISMATCH, f"{reason}; {LOADED_ALL_THE_SAME}"
 
     def _search(self, pos: int) -> int | None:
         expected = self.result.last_offset + 1

@@ -36,11 +36,10 @@ from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
 
-REFUSED: Final = (
-    "a broker stops here: the group has another type, or still has members or assignments"
-)
+STOPS_HERE: Final = "a broker stops here"
+REFUSED: Final = "the group has another type, or still has members or assignments"
 """Why replay throws at a record. Source: GroupMetadataManager.replay."""
-REPEATED: Final = "a broker stops here: a member is listed twice, and others behind it"
+REPEATED: Final = "a member is listed twice, and others behind it"
 """The same for a classic group. Source: ClassicGroup.add, which then finds no common protocol."""
 _CLASSIC: Final = "GroupMetadata"
 
@@ -355,7 +354,8 @@ class GroupLog:
         for row, reason in self.refused:
             offset = int(self.records.frames.offset[row])
             name, position = self.records.file_of(row).name, self.records.batch_position(row)
-            found.append(Fault(FaultKind.REPLAY, reason, name, position, offset))
+            text = f"{STOPS_HERE}: {reason}"
+            found.append(Fault(FaultKind.REPLAY, text, name, position, offset))
         return found
 
     def names(self, at: I64) -> SpanColumn:

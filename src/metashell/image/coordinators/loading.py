@@ -13,8 +13,8 @@ from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
 
 
-def replay_refusals(records: KeyedRecords, partition: int) -> list[Fault]:
-    """Records at which a broker stops because of what the log says before them.
+def replay_refusals(records: KeyedRecords, partition: int) -> list[tuple[int, str]]:
+    """Rows at which a broker stops because of what the log says before them, and why.
 
     Args:
         records: The records of a partition.
@@ -22,7 +22,7 @@ def replay_refusals(records: KeyedRecords, partition: int) -> list[Fault]:
     """
     if records.log is not CoordinatorLog.GROUPS:
         return []
-    return GroupLog(records, partition).refusals()
+    return GroupLog(records, partition).refused
 
 
 def loaded_by_a_broker(records: KeyedRecords) -> KeyedRecords:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.version import __version__
 
@@ -159,4 +159,7 @@ def file_facts(value: dict[str, Any]) -> FileFacts:
 
 
 def _faults(values: list[dict[str, Any]]) -> tuple[Fault, ...]:
-    return tuple(Fault(**{**fault, "kind": FaultKind(fault["kind"])}) for fault in values)
+    def fault(kind: str, code: str | None, **rest: Any) -> Fault:
+        return Fault(FaultKind(kind), code=None if code is None else FaultCode(code), **rest)
+
+    return tuple(fault(**value) for value in values)
