@@ -7,15 +7,15 @@ import pytest
 
 from metashell.log.compression import NAMES
 from metashell.log.fault import FaultKind
-from metashell.log.framing import build_keyed_frames
-from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, control_key_type
+from metashell.log.frames import NO_NUMBER, Frames, keyed_control
+from metashell.log.framing import build_frames
 from metashell.log.layout import CODEC, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
 from support.coordinators import IDS, RecordedSegment, differing_segments
 
 pytestmark = pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 
 
-def batch_lines(frames: KeyedFrames) -> list[dict[str, object]]:
+def batch_lines(frames: Frames) -> list[dict[str, object]]:
     """Give the headers of batches as the recorded lines have them."""
     lines = []
     for i, header in enumerate(frames.batches.header):
@@ -58,7 +58,7 @@ def batch_lines(frames: KeyedFrames) -> list[dict[str, object]]:
 def test_batches(segment: RecordedSegment) -> None:
     """Headers are those that Kafka reads, but of batches with a wrong CRC; those are faults."""
     loaded = segment.load()
-    frames, faults = build_keyed_frames(loaded)
+    frames, faults = build_frames(loaded, has_keys=True)
     (file,) = loaded.files
     sound = [batch for batch in segment.batches if batch["isValid"]]
     wrong = [batch for batch in segment.batches if not batch["isValid"]]
@@ -90,10 +90,10 @@ def test_faults(segment: RecordedSegment) -> None:
 
 def test_records(segment: RecordedSegment) -> None:
     """Offsets, times, sequences, keys and values are those that Kafka reads."""
-    frames, _ = build_keyed_frames(segment.load())
+    frames, _ = build_frames(segment.load(), has_keys=True)
     rows, expected = np.arange(len(frames)), segment.records
 
-    assert [r["offset"] for r in expected] == frames.offset.tolist()
+    assert [r["offset"] for r in expected] == frames.offset[:].tolist()
     assert [r["timestamp"] for r in expected] == frames.timestamps(rows).tolist()
     assert [r.get("sequence", -1) for r in expected] == frames.sequences(rows).tolist()
     # Of a few records only their own headers are read.
@@ -110,10 +110,10 @@ def test_records(segment: RecordedSegment) -> None:
 
 def test_numbers(segment: RecordedSegment) -> None:
     """Keys' types and values' versions are those that Kafka reads; markers have their epoch."""
-    frames, _ = build_keyed_frames(segment.load())
+    frames, _ = build_frames(segment.load(), has_keys=True)
     control = [r["control"] for r in segment.records if "control" in r]
     marked = np.flatnonzero(frames.is_control)
-    types = {"ABORT": control_key_type(0), "COMMIT": control_key_type(1)}
+    types = {"ABORT": keyed_control(0), "COMMIT": keyed_control(1)}
     numbers = [
         types[r["control"]["type"]] if "control" in r else r.get("keyType", NO_NUMBER)
         for r in segment.records
@@ -123,6 +123,6 @@ def test_numbers(segment: RecordedSegment) -> None:
     with_key = [r for r in segment.records if "control" not in r and r["keySize"] >= 0]
     versions = [r.get("valueVersion", NO_NUMBER) for r in with_key]
 
-    assert numbers == frames.key_type.tolist()
-    assert versions == frames.value_version[keyed].tolist()
+    assert numbers == frames.api_key.narrow.tolist()
+    assert versions == frames.version[keyed].tolist()
     assert [c["coordinatorEpoch"] for c in control] == frames.coordinator_epochs(marked).tolist()

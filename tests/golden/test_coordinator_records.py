@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.frames import NO_NUMBER
 from metashell.records.consumer_protocol import (
     ASSIGNMENT,
     MEMBER_BYTES,
@@ -75,7 +75,7 @@ def decoded(records: KeyedRecords) -> dict[int, dict[str, Any]]:
             strict=True,
         )
         for row, key_fields, fields, is_tombstone in rows:
-            version = int(records.frames.value_version[row])
+            version = int(records.frames.version[row])
             found[row] = {
                 "type": record_type.type_name,
                 "key": fields_json(key, key.versions.low, key_fields),
@@ -247,7 +247,7 @@ def test_transactions_as_kafka_loads_them() -> None:
             continue
         records = records_of(segment)
         records.flaws()
-        row_of = {offset: row for row, offset in enumerate(records.frames.offset.tolist())}
+        row_of = {offset: row for row, offset in enumerate(records.frames.offset[:].tolist())}
         for step in json.loads(loaded.read_text("utf-8"))["steps"]:
             expected = verdicts.get(step.get("result"), LoadVerdict.REFUSED)
             assert expected is records.verdict(row_of[step["offset"]]), step
@@ -261,7 +261,7 @@ def test_share_state_as_kafka_loads_it() -> None:
             continue
         records = records_of(segment)
         records.flaws()
-        row_of = {offset: row for row, offset in enumerate(records.frames.offset.tolist())}
+        row_of = {offset: row for row, offset in enumerate(records.frames.offset[:].tolist())}
         for step in json.loads(loaded.read_text("utf-8"))["steps"]:
             thrown = step.get("exception", "")
             expected = LoadVerdict.REFUSED if thrown else LoadVerdict.READ

@@ -26,9 +26,9 @@ from kraftgen.batch import (
 )
 from kraftgen.files import segment_name
 from kraftgen.old_messages import encode_message, wrap_messages
-from metashell.log.framing import build_keyed_frames
+from metashell.log.frames import NO_NUMBER, Frames
+from metashell.log.framing import build_frames
 from metashell.log.keyed_chain import KeyedChainer
-from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames
 from metashell.log.payloads import INFLATED_BYTES, RECORD_BYTES
 from metashell.log.read import load
 from metashell.log.window import windows
@@ -58,17 +58,17 @@ def fixture_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("keyed") / NAME
 
 
-def framed(path: Path, data: bytes) -> KeyedFrames:
+def framed(path: Path, data: bytes) -> Frames:
     """Write a segment and frame it."""
     path.write_bytes(data)
-    frames, _ = build_keyed_frames(load([str(path)], chainer=KeyedChainer))
+    frames, _ = build_frames(load([str(path)], chainer=KeyedChainer), has_keys=True)
     return frames
 
 
-def rows_of(frames: KeyedFrames) -> list[Row]:
+def rows_of(frames: Frames) -> list[Row]:
     """Take frames apart."""
     rows = np.arange(len(frames))
-    columns = frames.offset.tolist(), frames.timestamps(rows).tolist()
+    columns = frames.offset[:].tolist(), frames.timestamps(rows).tolist()
     return list(zip(*columns, frames.keys(rows), frames.values(rows), strict=True))
 
 
@@ -128,8 +128,8 @@ def test_every_format(path: Path, written: Written) -> None:
     frames = framed(path, written.data)
 
     assert written.rows == rows_of(frames)
-    assert [number_of(key) for _, _, key, _ in written.rows] == frames.key_type.tolist()
-    assert [number_of(value) for *_, value in written.rows] == frames.value_version.tolist()
+    assert [number_of(key) for _, _, key, _ in written.rows] == frames.api_key.narrow.tolist()
+    assert [number_of(value) for *_, value in written.rows] == frames.version.narrow.tolist()
 
 
 @settings(max_examples=examples(30))
@@ -139,7 +139,7 @@ def test_windows(path: Path, written: Written, size: int) -> None:
     whole = framed(path, written.data)
     rows, positions = list[Row](), list[int]()
     for window in windows(str(path), size, chainer=KeyedChainer):
-        frames, faults = build_keyed_frames(window)
+        frames, faults = build_frames(window, has_keys=True)
         assert [] == faults == window.files[0].chain.faults
         rows += rows_of(frames)
         positions += (frames.batches.pos - window.files[0].start).tolist()
@@ -154,11 +154,11 @@ def test_damage(path: Path, data: bytes) -> None:
     """Damaged bytes give records that lie in the bytes, or faults."""
     path.write_bytes(data)
     loaded = load([str(path)], chainer=KeyedChainer)
-    frames, _ = build_keyed_frames(loaded)
+    frames, _ = build_frames(loaded, has_keys=True)
     positions = np.frombuffer(loaded.files[0].chain.positions, dtype=np.int64)
 
     assert (np.diff(positions) > 0).all()
-    for starts, sizes in ((frames.key, frames.key_size), (frames.value, frames.value_size)):
+    for starts, sizes in ((frames.key, frames.key_size), (frames.body.narrow, frames.value_size)):
         assert (starts >= 0).all()
         assert (sizes >= -1).all()
         assert (starts + np.maximum(sizes, 0) <= frames.arena.size).all()
@@ -189,7 +189,7 @@ def test_hostile_messages(path: Path, message: bytes) -> None:
     message = message[:12] + zlib.crc32(message[16:]).to_bytes(4, "big") + message[16:]
     path.write_bytes(message + encode_message(0, 9, b"k", None))
     loaded = load([str(path)], chainer=KeyedChainer)
-    frames, faults = build_keyed_frames(loaded)
+    frames, faults = build_frames(loaded, has_keys=True)
 
     assert [(9, -1, b"k", None)] == rows_of(frames)
     assert [0] == [fault.pos for fault in (*faults, *loaded.files[0].chain.faults)]
@@ -202,7 +202,7 @@ def test_filled_with_what_is_like_messages(path: Path, filler: bytes) -> None:
     message = encode_message(1, 5, b"k", b"v", timestamp=7)
     path.write_bytes(b"\xff" + fill + message + b"\xff" + fill)
     loaded = load([str(path)], chainer=KeyedChainer)
-    frames, _ = build_keyed_frames(loaded)
+    frames, _ = build_frames(loaded, has_keys=True)
 
     assert ([(5, 7, b"k", b"v")] if filler == b"\x00" else []) == rows_of(frames)
     assert loaded.files[0].chain.faults
@@ -213,7 +213,7 @@ def test_wrapped_bomb(path: Path) -> None:
     bomb = wrap_messages(0, [(5, b"k", bytes(13 << 20), 0)], "gzip")
     frames = framed(path, bomb + encode_message(0, 9, b"k", b""))
 
-    assert [9] == frames.offset.tolist()
+    assert [9] == frames.offset[:].tolist()
 
 
 def test_tiny_wrapped_messages(path: Path) -> None:
@@ -248,7 +248,7 @@ def test_rows_of_the_batches_behind_a_bad_one(path: Path, codec: Codec, middle: 
     )
     frames = framed(path, before + bad + behind)
     assert [0, 2, 2, 6] == frames.batches.first_row.tolist()
-    assert [0, 0, 2, 2, 2, 2] == frames.batch.tolist()
+    assert [0, 0, 2, 2, 2, 2] == frames.batch[:].tolist()
     assert [b"0"] * 2 + [b"2"] * 4 == frames.values(np.arange(6))
 
 
@@ -257,4 +257,4 @@ def test_what_is_cut_off_in_a_message(path: Path) -> None:
     inner = b"".join(encode_message(0, offset, b"k", b"v") for offset in (3, 4, 5))[:-2]
     data = encode_message(0, 5, None, gzip.compress(inner), attributes=1)
 
-    assert [3, 4] == framed(path, data).offset.tolist()
+    assert [3, 4] == framed(path, data).offset[:].tolist()

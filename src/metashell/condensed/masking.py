@@ -156,7 +156,7 @@ class Mask:
         return np.full(len(at), plan.has_tags)
 
     def _span(self, at: I64, column: SpanColumn) -> None:
-        values = self.records.frames.values(self.rows[at])
+        values = self.records.frames.value_starts(self.rows[at])
         shift = self.bounds[:-1][at] - values
         self._fill(column.starts + shift, np.maximum(column.counts, 0), _BLANK)
 

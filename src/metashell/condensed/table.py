@@ -133,7 +133,7 @@ def table_of(
 ) -> pa.Table:
     """The rows chosen as a table of `SCHEMA`."""
     frames, rows = records.frames, condensed.rows
-    values = frames.values(rows)
+    values = frames.value_starts(rows)
     sizes = np.maximum(frames.stop[rows] - values, 0)
     data, bounds = gather_ragged(frames.arena, "u1", values, sizes)
     heads = (frames.body[rows] - values).astype(np.int32)
@@ -266,7 +266,7 @@ class StoredFrames(Frames):
         found: I64 = self.times[rows]
         return found
 
-    def values(self, rows: AnyArray) -> I64:
+    def value_starts(self, rows: AnyArray) -> I64:
         found: I64 = self.start[rows]
         return found
 

@@ -81,7 +81,7 @@ def row_lines(
         as_json: Whether they are JSON.
     """
     numbers = np.full(len(rows), -1, dtype=np.int64)
-    numbers[rows >= 0] = records.frames.key_type[rows[rows >= 0]]
+    numbers[rows >= 0] = records.frames.api_key[rows[rows >= 0]]
     pieces, places = [pa.array([], pa.large_string())], [np.empty(0, dtype=np.int64)]
     for number in distinct(numbers).tolist():
         at = np.flatnonzero(numbers == number)

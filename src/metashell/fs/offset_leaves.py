@@ -49,7 +49,7 @@ class OffsetLeaves(TopicLeaves):
         topic, self._topic_names = _topics_by_name(key.topic)
         partition, self._partition_names = numbers_by_text(key.partition)
         group = self._rank[living.of]
-        types = log.records.frames.key_type[living.row]
+        types = log.records.frames.api_key[living.row]
         order = np.lexsort((living.row, types, partition, topic, group))
         group, topic, partition = group[order], topic[order], partition[order]
         self.row, self._created = living.row[order], living.created[order]

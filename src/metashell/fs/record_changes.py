@@ -150,7 +150,7 @@ class RecordReplay:
         places = zip(
             rows.tolist(),
             at.tolist(),
-            frames.key_type[rows].tolist(),
+            frames.api_key[rows].tolist(),
             frames.offset[rows].tolist(),
             frames.epochs(rows).tolist(),
             frames.timestamps(rows).tolist(),

@@ -76,7 +76,7 @@ class RecordMoments:
                 frames.offset[these].tolist(),
                 heads.epochs(these).tolist(),
                 heads.timestamps(these).tolist(),
-                frames.key_type[these].tolist(),
+                frames.api_key[these].tolist(),
                 strict=True,
             ):
                 out[i] = Moment(offset, epoch, time, None, names.type_name(number))

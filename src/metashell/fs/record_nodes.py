@@ -164,7 +164,7 @@ class RecordedState(PartitionNodes):
         if row not in self._values:
             some = np.array([row])
             if len(self._values) >= _ONE_BY_ONE:
-                rows, types = self.living.row, self.records.frames.key_type
+                rows, types = self.living.row, self.records.frames.api_key.narrow
                 some = rows[types[rows] == types[row]]
             self._values.update(self._tell(some))
         return self._values[row]
@@ -208,7 +208,7 @@ class GroupsOf(RecordedState):
         newest = np.full(len(self._names), -1, dtype=np.int64)
         np.maximum.at(newest, living.of, living.row)
         numbers = [self.records.types.by_name[name].number for name in COMMITS]
-        is_commit = np.isin(self.records.frames.key_type[living.row], numbers)
+        is_commit = np.isin(self.records.frames.api_key[living.row], numbers)
         return living.where(is_commit), living.where(~is_commit), newest
 
     def _plain_rows(self) -> LivingRows:

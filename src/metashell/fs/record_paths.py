@@ -167,7 +167,7 @@ def tell(
             of several nodes.
     """
     out: dict[int, list[Telling]] = {}
-    types = records.frames.key_type[rows]
+    types = records.frames.api_key[rows]
     for number in distinct(types).tolist():
         record_type = records.types.by_number.get(number)
         if record_type is None:

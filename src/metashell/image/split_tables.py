@@ -367,7 +367,7 @@ def _types(keys: AnyArray, registry: Registry) -> pa.Array:
 def _raws(records: Records, rows: I64, redaction: Redaction) -> pa.Array:
     """Whole values of records; redacted where the type can hold secrets, or is not understood."""
     frames = records.frames
-    starts = frames.values(rows)
+    starts = frames.value_starts(rows)
     lengths = np.maximum(frames.stop[rows] - starts, 0)
     raws = binary_array(SpanColumn(frames.arena, "u1", starts, lengths))
     if redaction.show_secrets:

@@ -44,7 +44,8 @@ class Deltas:
         """The integers of rows, as an array of their own; of an index a scalar."""
         kept = self._kept[rows]
         if self._base is None:
-            return kept.astype(self._dtype)
+            # An array picks anew what it picks; a slice does not.
+            return kept.astype(self._dtype, copy=not isinstance(rows, np.ndarray))
         found = self._base(rows)
         found += kept
         return found

@@ -7,11 +7,22 @@ Source: org.apache.kafka.common.record.internal.DefaultRecord.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
-from metashell.log.frames import CONTROL_FRAME, CONTROL_KEY, NO_FRAME, NO_KEY, Batches, Frames
+from metashell.dataclass import dataclass
+from metashell.log.frames import (
+    CONTROL_FRAME,
+    CONTROL_KEY,
+    KEYED_CONTROL_KEY,
+    NO_FRAME,
+    NO_KEY,
+    NO_NUMBER,
+    Batches,
+    Frames,
+)
 from metashell.log.layout import CONTROL
 from metashell.log.payloads import MALFORMED, BatchFaults
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
@@ -20,43 +31,127 @@ from metashell.schema.varint import read_uvarint, read_varint, read_varlong
 _BLOCK: Final = 32_768
 
 
-def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -> None:
-    """Decode what stands between a record's length and its message, for all records in blocks.
+@dataclass(slots=True)
+class RecordHeads:
+    """Heads of some records, each of which may be malformed; arrays have one element a record."""
+
+    rows: slice | I64
+    """Which records."""
+    begin: I64
+    """int64: position of the attributes byte."""
+    end: I64
+    """int64: where the record ends."""
+    delta: I64
+    """int64: the offset, counted from its batch's."""
+    key: I64
+    key_size: I64
+    """int64: -1 for null."""
+    value: I64
+    stop: I64
+    """int64: end of the value; where it begins for null."""
+    control: I64
+    """int64: which of them are control records."""
+
+
+def heads_in_blocks(
+    arena: Arena,
+    batches: Batches,
+    batch: I32,
+    places: tuple[I64, I32],
+    faults: BatchFaults,
+    chosen: I64 | None = None,
+) -> Iterator[RecordHeads]:
+    """Decode what stands between a record's length and its value, block by block.
 
     Args:
-        frames: To be filled in, but for `Frames.batch`.
-        begin: int64[n], where each record begins, behind its length.
-        size: int32[n], bytes of each from there on.
+        arena: The bytes.
+        batches: The batches.
+        batch: int32[n], the batch of each record.
+        places: int64[n] and int32[n]: where each record begins, behind its length, and how many
+            bytes it has from there on.
         faults: Where batches are noted of which a record is malformed.
+        chosen: int64, the records that are decoded; None for all.
     """
-    arena, batches, batch, total = frames.arena, frames.batches, frames.batch, len(begin)
+    begin, size = places
     counts = np.diff(batches.first_row)
     last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
-    control = _control_rows(batches, counts)
-    for first in range(0, total, _BLOCK):
-        rows = slice(first, min(first + _BLOCK, total))
-        end = begin[rows] + size[rows]
-        delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
-        frames.start[rows], frames.stop[rows] = begin[rows], stop
-        frames.offset.put(rows, delta)
+    is_control = np.repeat(batches.header["attributes"] & CONTROL != 0, counts)
+    n = len(begin) if chosen is None else len(chosen)
+    for first in range(0, n, _BLOCK):
+        block = slice(first, min(first + _BLOCK, n))
+        rows = block if chosen is None else chosen[block]
+        starts, ends = begin[rows], begin[rows] + size[rows]
+        delta, key, key_size, value, stop, ok = record_head(arena, starts, ends)
         ok &= (delta >= 0) & (delta <= last_delta[rows])
-        _message_frame(frames, rows, value, stop)
-        bounds = np.searchsorted(control, [rows.start, rows.stop])
-        if bounds[0] < bounds[1]:
-            local = control[bounds[0] : bounds[1]] - first
-            ok[local] &= key_size[local] >= 4
-            _control_frame(frames, first + local, key[local], value[local])
+        control = np.flatnonzero(is_control[rows])
+        ok[control] &= key_size[control] >= 4
         if not ok.all():
             faults.add(np.unique(batch[rows][~ok]), MALFORMED)
+        yield RecordHeads(rows, starts, ends, delta, key, key_size, value, stop, control)
 
 
-def _control_rows(batches: Batches, counts: I64) -> I64:
-    """Rows of the records in control batches, ascending."""
-    control = np.flatnonzero(batches.header["attributes"] & CONTROL)
-    sizes = counts[control]
-    rows = np.repeat(batches.first_row[control] - np.cumsum(sizes) + sizes, sizes)
-    rows += np.arange(len(rows), dtype=np.int64)
-    return rows
+def fill_frames(frames: Frames, places: tuple[I64, I32], faults: BatchFaults) -> None:
+    """Fill in the frames of a log whose keys are null; arguments as of `heads_in_blocks`."""
+    arena, batches, batch = frames.arena, frames.batches, frames.batch
+    for heads in heads_in_blocks(arena, batches, batch, places, faults):
+        rows = heads.rows
+        frames.start[rows], frames.stop[rows] = heads.begin, heads.stop
+        frames.offset.put(rows, heads.delta)
+        _message_frame(frames, rows, heads.value, heads.stop)
+        if heads.control.size:
+            of = heads.control
+            control = np.arange(len(batch), dtype=np.int64)[rows][of]
+            _control_frame(frames, control, heads.key[of], heads.value[of])
+
+
+def fill_columns(
+    arena: Arena,
+    batches: Batches,
+    batch: I32,
+    places: tuple[I64, I32],
+    columns: Mapping[str, AnyArray],
+    faults: BatchFaults,
+    chosen: I64 | None,
+) -> None:
+    """Fill in the columns of a log with keys, as the kernel does.
+
+    Arguments are those of `heads_in_blocks`, and the columns by the kernel's names.
+    """
+    columns["start"][:] = places[0]
+    columns["offset"][:] = batches.header["base_offset"].astype(np.int64)[batch]
+    for heads in heads_in_blocks(arena, batches, batch, places, faults, chosen):
+        rows, value_size = heads.rows, heads.stop - heads.value
+        columns["offset"][rows] += heads.delta
+        _find_nulls(arena, heads, value_size)
+        put_spans(arena, columns, rows, (heads.key, heads.key_size), (heads.value, value_size))
+        if heads.control.size:
+            types = arena.gather(">i2", heads.key[heads.control] + 2).astype(np.int32)
+            control = np.arange(len(batch), dtype=np.int64)[rows][heads.control]
+            columns["key_type"][control] = KEYED_CONTROL_KEY - types
+
+
+def put_spans(
+    arena: Arena,
+    columns: Mapping[str, AnyArray],
+    rows: slice | I64,
+    key: tuple[I64, AnyArray],
+    value: tuple[I64, AnyArray],
+) -> None:
+    """Fill in the spans of keys and values, and the numbers that they begin with."""
+    for span, name, number in ((key, "key", "key_type"), (value, "value", "value_version")):
+        begin, size = span
+        columns[name][rows], columns[f"{name}_size"][rows] = begin, size
+        found = arena.gather(">i2", np.minimum(begin, arena.size)).astype(np.int32)
+        columns[number][rows] = np.where(size >= 2, found, NO_NUMBER)
+
+
+def _find_nulls(arena: Arena, heads: RecordHeads, value_size: I64) -> None:
+    """Tell null from empty among the values without bytes: their lengths are read again."""
+    empty = np.flatnonzero(value_size <= 0)
+    if empty.size:
+        at = heads.key[empty] + np.maximum(heads.key_size[empty], 0)
+        length, _ = read_varint(arena, np.minimum(at, heads.end[empty] + 1), heads.end[empty])
+        value_size[empty] = np.where(length < 0, -1, 0)
 
 
 def record_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
@@ -158,7 +253,7 @@ def _headers_fit(arena: Arena, pos: int, end: int) -> bool:
     return at == size
 
 
-def _message_frame(frames: Frames, rows: slice, value: I64, stop: I64) -> None:
+def _message_frame(frames: Frames, rows: slice | I64, value: I64, stop: I64) -> None:
     """Read frame version, api key and version: three varints, nearly always a byte each."""
     word = frames.arena.le32[value]
     short = (word & np.uint32(0x808080)) == 0

@@ -10,12 +10,13 @@ Source: org.apache.kafka.common.record.internal.LegacyRecord, AbstractLegacyReco
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from metashell.dataclass import dataclass
+from metashell.log.heads import put_spans
 from metashell.log.layout import CODEC, OLD_HEAD, OLD_OVERHEAD
 from metashell.log.payloads import BatchFaults
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
@@ -31,36 +32,11 @@ _MAX_INT32: Final = (1 << 31) - 1
 _MAX_OFFSET: Final = (1 << 63) - 1
 
 
-@dataclass(slots=True)
 class OldMessages:
-    """Messages, those that are wrapped in place of those that wrap them; an element each."""
+    """The messages of older formats among the batches of a log.
 
-    batch: I64
-    """int64: the batch that it is, or is wrapped in."""
-    rank: I64
-    """int64: its place in the batch."""
-    offset: I64
-    """int64: log offset."""
-    start: I64
-    """int64: position of its attributes byte."""
-    key: I64
-    key_size: I32
-    """int32: -1 for null."""
-    value: I64
-    value_size: I32
-    """int32: -1 for null."""
-
-
-def as_headers(
-    arena: Arena,
-    header: AnyArray,
-    pos: I64,
-    messages: I64,
-    starts: I64,
-    stops: I64,
-    faults: BatchFaults,
-) -> None:
-    """Fill in the headers of messages as batches have them, and where wrapped messages lie.
+    Their headers are filled in as batches have them, and where the payloads of those that wrap
+    others lie.
 
     Args:
         arena: The bytes of the files.
@@ -71,89 +47,101 @@ def as_headers(
         stops: int64[n], where they end; filled in for messages.
         faults: Where messages are noted that can't be read.
     """
-    at, of = pos[messages], header[messages]
-    magic, end = of["magic"], at + 12 + of["length"]
-    attributes = arena.u1.take(at + _ATTRIBUTES_POS).astype(np.int16)
-    codec = attributes & CODEC
-    _, _, value, value_size, ok = _spans(arena, at, magic, end)
-    faults.add(messages[~ok], "its key or value does not fit its length")
-    wraps = codec > 0
-    faults.add(messages[wraps & (value_size < 0)], "a compressed message without a value")
-    strange = messages[codec > _LAST_CODEC]
-    faults.add(strange, "a codec that its format does not have")
-    timestamp = np.where(magic == 0, -1, arena.gather(">i8", at + _HEAD_BYTES))
-    appended = np.where(magic == 0, 0, attributes & _LOG_APPEND_TIME)
-    readable = ~faults.bad[messages]
-    of["crc"] = arena.gather(">u4", at + 12)
-    of["attributes"] = np.where(readable, codec, 0) | appended
-    of["base_timestamp"] = of["max_timestamp"] = timestamp
-    of["last_delta"], of["count"] = 0, np.where(wraps, 0, 1)
-    for name in ("epoch", "producer_id", "producer_epoch", "base_sequence"):
-        of[name] = -1
-    header[messages] = of
-    starts[messages] = value
-    stops[messages] = np.where(wraps & readable, value + value_size, value)
 
+    def __init__(
+        self,
+        arena: Arena,
+        header: AnyArray,
+        pos: I64,
+        messages: I64,
+        starts: I64,
+        stops: I64,
+        faults: BatchFaults,
+    ) -> None:
+        self._header, self._pos, self._messages, self._faults = header, pos, messages, faults
+        self._places: tuple[I64, ...] = ()
+        at, of = pos[messages], header[messages]
+        magic, end = of["magic"], at + 12 + of["length"]
+        attributes = arena.u1.take(at + _ATTRIBUTES_POS).astype(np.int16)
+        codec = attributes & CODEC
+        _, _, value, value_size, ok = _spans(arena, at, magic, end)
+        faults.add(messages[~ok], "its key or value does not fit its length")
+        wraps = codec > 0
+        faults.add(messages[wraps & (value_size < 0)], "a compressed message without a value")
+        strange = messages[codec > _LAST_CODEC]
+        faults.add(strange, "a codec that its format does not have")
+        timestamp = np.where(magic == 0, -1, arena.gather(">i8", at + _HEAD_BYTES))
+        appended = np.where(magic == 0, 0, attributes & _LOG_APPEND_TIME)
+        readable = ~faults.bad[messages]
+        of["crc"] = arena.gather(">u4", at + 12)
+        of["attributes"] = np.where(readable, codec, 0) | appended
+        of["base_timestamp"] = of["max_timestamp"] = timestamp
+        of["last_delta"], of["count"] = 0, np.where(wraps, 0, 1)
+        for name in ("epoch", "producer_id", "producer_epoch", "base_sequence"):
+            of[name] = -1
+        header[messages] = of
+        starts[messages] = value
+        stops[messages] = np.where(wraps & readable, value + value_size, value)
 
-def find_messages(
-    arena: Arena,
-    header: AnyArray,
-    pos: I64,
-    messages: I64,
-    starts: I64,
-    stops: I64,
-    faults: BatchFaults,
-) -> OldMessages:
-    """Find the messages themselves; headers of those that wrap some learn how many, and offsets.
+    def find(self, arena: Arena, starts: I64, stops: I64) -> None:
+        """Find the messages; headers of those that wrap some learn how many, and offsets.
 
-    Args:
-        arena: The bytes of the files and what was inflated.
-        header: As of `as_headers`, and so are the others.
-        pos: Where each batch begins.
-        messages: The batches that are messages.
-        starts: Where payloads begin.
-        stops: Where they end.
-        faults: Where messages are noted that can't be read.
-    """
-    at, batch, rank, offset = (array("q") for _ in range(4))
-    codecs = (header["attributes"][messages] & CODEC).tolist()
-    offsets = header["base_offset"][messages].tolist()
-    for i, codec, own in zip(messages.tolist(), codecs, offsets, strict=True):
-        if faults.bad[i]:
-            continue
-        if not codec:
-            inner, found = [int(pos[i])], [own]
-        else:
-            magic = int(header["magic"][i])
-            inner, found = _wrapped(arena, int(starts[i]), int(stops[i]), magic)
-            if magic and found:
-                found = [own - found[-1] + each for each in found]
-            reason = _why_not(found, own)
-            if reason is not None:
-                faults.add(np.array([i]), reason)
+        Args:
+            arena: The bytes of the files and what was inflated.
+            starts: int64[n], where payloads begin.
+            stops: int64[n], where they end.
+        """
+        header, faults = self._header, self._faults
+        at, batch, rank, offset = (array("q") for _ in range(4))
+        codecs = (header["attributes"][self._messages] & CODEC).tolist()
+        offsets = header["base_offset"][self._messages].tolist()
+        for i, codec, own in zip(self._messages.tolist(), codecs, offsets, strict=True):
+            if faults.bad[i]:
                 continue
-            header["base_offset"][i] = found[0]
-            header["last_delta"][i] = own - found[0]
-            header["count"][i] = len(found)
-        at.extend(inner)
-        offset.extend(found)
-        batch.extend([i] * len(inner))
-        rank.extend(range(len(inner)))
-    where, of = (np.array(a, dtype=np.int64) for a in (at, batch))
-    magics = arena.u1.take(where + _ATTRIBUTES_POS - 1)
-    end = where + 12 + arena.gather(">i4", where + 8)
-    key, key_size, value, value_size, ok = _spans(arena, where, magics, end)
-    faults.add(np.unique(of[~ok]), "the key or value of a message in it does not fit its length")
-    return OldMessages(
-        of,
-        np.array(rank, dtype=np.int64),
-        np.array(offset, dtype=np.int64),
-        where + _ATTRIBUTES_POS,
-        key,
-        key_size,
-        value,
-        value_size,
-    )
+            if not codec:
+                inner, found = [int(self._pos[i])], [own]
+            else:
+                magic = int(header["magic"][i])
+                inner, found = _wrapped(arena, int(starts[i]), int(stops[i]), magic)
+                if magic and found:
+                    found = [own - found[-1] + each for each in found]
+                reason = _why_not(found, own)
+                if reason is not None:
+                    faults.add(np.array([i]), reason)
+                    continue
+                header["base_offset"][i] = found[0]
+                header["last_delta"][i] = own - found[0]
+                header["count"][i] = len(found)
+            at.extend(inner)
+            offset.extend(found)
+            batch.extend([i] * len(inner))
+            rank.extend(range(len(inner)))
+        where, of = (np.array(a, dtype=np.int64) for a in (at, batch))
+        self._places = where, of, *(np.array(a, dtype=np.int64) for a in (rank, offset))
+        *_, fits = self._spans(arena, where)
+        reason = "the key or value of a message in it does not fit its length"
+        faults.add(np.unique(of[~fits]), reason)
+
+    def put(self, arena: Arena, first_row: I64, columns: Mapping[str, AnyArray]) -> None:
+        """Fill in the columns of the messages, those that are wrapped in place of their wrappers.
+
+        Args:
+            arena: As of `find`.
+            first_row: int64[n + 1], the first row of each batch.
+            columns: By the names of `metashell.kernel.frames.KEYED_COLUMNS`.
+        """
+        there = np.flatnonzero(~self._faults.bad[self._places[1]])
+        where, of, rank, offset = (each[there] for each in self._places)
+        rows = first_row[of] + rank
+        columns["start"][rows], columns["offset"][rows] = where + _ATTRIBUTES_POS, offset
+        key, key_size, value, value_size, _ = self._spans(arena, where)
+        put_spans(arena, columns, rows, (key, key_size), (value, value_size))
+
+    @staticmethod
+    def _spans(arena: Arena, where: I64) -> tuple[I64, I32, I64, I32, Bools]:
+        """`_spans` of messages at positions, of any format."""
+        magics = arena.u1.take(where + _ATTRIBUTES_POS - 1)
+        return _spans(arena, where, magics, where + 12 + arena.gather(">i4", where + 8))
 
 
 def _wrapped(arena: Arena, start: int, stop: int, magic: int) -> tuple[list[int], list[int]]:

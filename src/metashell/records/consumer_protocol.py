@@ -20,7 +20,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
-from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.frames import NO_NUMBER
 from metashell.schema.arena import I32, Arena, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames
+from metashell.log.frames import NO_NUMBER, Frames
 from metashell.records.verdicts import NEVER_TOMBSTONES, Flaw
 from metashell.schema.arena import I64
 from metashell.schema.coordinators import RecordTypes
@@ -18,7 +18,7 @@ _TYPES: Final = 1 << 15
 """How many numbers a type can have; those below 0 are of no definition."""
 
 
-def flaws_by_version(frames: KeyedFrames, types: RecordTypes) -> I8:
+def flaws_by_version(frames: Frames, types: RecordTypes) -> I8:
     """The `Flaw` of each record that its type and the version of its value tell: int8[n].
 
     Cost: mostly that of two comparisons a record.
@@ -29,7 +29,7 @@ def flaws_by_version(frames: KeyedFrames, types: RecordTypes) -> I8:
     return flaws
 
 
-def _unlike_most(frames: KeyedFrames, types: RecordTypes) -> I64:
+def _unlike_most(frames: Frames, types: RecordTypes) -> I64:
     """int64: the rows of all records but those that are like most, if nothing is wrong with it.
 
     Of a type, with a value of a version: those that the record in the middle has.
@@ -38,12 +38,12 @@ def _unlike_most(frames: KeyedFrames, types: RecordTypes) -> I64:
     middle = np.array([n // 2] if n else [], dtype=np.int64)
     if not n or frames.value_size[middle] < 0 or _flaws_of(frames, types, middle) != Flaw.NONE:
         return np.arange(n)
-    unlike = frames.key_type != frames.key_type[middle]
-    unlike |= frames.value_version != frames.value_version[middle]
+    unlike = frames.api_key.narrow != frames.api_key[middle]
+    unlike |= frames.version.narrow != frames.version[middle]
     return np.flatnonzero(unlike)
 
 
-def _flaws_of(frames: KeyedFrames, types: RecordTypes, rows: I64) -> I8:
+def _flaws_of(frames: Frames, types: RecordTypes, rows: I64) -> I8:
     """The same of some records."""
     flaws = np.zeros(len(rows), dtype=np.int8)
     # By type: the versions that its values may have. The last element is for unknown types.
@@ -51,7 +51,7 @@ def _flaws_of(frames: KeyedFrames, types: RecordTypes, rows: I64) -> I8:
     for each, record_type in types.by_number.items():
         versions = record_type.value.versions
         low[each], high[each] = versions.low, versions.high
-    found, version = frames.key_type[rows], frames.value_version[rows]
+    found, version = frames.api_key[rows], frames.version[rows]
     has_value = frames.value_size[rows] >= 0
     number = np.where((found >= 0) & (found < _TYPES), found, _TYPES)
     strange = (version < low.take(number)) | (version > high.take(number))

@@ -13,7 +13,7 @@ import numpy as np
 
 from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
-from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.frames import NO_NUMBER
 from metashell.log.layout import TRANSACTIONAL
 from metashell.records.consumer_protocol import MEMBERS_RECORD, PROTOCOLS_RECORD
 from metashell.records.keyed_lines import KeyedJsonLines, status_field
@@ -51,7 +51,7 @@ class _ByKernel(KeyedJsonLines):
         """The line of each row, without its end. Rows ascend."""
         kind_of = np.full(len(rows), -1, dtype=np.int32)
         kinds: list[tuple[LineTexts, int]] = []
-        numbers, lead = records.frames.key_type[rows], self._places_of(records, rows)
+        numbers, lead = records.frames.api_key[rows], self._places_of(records, rows)
         for number in np.unique(numbers).tolist():
             record_type = records.types.by_number.get(number)
             if record_type is None or not _is_plain(record_type):
@@ -101,7 +101,7 @@ def _is_plain(record_type: RecordType) -> bool:
 
 def _by_version(records: KeyedRecords, columns: KeyedColumns) -> list[tuple[int, I64]]:
     """The versions of values, `NO_NUMBER` of tombstones, and which records have each."""
-    versions = records.frames.value_version[columns.rows]
+    versions = records.frames.version[columns.rows]
     versions = np.where(columns.is_tombstone, NO_NUMBER, versions)
     return [(v, np.flatnonzero(versions == v)) for v in np.unique(versions).tolist()]
 

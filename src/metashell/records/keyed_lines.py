@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from metashell.log.control import control_type_name
-from metashell.log.keyed_frames import NO_NUMBER
+from metashell.log.frames import NO_NUMBER
 from metashell.log.layout import TRANSACTIONAL
 from metashell.records.consumer_protocol import (
     CONSUMER,
@@ -77,7 +77,7 @@ class KeyedLineWriter(ABC):
     def lines(self, records: KeyedRecords, rows: I64) -> Sequence[str]:
         """The line of each row, without its end. Rows ascend."""
         bodies: dict[int, str] = {}
-        numbers = records.frames.key_type[rows]
+        numbers = records.frames.api_key[rows]
         for number in np.unique(numbers).tolist():
             record_type = records.types.by_number.get(number)
             if record_type is not None:
@@ -99,7 +99,7 @@ class KeyedLineWriter(ABC):
     ) -> list[str]:
         """The bodies of sound records of a type."""
         keys = self._texts(record_type.key, record_type.key.versions.low, columns.key)
-        versions = records.frames.value_version[columns.rows]
+        versions = records.frames.version[columns.rows]
         versions = np.where(columns.is_tombstone, NO_NUMBER, versions)
         bodies = [""] * len(columns)
         for version in np.unique(versions).tolist():
@@ -126,7 +126,7 @@ class KeyedLineWriter(ABC):
         """The body of a record at fault."""
         at = np.array([row])
         frames = records.frames
-        number, version = int(frames.key_type[row]), int(frames.value_version[row])
+        number, version = int(frames.api_key[row]), int(frames.version[row])
         _ = records.flaws()
         (key,), (value,) = frames.keys(at), frames.values(at)
         key_text = value_text = None

@@ -17,8 +17,8 @@ from metashell.errors import DecodeError
 from metashell.lazy import lazy
 from metashell.log.control import ControlType
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.framing import build_keyed_frames
-from metashell.log.keyed_frames import KeyedFrames, is_control_type
+from metashell.log.frames import Frames, is_keyed_control
+from metashell.log.framing import build_frames
 from metashell.log.read import Loaded, LogFile
 from metashell.records.keyed_flaws import I8, flaws_by_version
 from metashell.records.verdicts import (
@@ -172,7 +172,7 @@ class KeyedRecords:
 
     def until_offset(self, offset: int) -> KeyedRecords:
         """The records up to an offset, which is included."""
-        return self.until(int(np.searchsorted(self.frames.offset, offset, side="right")))
+        return self.until(int(np.searchsorted(self.frames.offset.narrow, offset, side="right")))
 
     def until_time(self, timestamp_ms: int) -> KeyedRecords:
         """The records before the first that is later than a time, in ms since the epoch."""
@@ -222,11 +222,13 @@ class KeyedRecords:
         return after
 
     @lazy
-    def _framed(self) -> tuple[KeyedFrames, list[Fault]]:
-        return build_keyed_frames(self.loaded) if self._whole is None else self._whole._framed
+    def _framed(self) -> tuple[Frames, list[Fault]]:
+        if self._whole is not None:
+            return self._whole._framed
+        return build_frames(self.loaded, has_keys=True)
 
     @property
-    def frames(self) -> KeyedFrames:
+    def frames(self) -> Frames:
         """Every record of the files, those behind `before` too. Cost: the first look at them."""
         return self._framed[0]
 
@@ -248,13 +250,13 @@ class KeyedRecords:
         if self._chosen is None:
             common, others = self.whole._uncommon
             if number == common:
-                rows = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+                rows = np.flatnonzero(self.frames.api_key[: self.n_rows] == number)
                 return rows
             rows = others[: np.searchsorted(others, self.n_rows)]
-            rows = rows[self.frames.key_type[rows] == number]
+            rows = rows[self.frames.api_key[rows] == number]
             return rows
         chosen = self._chosen[: np.searchsorted(self._chosen, self.n_rows)]
-        rows = chosen[self.frames.key_type[chosen] == number]
+        rows = chosen[self.frames.api_key[chosen] == number]
         return rows
 
     @lazy
@@ -263,7 +265,7 @@ class KeyedRecords:
 
         It is that of the record in the middle. In most logs there are few others.
         """
-        types = self.frames.key_type
+        types = self.frames.api_key.narrow
         if not len(types):
             return None, np.empty(0, dtype=np.int64)
         common = int(types[len(types) // 2])
@@ -273,7 +275,7 @@ class KeyedRecords:
         """int64: rows of all types that are known, and of markers."""
         numbers = [*self.types.by_number]
         chosen = np.arange(self.n_rows) if self._chosen is None else self._chosen
-        rows = chosen[np.isin(self.frames.key_type[chosen], numbers) & (chosen < self.n_rows)]
+        rows = chosen[np.isin(self.frames.api_key[chosen], numbers) & (chosen < self.n_rows)]
         return np.union1d(rows, self.markers.rows)
 
     def columns(
@@ -319,9 +321,9 @@ class KeyedRecords:
         """The markers of transactions; other control records have no meaning in these logs."""
         frames = self.frames
         common, others = self.whole._uncommon
-        if common is not None and is_control_type(common):
+        if common is not None and is_keyed_control(common):
             others = np.arange(len(frames))
-        rows = others[is_control_type(frames.key_type[others])]
+        rows = others[is_keyed_control(frames.api_key[others])]
         rows = rows[: np.searchsorted(rows, self.n_rows)]
         kinds = frames.control_types(rows)
         ends = (kinds == ControlType.COMMIT) | (kinds == ControlType.ABORT)
@@ -380,7 +382,7 @@ class KeyedRecords:
         flaw, frames = self.flaw(row), self.frames
         if flaw is Flaw.NONE:
             return ""
-        number, version = int(frames.key_type[row]), int(frames.value_version[row])
+        number, version = int(frames.api_key[row]), int(frames.version[row])
         (key,), (value,) = frames.keys([row]), frames.values([row])
         return reason_of(self.types, flaw, number, version, key, value)
 
@@ -436,7 +438,7 @@ class KeyedRecords:
         if self.log is CoordinatorLog.TRANSACTIONS:
             # Of these more is looked at than whether they decode.
             return rows
-        found = check_keyed(self.frames, record_type.key, record_type.value, rows)
+        found = check_keyed(self.frames.spans(), record_type.key, record_type.value, rows)
         for bad, flaw in ((found.bad_keys, Flaw.BAD_KEY), (found.bad_values, Flaw.BAD_VALUE)):
             if bad.size:
                 self._note(bad, flaw)
@@ -501,7 +503,7 @@ class KeyedRecords:
         self, record_type: RecordType, rows: I64, readable: Bools, wanted: _Wanted
     ) -> list[tuple[I64, Columns]]:
         """Of the readable among rows, by version: the places of those that decode, and values."""
-        versions = self.frames.value_version[rows]
+        versions = self.frames.version[rows]
         if len(rows) and (readable & (versions == versions[0])).all():
             every = np.arange(len(rows))
             return [self._of_version(record_type, int(versions[0]), rows, every, wanted)]
@@ -520,7 +522,7 @@ class KeyedRecords:
         asked = wanted
         if self.log is CoordinatorLog.TRANSACTIONS and wanted is not None:
             asked = {*wanted, *_TRANSACTION_FIELDS}
-        begin = frames.value[these]
+        begin = frames.body[these]
         starts, stops = begin + 2, begin + frames.value_size[these]
         value = decode(frames.arena, spec, version, starts, stops, asked, trailing=True)
         if not value.ok.all():
@@ -567,7 +569,7 @@ class KeyedRecords:
     def _is_over_limit(self, row: int, flaw: Flaw) -> bool:
         """Whether only the columnar decoder refuses a record: an array in it is too large."""
         frames = self.frames
-        record_type = self.types.by_number[int(frames.key_type[row])]
+        record_type = self.types.by_number[int(frames.api_key[row])]
         if flaw is Flaw.BAD_KEY:
             spec, version, (data,) = (
                 record_type.key,
@@ -575,7 +577,7 @@ class KeyedRecords:
                 frames.keys([row]),
             )
         else:
-            spec, version = record_type.value, int(frames.value_version[row])
+            spec, version = record_type.value, int(frames.version[row])
             (data,) = frames.values([row])
         try:
             decode_prefix(spec, version, (data or b"")[2:])

@@ -47,7 +47,7 @@ class KeyedSelection:
     first_epoch: int = -1
     last_epoch: int = _MAX_EPOCH
     key_types: frozenset[int] | None = None
-    """Types, those of control records as `metashell.log.keyed_frames.control_key_type` has them;
+    """Types, those of control records as `metashell.log.frames.control_key_type` has them;
     None for all."""
     not_key_types: frozenset[int] = frozenset()
     control: bool = False
@@ -63,7 +63,8 @@ class KeyedSelection:
         """int64: the rows that are asked for, ascending."""
         frames = records.frames
         every = np.arange(records.n_rows)
-        mask: Bools = (frames.offset >= self.first_offset) & (frames.offset <= self.last_offset)
+        offset = frames.offset.narrow
+        mask: Bools = (offset >= self.first_offset) & (offset <= self.last_offset)
         if self.since_ms is not None or self.until_ms is not None:
             times = frames.timestamps(every)
             mask &= times >= (0 if self.since_ms is None else self.since_ms)
@@ -72,9 +73,9 @@ class KeyedSelection:
             epochs = frames.epochs(every)
             mask &= (epochs >= self.first_epoch) & (epochs <= self.last_epoch)
         if self.key_types is not None:
-            mask &= np.isin(frames.key_type, [*self.key_types])
+            mask &= np.isin(frames.api_key.narrow, [*self.key_types])
         if self.not_key_types:
-            mask &= ~np.isin(frames.key_type, [*self.not_key_types])
+            mask &= ~np.isin(frames.api_key.narrow, [*self.not_key_types])
         if self.control:
             mask &= frames.is_control
         rows = np.flatnonzero(mask)
@@ -86,7 +87,7 @@ class KeyedSelection:
 
     def _about_partitions(self, records: KeyedRecords, rows: I64) -> I64:
         """Of the rows given those about a topic and a partition."""
-        numbers = records.frames.key_type[rows]
+        numbers = records.frames.api_key[rows]
         found = [rows[:0]]
         for record_type in records.types.by_number.values():
             fields = {field.column_name for field in record_type.key.fields}

@@ -457,7 +457,7 @@ class Records:
     def raws(self, rows: AnyArray) -> list[bytes]:
         """The whole value of each row's record."""
         frames = self.frames_at(rows)
-        values, stops = frames.values(rows).tolist(), frames.stop[rows].tolist()
+        values, stops = frames.value_starts(rows).tolist(), frames.stop[rows].tolist()
         return [frames.arena.slice(*span) for span in zip(values, stops, strict=True)]
 
     def offsets(self, rows: AnyArray) -> tuple[I64, Bools]:

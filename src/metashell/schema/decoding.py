@@ -6,14 +6,15 @@ The one place in this layer that knows. Both give the same columns and the same 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.kernel.check import KeyedSpans
 from metashell.kernel.load import library
 from metashell.schema import columnar
-from metashell.schema.arena import I32, I64, Arena
+from metashell.schema.arena import I64, Arena
 from metashell.schema.columns import Columns
 from metashell.schema.model import MessageSpec
 
@@ -42,17 +43,6 @@ def decode(
     return columnar.decode(arena, spec, version, starts, stops, fields, trailing=trailing)
 
 
-class KeyedPlaces(Protocol):
-    """Where keys and values of a log lie, an element a record; null ones have a size below 0."""
-
-    arena: Arena
-    key: I64
-    key_size: I32
-    value: I64
-    value_size: I32
-    value_version: I32
-
-
 @dataclass(frozen=True, slots=True)
 class CheckedRows:
     """Rows of one type by what is wrong with them; int64, in the order in which they were given."""
@@ -65,34 +55,23 @@ class CheckedRows:
     """Those that were not looked at: who asks has to decode them."""
 
 
-def check_keyed(
-    places: KeyedPlaces, key: MessageSpec, value: MessageSpec, rows: I64
-) -> CheckedRows:
+def check_keyed(spans: KeyedSpans, key: MessageSpec, value: MessageSpec, rows: I64) -> CheckedRows:
     """Check which keyed records of a type decode, as far as that is quickly told.
 
     That is with the kernel, of tombstones, and of values of the version that most of them have.
 
     Args:
-        places: Where they lie.
+        spans: Where keys and values of the log lie.
         key: The definition of their keys, which begin with a type.
         value: The definition of their values, which begin with a version.
         rows: int64[n]: the records.
     """
-    none, found, version = rows[:0], library(), _common_version(places, value, rows)
+    none, found, version = rows[:0], library(), _common_version(spans, value, rows)
     if found is None or version is None:
         return CheckedRows(none, none, rows)
     from metashell.kernel import check
     from metashell.schema import native
 
-    arena = places.arena
-    spans = check.KeyedSpans(
-        data=arena.content,
-        key=places.key,
-        key_size=places.key_size,
-        value=places.value,
-        value_size=places.value_size,
-        value_version=places.value_version,
-    )
     messages = (key, key.versions.low), (value, version)
     verdicts = native.check_keyed(found, *messages, spans, rows)
     if verdicts is None:
@@ -103,9 +82,9 @@ def check_keyed(
     return CheckedRows(*(rows[verdicts == kind] for kind in kinds))
 
 
-def _common_version(places: KeyedPlaces, value: MessageSpec, rows: I64) -> int | None:
+def _common_version(spans: KeyedSpans, value: MessageSpec, rows: I64) -> int | None:
     """The version that most values of records may have; None where none of some is known."""
-    some = places.value_version[rows[:: max(len(rows) // _SEEN, 1)]]
+    some = spans.value_version[rows[:: max(len(rows) // _SEEN, 1)]]
     known = some[(some >= value.versions.low) & (some <= value.versions.high)]
     return int(np.bincount(known).argmax()) if known.size else None
 

@@ -221,7 +221,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             end = max(self._high_watermark(one.directory, partition) for one in found)
             if end < 0:
                 raise nothing_committed(str(partition))
-            records = records.until(int(np.searchsorted(records.frames.offset, end)))
+            records = records.until(int(np.searchsorted(records.frames.offset.narrow, end)))
         if self._until_ms is not None:
             records = records.until_time(self._until_ms)
         if self.settings.strict:

@@ -29,7 +29,7 @@ from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_frames import control_key_type
+from metashell.log.frames import keyed_control
 from metashell.log.layout import TRANSACTIONAL
 from metashell.records.grep import matching_rows
 from metashell.records.keyed_json_lines import keyed_json_lines
@@ -304,7 +304,7 @@ def _selection(
 
 def _type_names(types: RecordTypes) -> dict[str, tuple[int, str]]:
     """By a type's name without what may be left out: its number and its name."""
-    names = {plain(name): (control_key_type(kind), name) for kind, name in CONTROL_NAMES.items()}
+    names = {plain(name): (keyed_control(kind), name) for kind, name in CONTROL_NAMES.items()}
     names.update({plain(t.name): (t.number, t.name) for t in types.by_number.values()})
     return names
 

@@ -109,7 +109,7 @@ class Commits:
             place = np.empty_like(order)
             place[order] = np.cumsum(begins) - 1
             rows = rows[order[begins]]
-        number = self.records.frames.key_type[rows]
+        number = self.records.frames.api_key[rows]
         parts = []
         for name in COMMITS:
             chosen = np.flatnonzero(number == self.records.types.by_name[name].number)
@@ -168,7 +168,7 @@ def _have_one_form(commits: Commits, at: I64, keys: CommitKeys) -> bool:
         return True
     begin, gather = frames.key[rows], frames.arena.gather
     end = begin + frames.key_size[rows]
-    types = frames.key_type[rows]
+    types = frames.api_key[rows]
     found: Bools = types == types[0]
     at_length = begin + 2
     for name in (keys.group, keys.topic):

@@ -34,7 +34,7 @@ def committed_topics(log: GroupLog) -> CommittedTopics:
         rows: I64 = commits.rows[at]
         number = records.types.by_name[newest].number
         order = np.argsort(rows)
-        chosen = order[records.frames.key_type[rows[order]] == number]
+        chosen = order[records.frames.api_key[rows[order]] == number]
         found = records.decode(newest, rows[chosen], (), {_TOPIC_ID})
         ids[chosen] = found.value.fixed(_TOPIC_ID)
     key = log.keys(at)

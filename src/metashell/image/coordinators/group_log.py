@@ -209,7 +209,7 @@ class GroupLog:
     def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
         """The records of `events`, by type."""
         rows, found = self.commits.rows[self._telling_commits], list(self._others)
-        number = self.records.frames.key_type[rows]
+        number = self.records.frames.api_key[rows]
         for told in _TOLD:
             if told.event == GroupEvent.COMMIT:
                 these = rows[number == self.records.types.by_name[told.name].number]

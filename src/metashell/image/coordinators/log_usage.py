@@ -19,8 +19,7 @@ from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, commit_outcomes
 from metashell.image.fold import group_keys
 from metashell.log.control import CONTROL_NAMES
-from metashell.log.frames import Batches
-from metashell.log.keyed_frames import NO_NUMBER, control_key_type
+from metashell.log.frames import NO_NUMBER, Batches, keyed_control
 from metashell.log.layout import TRANSACTIONAL
 from metashell.records.counted import HOUR_MS, Counted, UsageRow, usage_of_file
 from metashell.records.keyed_records import KeyedRecords
@@ -83,7 +82,7 @@ class KeyedUsage(Counted):
         """The key of each record in a tally."""
         frames = self._records.frames
         if by == "type":
-            return frames.key_type.astype(np.int64)
+            return frames.api_key.narrow.astype(np.int64)
         if by == "hour":
             return np.maximum(frames.timestamps(np.arange(len(frames))) // HOUR_MS, -1)
         numbers = np.full(len(frames), NOTHING, dtype=np.int64)
@@ -119,7 +118,7 @@ class KeyedUsage(Counted):
 
     def type_name(self, key: int) -> str:
         """Name of a type of records, by what their keys begin with."""
-        control = control_key_type(0) - key
+        control = keyed_control(0) - key
         if abs(control) < 1 << 15:
             return CONTROL_NAMES.get(control, f"CONTROL({control})")
         return "(no type)" if key == NO_NUMBER else self._records.types.type_name(key)

@@ -137,7 +137,7 @@ class LazyRecords(Records):
             pieces.arena,
             batches,
             batch,
-            **{name: getattr(pieces, name) for name in FILLED},
+            **{name: getattr(pieces, name) for name in (*FILLED, "key", "key_size")},
             merged=pieces.merged,
         )
         frames.times = pieces.times

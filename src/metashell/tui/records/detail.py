@@ -248,7 +248,7 @@ def _bytes(records: Records, row: int) -> tuple[Bytes, Bytes]:
     """Key and value of a record, whose attributes byte is where its frame begins."""
     frames = records.frames
     start, stop = int(frames.start[row]), int(frames.stop[row])
-    value = int(frames.values(np.array([row]))[0])
+    value = int(frames.value_starts(np.array([row]))[0])
     origin = _origin(records, row)
     head = frames.arena.slice(start, max(value, start))
     _, at = _varint(head, 1)
