@@ -47,7 +47,7 @@ class KeyedSelection:
     first_epoch: int = -1
     last_epoch: int = _MAX_EPOCH
     key_types: frozenset[int] | None = None
-    """Types, those of control records as `metashell.log.frames.control_key_type` has them;
+    """Types, those of control records as `metashell.log.frames.keyed_control` has them;
     None for all."""
     not_key_types: frozenset[int] = frozenset()
     control: bool = False

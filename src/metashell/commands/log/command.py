@@ -24,11 +24,11 @@ from metashell.commands.log.options import (
     request_of,
 )
 from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
+from metashell.commands.log.report import LogReport
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import FORMATS, RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL
-from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
@@ -36,13 +36,10 @@ if TYPE_CHECKING:
     from metashell.commands.log.keyed import KeyedRun
     from metashell.commands.rows.output import Shape
     from metashell.log.directory import MetadataLog
-    from metashell.log.fault import Fault
     from metashell.log.truncation import ReadUpTo
     from metashell.records.filter import Selection, TopicNames
     from metashell.records.lines import LineWriter
     from metashell.records.stream import Block, LogPath, LogStream
-
-_FAULTS_TOLD = 20
 
 
 class LogCommand(RowsCommand):
@@ -214,14 +211,11 @@ class _Run:
         if request.follow and source.live is not None:
             source = source.refreshed()
         self._source = source
-        self._status = ExitCode.OK
-        self._n_faults = 0
-        self._told = frozenset(source.log.faults)
+        self._report = LogReport(
+            context, source.log.faults, follows=request.follow, hint=": see `check`"
+        )
         self._n_hidden = 0
-        self._single_found = False
         self._left = request.limit
-        self._following = False
-        self._faults_told: set[Fault] = set()
 
     def run(self) -> int:
         """Print, then tell what was left out and what is wrong."""
@@ -245,8 +239,8 @@ class _Run:
                 # The usual end: what was read before it is not lost.
                 self._context.out.flush()
                 raise
-        self._tell_whether_found()
-        return self._status
+        self._report.whether_found(self._request.single, is_filtered=self._is_filtered)
+        return self._report.status
 
     def _follower(self) -> LogGrowth | None:
         if not self._request.follow:
@@ -280,7 +274,7 @@ class _Run:
         else:
             # Without its name a topic's records would not be found: faults are told of.
             names.elsewhere = records_with_names(
-                log, self._source.registry, segments_too=segments_too, on_fault=self._fault
+                log, self._source.registry, segments_too=segments_too, on_fault=self._report.fault
             )
             for _ in range(sources_needed(log, segments_too=segments_too)):
                 for records in next(names.elsewhere, ()):
@@ -296,10 +290,10 @@ class _Run:
             self._source.registry,
             selection,
             names,
-            self._fault,
+            self._report.fault,
             poll=lambda: stop_if_cancelled(self._context),
             hide=hide,
-            learns_all=self._following,
+            learns_all=self._report.is_following,
         )
 
     def _text_writer(self, names: TopicNames) -> LineWriter:
@@ -390,7 +384,7 @@ class _Run:
         """Print what comes, until nothing more is asked for."""
         from metashell.commands.log.follow import last_offset
 
-        self._following = True
+        self._report.is_following = True
         selected = self._request.selection
         segments = set(self._source.log.listing.segments)
         self._context.out.flush()
@@ -421,7 +415,8 @@ class _Run:
         if not len(rows):
             return [], []
         if request.single is not None:
-            self._single_found |= bool((records.frames.offset[rows] == request.single).any())
+            found = bool((records.frames.offset[rows] == request.single).any())
+            self._report.single_found |= found
         if request.grep is not None:
             from metashell.records.grep import matching_rows
 
@@ -432,41 +427,16 @@ class _Run:
             return [], []
         return rows.tolist(), self._printer.items(records, rows)
 
-    # What is told.
-
-    def _fault(self, fault: Fault, at_the_end: bool) -> None:
-        from metashell.log.fault import FaultKind
-
-        if not (at_the_end and fault.kind is FaultKind.TORN):
-            self._status = ExitCode.FAILED
-        elif self._following:
-            return  # a batch that is being written
-        # What was wrong when the source was opened has been told by then.
-        if fault in self._told or fault in self._faults_told:
-            return
-        if self._request.follow or fault.kind is FaultKind.UNREADABLE:
-            self._faults_told.add(fault)
-        self._n_faults += 1
-        if self._n_faults <= _FAULTS_TOLD:
-            self._context.warn(escape(f"log: {fault}"))
-
     def _tell_the_rest(self) -> None:
-        if self._n_faults > _FAULTS_TOLD:
-            self._context.warn(f"log: {self._n_faults - _FAULTS_TOLD} more faults: see `check`")
+        self._report.rest()
         if self._n_hidden and self._request.grep is None:
             records = "record" if self._n_hidden == 1 else "records"
             self._context.warn(f"log: {self._n_hidden} NoOp {records} not shown (--all shows them)")
 
-    def _tell_whether_found(self) -> None:
-        single = self._request.single
-        if single is not None and not self._single_found and not self._is_filtered:
-            self._context.warn(f"log: no record at offset {single}")
-            self._status = ExitCode.FAILED
-
     @property
     def _is_filtered(self) -> bool:
         selection = self._request.selection
-        return selection.by_content or selection.since_ms is not None or self._n_faults > 0
+        return selection.by_content or selection.since_ms is not None or self._report.n_faults > 0
 
 
 def _of_coordinator(

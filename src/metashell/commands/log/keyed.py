@@ -24,11 +24,10 @@ from metashell.commands.log.options import (
     type_key,
 )
 from metashell.commands.log.output import TABLES
+from metashell.commands.log.report import LogReport
 from metashell.commands.shared.period import period_of
-from metashell.errors import ExitCode, UsageError
-from metashell.fs.escape import escape
+from metashell.errors import UsageError
 from metashell.log.control import CONTROL_NAMES
-from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import keyed_control
 from metashell.log.layout import TRANSACTIONAL
 from metashell.records.grep import matching_rows
@@ -58,7 +57,6 @@ _OF_OTHERS: Final[Mapping[CoordinatorLog, tuple[str, ...]]] = {
     CoordinatorLog.TRANSACTIONS: ("--group",),
 }
 """Options that ask for something that the records of another coordinator have."""
-_FAULTS_TOLD: Final = 20
 
 
 class KeyedRun:
@@ -100,17 +98,13 @@ class KeyedRun:
         self._grep = regex(parsed.values.get("--grep"))
         self._left = parsed.count("--limit")
         self._follows = FOLLOW in parsed.switches
-        self._following = False
         self._tail = parsed.count("--tail", least=0 if self._follows else 1)
         self._batches = "--batches" in parsed.switches
         self._json = "--json" in parsed.switches
         self._file = parsed.values.get("--file")
         self._selection, self._single = _selection(context, source, parsed)
         self._is_filtered = len(given - {"--offset", "--json", "--all", "--batches"}) > 0
-        self._single_found = False
-        self._n_faults = 0
-        self._told = frozenset(source.log.faults)
-        self._status = ExitCode.OK
+        self._report = LogReport(context, source.log.faults, follows=self._follows)
         self._readable = KeyedReadableLines(source.redaction)
         self._json_lines = keyed_json_lines(source.redaction)
         self._last_batch = "", -1
@@ -128,15 +122,16 @@ class KeyedRun:
                 # The usual end: what was read before it is not lost.
                 self._context.out.flush()
                 raise
-        self._tell_the_rest()
-        return self._status
+        self._report.rest()
+        self._report.whether_found(self._single, is_filtered=self._is_filtered)
+        return self._report.status
 
     def _stream(self, selection: KeyedSelection) -> KeyedStream:
         return KeyedStream(
             self._source.partition_log,
             self._source.record_types,
             selection,
-            self._fault,
+            self._report.fault,
             poll=lambda: stop_if_cancelled(self._context),
         )
 
@@ -165,7 +160,7 @@ class KeyedRun:
 
     def _follow(self, growth: LogGrowth, ends: dict[str, ReadUpTo]) -> None:
         """Print what comes, until nothing more is asked for."""
-        self._following, self._tail = True, None
+        self._report.is_following, self._tail = True, None
         self._context.out.flush()
         for log in growth.logs():
             if last_offset(ends) >= self._selection.last_offset:
@@ -183,7 +178,8 @@ class KeyedRun:
         """What is written of each record of a block; only of the last ones, where so asked."""
         records, rows = block.records, block.rows
         if self._single is not None:
-            self._single_found |= bool((records.frames.offset[rows] == self._single).any())
+            found = bool((records.frames.offset[rows] == self._single).any())
+            self._report.single_found |= found
         if self._grep is not None:
             rows = matching_rows(partial(self._readable.lines, records), rows, self._grep)
         if n_last is not None:
@@ -236,27 +232,6 @@ class KeyedRun:
             words.append(str(fields["codec"]))
         words += [name for name in ("control", "transactional") if fields[name]]
         return " ".join(words)
-
-    def _fault(self, fault: Fault, at_the_end: bool) -> None:
-        if not (at_the_end and fault.kind is FaultKind.TORN):
-            self._status = ExitCode.FAILED
-        elif self._following:
-            return  # a batch that is being written
-        # What was wrong when the source was opened has been told by then.
-        if fault in self._told:
-            return
-        if self._follows:
-            self._told |= {fault}
-        self._n_faults += 1
-        if self._n_faults <= _FAULTS_TOLD:
-            self._context.warn(escape(f"log: {fault}"))
-
-    def _tell_the_rest(self) -> None:
-        if self._n_faults > _FAULTS_TOLD:
-            self._context.warn(f"log: {self._n_faults - _FAULTS_TOLD} more faults")
-        if self._single is not None and not self._single_found and not self._is_filtered:
-            self._context.warn(f"log: no record at offset {self._single}")
-            self._status = ExitCode.FAILED
 
 
 def _selection(
