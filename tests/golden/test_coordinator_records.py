@@ -21,8 +21,8 @@ from metashell.records.consumer_protocol import (
     nested_columns,
     protocols_json,
 )
+from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.verdicts import Flaw, LoadVerdict
 from metashell.schema.arena import Arena
 from metashell.schema.columns import SpanColumn
 from metashell.schema.coordinators import CoordinatorLog, data_message, load_record_types

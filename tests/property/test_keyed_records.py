@@ -20,10 +20,10 @@ from metashell.errors import DecodeError
 from metashell.kernel import load as load_kernel
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import load
+from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_json_lines import keyed_json_lines
 from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.verdicts import Flaw, LoadVerdict
 from metashell.redact import Redaction
 from metashell.schema import columnar
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types

@@ -10,8 +10,8 @@ from metashell.checks.fsck import code_of
 from metashell.image.coordinators.loading import replay_refusals
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import PartitionLog
+from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
-from metashell.records.verdicts import Flaw, LoadVerdict
 
 REPLACE_REPLICA: Final = (
     "copy the directory before anything else. Only if another replica is in the ISR: stop this"

@@ -26,10 +26,10 @@ from metashell.records.consumer_protocol import (
     protocols_json,
 )
 from metashell.records.filter import TopicNames
+from metashell.records.flaws import Flaw
 from metashell.records.json_values import JsonValues
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
 from metashell.records.lines import ReadableLines
-from metashell.records.verdicts import Flaw
 from metashell.redact import Redaction, hidden_bytes
 from metashell.schema.arena import I64
 from metashell.schema.columns import Columns

@@ -20,10 +20,11 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import Frames, is_keyed_control
 from metashell.log.framing import build_frames
 from metashell.log.read import Loaded, LogFile
-from metashell.records.keyed_flaws import I8, flaws_by_version
-from metashell.records.verdicts import (
+from metashell.records.flaws import (
+    I8,
     Flaw,
     LoadVerdict,
+    flaws_by_version,
     reason_of,
     verdict_of,
     what_a_broker_does,
