@@ -232,7 +232,11 @@ class Frames:
     @property
     def is_control(self) -> Bools:
         """bool[n]: control records, such as the markers of transactions."""
-        return is_keyed_control(self.api_key.narrow)
+        keys = self.api_key.narrow
+        if len(self.key):
+            return is_keyed_control(keys)
+        found: Bools = keys <= CONTROL_KEY
+        return found
 
     def control_types(self, rows: AnyArray) -> I32:
         """int32: types of the control records given; see `metashell.log.control.ControlType`."""

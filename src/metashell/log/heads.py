@@ -32,7 +32,7 @@ _BLOCK: Final = 32_768
 
 
 @dataclass(slots=True)
-class RecordHeads:
+class HeadBlock:
     """Heads of some records, each of which may be malformed; arrays have one element a record."""
 
     rows: slice | I64
@@ -60,7 +60,7 @@ def heads_in_blocks(
     places: tuple[I64, I32],
     faults: BatchFaults,
     chosen: I64 | None = None,
-) -> Iterator[RecordHeads]:
+) -> Iterator[HeadBlock]:
     """Decode what stands between a record's length and its value, block by block.
 
     Args:
@@ -87,7 +87,7 @@ def heads_in_blocks(
         ok[control] &= key_size[control] >= 4
         if not ok.all():
             faults.add(np.unique(batch[rows][~ok]), MALFORMED)
-        yield RecordHeads(rows, starts, ends, delta, key, key_size, value, stop, control)
+        yield HeadBlock(rows, starts, ends, delta, key, key_size, value, stop, control)
 
 
 def fill_frames(frames: Frames, places: tuple[I64, I32], faults: BatchFaults) -> None:
@@ -145,7 +145,7 @@ def put_spans(
         columns[number][rows] = np.where(size >= 2, found, NO_NUMBER)
 
 
-def _find_nulls(arena: Arena, heads: RecordHeads, value_size: I64) -> None:
+def _find_nulls(arena: Arena, heads: HeadBlock, value_size: I64) -> None:
     """Tell null from empty among the values without bytes: their lengths are read again."""
     empty = np.flatnonzero(value_size <= 0)
     if empty.size:

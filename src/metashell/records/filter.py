@@ -16,7 +16,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES
-from metashell.log.frames import CONTROL_KEY
+from metashell.log.frames import Frames
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import CODEC, CONTROL
 from metashell.log.payloads import INFLATED_BYTES, MIN_RECORD_BYTES, RECORD_BYTES
@@ -29,6 +29,7 @@ from metashell.schema.columns import Columns, FixedColumn, SpanColumn
 from metashell.schema.resource_types import ResourceType
 
 MAX_OFFSET: Final = (1 << 63) - 1
+_NO_EPOCH, _MAX_EPOCH = -(1 << 31), (1 << 31) - 1
 
 _RESOURCES_OF_BROKERS: Final = (4, 8)
 
@@ -63,15 +64,18 @@ class Selection:
     last_offset: int = MAX_OFFSET
     since_ms: int | None = None
     until_ms: int | None = None
-    first_epoch: int = -(1 << 31)
-    last_epoch: int = (1 << 31) - 1
+    first_epoch: int = _NO_EPOCH
+    last_epoch: int = _MAX_EPOCH
     keys: frozenset[int] | None = None
-    """Api keys, `control_key` for control records; None for all."""
+    """Api keys, for control records those of `metashell.log.frames`; None for all."""
     not_keys: frozenset[int] = frozenset()
     control: bool = False
     """Control records only."""
     topic: Matcher | None = None
-    """Records of topics with such names, and those that are about all topics."""
+    """Records of topics with such names, and those that are about all topics. In a coordinator's
+    log: commits and transactions."""
+    name: Matcher | None = None
+    """Records of groups or transactions with such ids; of a coordinator's log alone."""
     partition: int | None = None
     broker: int | None = None
 
@@ -207,21 +211,26 @@ def _of_batches(loaded: Loaded, pos: I64) -> Loaded:
     return Loaded(loaded.buffer, loaded.size, [LogFile(file.name, file.start, file.size, chain)])
 
 
-def select_rows(records: Records, selection: Selection, names: TopicNames) -> I64:
-    """Rows of the records asked for, ascending: int64."""
-    frames = records.frames
+def rows_by_frames(frames: Frames, selection: Selection) -> I64:
+    """Rows of the records that are asked for as far as frames tell, ascending: int64.
+
+    Cost: nothing is decoded.
+    """
     keys = frames.api_key.narrow
     mask: Bools = np.ones(len(frames), dtype=np.bool_)
     if selection.first_offset > 0 or selection.last_offset < MAX_OFFSET:
-        offsets = frames.offset[:]
+        offsets = frames.offset.narrow
         mask &= (offsets >= selection.first_offset) & (offsets <= selection.last_offset)
     if selection.control:
-        mask &= keys <= CONTROL_KEY
+        mask &= frames.is_control
     if selection.keys is not None:
         mask &= np.isin(keys, list(selection.keys))
     if selection.not_keys:
         mask &= ~np.isin(keys, list(selection.not_keys))
     rows = np.flatnonzero(mask)
+    if selection.first_epoch > _NO_EPOCH or selection.last_epoch < _MAX_EPOCH:
+        epochs = frames.epochs(rows)
+        rows = rows[(epochs >= selection.first_epoch) & (epochs <= selection.last_epoch)]
     if selection.since_ms is not None or selection.until_ms is not None:
         times = frames.timestamps(rows)
         in_time = np.ones(len(rows), dtype=np.bool_)
@@ -230,6 +239,12 @@ def select_rows(records: Records, selection: Selection, names: TopicNames) -> I6
         if selection.until_ms is not None:
             in_time &= times <= selection.until_ms
         rows = rows[in_time]
+    return rows
+
+
+def select_rows(records: Records, selection: Selection, names: TopicNames) -> I64:
+    """Rows of the records asked for, ascending: int64."""
+    rows = rows_by_frames(records.frames, selection)
     if selection.partition is not None:
         rows = _matching(records, rows, _partition_handlers(selection.partition))
     if selection.topic is not None:

@@ -21,6 +21,7 @@ from metashell.log.read import SLACK, Loaded, LogFile, not_read
 from metashell.log.truncation import ReadUpTo
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.places.vanished import VanishedError
+from metashell.records.filter import Selection, rows_by_frames
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.stream import LogPath
 from metashell.schema.arena import I64, Bools, rows_with
@@ -30,98 +31,58 @@ from metashell.schema.spans import hash_spans, same_spans
 
 _OF_KEYS: Final = frozenset({"topic", "partition"})
 _PARTITIONS: Final = "transaction_partitions"
-MAX_OFFSET: Final = (1 << 63) - 1
-_MAX_EPOCH: Final = (1 << 31) - 1
 _BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedSelection:
-    """Which records are asked for; every condition has to hold."""
+def select_keyed_rows(records: KeyedRecords, selection: Selection) -> I64:
+    """int64: the rows that are asked for, ascending."""
+    rows = rows_by_frames(records.frames, selection)
+    if selection.name is not None:
+        rows = rows[matching(records.frames.first_names().take(rows), selection.name)]
+    if selection.topic is not None or selection.partition is not None:
+        rows = _about_partitions(records, selection, rows)
+    return rows
 
-    first_offset: int = 0
-    last_offset: int = MAX_OFFSET
-    since_ms: int | None = None
-    until_ms: int | None = None
-    first_epoch: int = -1
-    last_epoch: int = _MAX_EPOCH
-    key_types: frozenset[int] | None = None
-    """Types, those of control records as `metashell.log.frames.keyed_control` has them;
-    None for all."""
-    not_key_types: frozenset[int] = frozenset()
-    control: bool = False
-    """Whether only control records are meant."""
-    name: Callable[[str], bool] | None = None
-    """Tells ids of groups or transactions that are meant; None for all records."""
-    topic: Callable[[str], bool] | None = None
-    """Tells topics that are meant: of commits, and of transactions."""
-    partition: int | None = None
-    """The partition that is meant: of commits, transactions and share state."""
 
-    def rows(self, records: KeyedRecords) -> I64:
-        """int64: the rows that are asked for, ascending."""
-        frames = records.frames
-        every = np.arange(records.n_rows)
-        offset = frames.offset.narrow
-        mask: Bools = (offset >= self.first_offset) & (offset <= self.last_offset)
-        if self.since_ms is not None or self.until_ms is not None:
-            times = frames.timestamps(every)
-            mask &= times >= (0 if self.since_ms is None else self.since_ms)
-            mask &= times <= (MAX_OFFSET if self.until_ms is None else self.until_ms)
-        if self.first_epoch > -1 or self.last_epoch < _MAX_EPOCH:
-            epochs = frames.epochs(every)
-            mask &= (epochs >= self.first_epoch) & (epochs <= self.last_epoch)
-        if self.key_types is not None:
-            mask &= np.isin(frames.api_key.narrow, [*self.key_types])
-        if self.not_key_types:
-            mask &= ~np.isin(frames.api_key.narrow, [*self.not_key_types])
-        if self.control:
-            mask &= frames.is_control
-        rows = np.flatnonzero(mask)
-        if self.name is not None:
-            rows = rows[matching(frames.first_names().take(rows), self.name)]
-        if self.topic is not None or self.partition is not None:
-            rows = self._about_partitions(records, rows)
-        return rows
+def _about_partitions(records: KeyedRecords, selection: Selection, rows: I64) -> I64:
+    """Of the rows given those about a topic and a partition."""
+    numbers = records.frames.api_key[rows]
+    found = [rows[:0]]
+    for record_type in records.types.by_number.values():
+        fields = {field.column_name for field in record_type.key.fields}
+        values = {field.column_name for field in record_type.value.fields}
+        these = rows[numbers == record_type.number]
+        if not these.size:
+            continue
+        if "partition" in fields and (selection.topic is None or "topic" in fields):
+            columns = records.decode(record_type.name, these, fields & _OF_KEYS, ())
+            kept = np.ones(len(columns), dtype=np.bool_)
+            if selection.topic is not None:
+                kept &= matching(columns.key.span("topic"), selection.topic)
+            if selection.partition is not None:
+                kept &= columns.key.fixed("partition") == selection.partition
+            found.append(columns.rows[kept])
+        elif _PARTITIONS in values:
+            columns = records.decode(record_type.name, these, (), (_PARTITIONS,))
+            topics = columns.value.structs(_PARTITIONS)
+            found.append(
+                columns.rows[rows_with(_items(selection, topics.items), topics.list_offsets)]
+            )
+    rows = np.concatenate(found)
+    rows.sort()
+    return rows
 
-    def _about_partitions(self, records: KeyedRecords, rows: I64) -> I64:
-        """Of the rows given those about a topic and a partition."""
-        numbers = records.frames.api_key[rows]
-        found = [rows[:0]]
-        for record_type in records.types.by_number.values():
-            fields = {field.column_name for field in record_type.key.fields}
-            values = {field.column_name for field in record_type.value.fields}
-            these = rows[numbers == record_type.number]
-            if not these.size:
-                continue
-            if "partition" in fields and (self.topic is None or "topic" in fields):
-                columns = records.decode(record_type.name, these, fields & _OF_KEYS, ())
-                kept = np.ones(len(columns), dtype=np.bool_)
-                if self.topic is not None:
-                    kept &= matching(columns.key.span("topic"), self.topic)
-                if self.partition is not None:
-                    kept &= columns.key.fixed("partition") == self.partition
-                found.append(columns.rows[kept])
-            elif _PARTITIONS in values:
-                columns = records.decode(record_type.name, these, (), (_PARTITIONS,))
-                topics = columns.value.structs(_PARTITIONS)
-                found.append(
-                    columns.rows[rows_with(self._items(topics.items), topics.list_offsets)]
-                )
-        rows = np.concatenate(found)
-        rows.sort()
-        return rows
 
-    def _items(self, items: Columns) -> Bools:
-        """Which topics of transactions are meant, with their partitions."""
-        kept = np.ones(items.n, dtype=np.bool_)
-        if self.topic is not None:
-            kept &= matching(items.span("topic"), self.topic)
-        if self.partition is not None:
-            numbers, list_offsets = items.span("partition_ids").gather()
-            kept &= rows_with(numbers == self.partition, list_offsets)
-        return kept
+def _items(selection: Selection, items: Columns) -> Bools:
+    """Which topics of transactions are meant, with their partitions."""
+    kept = np.ones(items.n, dtype=np.bool_)
+    if selection.topic is not None:
+        kept &= matching(items.span("topic"), selection.topic)
+    if selection.partition is not None:
+        numbers, list_offsets = items.span("partition_ids").gather()
+        kept &= rows_with(numbers == selection.partition, list_offsets)
+    return kept
 
 
 def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
@@ -165,7 +126,7 @@ class KeyedStream:
         self,
         log: PartitionLog,
         types: RecordTypes,
-        selection: KeyedSelection,
+        selection: Selection,
         on_fault: Callable[[Fault, bool], None],
         *,
         poll: Callable[[], None] = lambda: None,
@@ -232,7 +193,7 @@ class KeyedStream:
         records = KeyedRecords(window, self._types)
         for fault in records.unframed:
             self._on_fault(fault, False)
-        rows = self._selection.rows(records)
+        rows = select_keyed_rows(records, self._selection)
         for first in range(0, len(rows), _BLOCK_ROWS):
             yield KeyedBlock(records, rows[first : first + _BLOCK_ROWS])
 

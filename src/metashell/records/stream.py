@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from metashell.records.filter import (
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
-
-if TYPE_CHECKING:
-    from metashell.records.keyed_stream import KeyedSelection
 
 BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
@@ -65,7 +62,7 @@ class Block:
     """Rows of NoOps that are left out, up to the next block."""
 
 
-def segment_paths(log: MetadataLog, selection: Selection | KeyedSelection) -> list[LogPath]:
+def segment_paths(log: MetadataLog, selection: Selection) -> list[LogPath]:
     """The segments that may hold what is asked for, in offset order."""
     segments = log.listing.segments
     ends: list[int | None] = [*(s.base_offset for s in segments[1:]), None]

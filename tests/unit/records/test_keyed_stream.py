@@ -9,7 +9,8 @@ import pytest
 
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import read_partition
-from metashell.records.keyed_stream import KeyedSelection, KeyedStream
+from metashell.records.filter import Selection
+from metashell.records.keyed_stream import KeyedStream
 from metashell.schema.coordinators import load_record_types
 from support.coordinators import NODE
 from support.fixtures import fixture_dir
@@ -18,7 +19,7 @@ OFFSETS = fixture_dir(NODE) / "broker101" / "d1" / "__consumer_offsets-1"
 
 
 def streamed(
-    directory: Path, selection: KeyedSelection, window_bytes: int = 1 << 20
+    directory: Path, selection: Selection, window_bytes: int = 1 << 20
 ) -> tuple[list[int], list[tuple[Fault, bool]]]:
     """Stream a directory: offsets, and what is told."""
     log = read_partition(str(directory))
@@ -38,10 +39,8 @@ def streamed(
 
 
 @pytest.mark.parametrize("window_bytes", [1, 100, 1_000, 10_000])
-@pytest.mark.parametrize(
-    "selection", [KeyedSelection(), KeyedSelection(first_offset=50, last_offset=135)]
-)
-def test_windows(selection: KeyedSelection, window_bytes: int) -> None:
+@pytest.mark.parametrize("selection", [Selection(), Selection(first_offset=50, last_offset=135)])
+def test_windows(selection: Selection, window_bytes: int) -> None:
     """The records are the same, however much is read at a time."""
     whole, _ = streamed(OFFSETS, selection)
     assert whole
@@ -56,7 +55,7 @@ def test_only_windows_are_framed_that_may_hold_what_is_asked_for() -> None:
     stream = KeyedStream(
         log,
         load_record_types(log.partition.log),
-        KeyedSelection(first_offset=60, last_offset=70),
+        Selection(first_offset=60, last_offset=70),
         lambda *_: None,
         poll=lambda: looked_at.append(1),
         window_bytes=500,
@@ -71,13 +70,13 @@ def test_damage(tmp_path: Path) -> None:
     """Damage is told with whether it is the end of the last file."""
     directory = tmp_path / OFFSETS.name
     shutil.copytree(OFFSETS, directory)
-    whole, _ = streamed(directory, KeyedSelection())
+    whole, _ = streamed(directory, Selection())
     first, *_, last = sorted(directory.glob("*.log"))
     last.write_bytes(last.read_bytes()[:-1])
     damaged = bytearray(first.read_bytes())
     damaged[70] ^= 1
     first.write_bytes(damaged)
-    offsets, faults = streamed(directory, KeyedSelection())
+    offsets, faults = streamed(directory, Selection())
 
     assert set(offsets) < set(whole)
     assert [(FaultKind.DAMAGED, False), (FaultKind.TORN, True)] == [

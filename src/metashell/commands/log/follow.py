@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
 from metashell.commands.shared.waiting import wait_for_news
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
     from metashell.log.truncation import ReadUpTo
     from metashell.records.filter import Selection
-    from metashell.records.keyed_stream import KeyedSelection
     from metashell.records.stream import LogPath
     from metashell.sources.source import Source
-
-_Selected = TypeVar("_Selected", "Selection", "KeyedSelection")
 
 POLL_S = 0.5
 """How often a directory is looked at; a quorum tells of changes itself."""
@@ -88,8 +85,8 @@ class LogGrowth:
         return replace(log, listing=listing)
 
     def new_paths(
-        self, log: MetadataLog, selection: _Selected, ends: dict[str, ReadUpTo], *, compacts: bool
-    ) -> tuple[list[LogPath], _Selected]:
+        self, log: MetadataLog, selection: Selection, ends: dict[str, ReadUpTo], *, compacts: bool
+    ) -> tuple[list[LogPath], Selection]:
         """What of a log's segments was not looked at, and the selection of it.
 
         What was printed and is gone is told on stderr; what stands there now was not looked at.

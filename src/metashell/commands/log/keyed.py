@@ -30,10 +30,11 @@ from metashell.errors import UsageError
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import keyed_control
 from metashell.log.layout import TRANSACTIONAL
+from metashell.records.filter import MAX_OFFSET, Selection
 from metashell.records.grep import matching_rows
 from metashell.records.keyed_json_lines import keyed_json_lines
 from metashell.records.keyed_lines import KeyedLineWriter, KeyedReadableLines
-from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
+from metashell.records.keyed_stream import KeyedBlock, KeyedStream
 from metashell.records.lines import batch_fields
 from metashell.records.written_lines import whole
 from metashell.schema.coordinators import CoordinatorLog
@@ -126,7 +127,7 @@ class KeyedRun:
         self._report.whether_found(self._single, is_filtered=self._is_filtered)
         return self._report.status
 
-    def _stream(self, selection: KeyedSelection) -> KeyedStream:
+    def _stream(self, selection: Selection) -> KeyedStream:
         return KeyedStream(
             self._source.partition_log,
             self._source.record_types,
@@ -236,7 +237,7 @@ class KeyedRun:
 
 def _selection(
     context: Context, source: CoordinatorSource, parsed: Parsed
-) -> tuple[KeyedSelection, int | None]:
+) -> tuple[Selection, int | None]:
     """Which records are asked for, and the one offset where it is one."""
     values = parsed.values
     first, last = offsets("--offset", values.get("--offset"))
@@ -258,18 +259,23 @@ def _selection(
         low = max(low, period.since.offset)
     if period.until is not None and period.until.offset is not None:
         high = min(high, period.until.offset)
+    since_ms = None if period.since is None else period.since.timestamp_ms
+    until_ms = None if period.until is None else period.until.timestamp_ms
+    if since_ms is None and until_ms is not None:
+        # A message of format 0 has no time.
+        since_ms = 0
     epochs = offsets("--epoch", values.get("--epoch"))
     wanted, unwanted = each(parsed, "--type"), each(parsed, "--not-type")
     names = _type_names(source.record_types)
-    return KeyedSelection(
+    return Selection(
         first_offset=min(low, MAX_OFFSET),
         last_offset=high,
-        since_ms=None if period.since is None else period.since.timestamp_ms,
-        until_ms=None if period.until is None else period.until.timestamp_ms,
-        first_epoch=-1 if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
+        since_ms=since_ms,
+        until_ms=until_ms,
+        first_epoch=-(1 << 31) if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
         last_epoch=(1 << 31) - 1 if epochs[1] is None else min(epochs[1], (1 << 31) - 1),
-        key_types=frozenset(type_key(name, names) for name in wanted) if wanted else None,
-        not_key_types=frozenset(type_key(name, names) for name in unwanted),
+        keys=frozenset(type_key(name, names) for name in wanted) if wanted else None,
+        not_keys=frozenset(type_key(name, names) for name in unwanted),
         control="--control" in parsed.switches,
         name=glob(values.get("--group", values.get("--transaction"))),
         topic=glob(values.get("--topic")),
