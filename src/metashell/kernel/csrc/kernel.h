@@ -96,7 +96,7 @@ struct keyed_columns {
     int32_t *value_version;
 };
 
-/* What stands for what is not there; the same numbers as in log/frames.py and log/keyed_frames.py. */
+/* What stands for what is not there; the same numbers as in log/frames.py. */
 enum {
     FRAME_NO_KEY = -1,
     FRAME_OF_CONTROL = -1,
