@@ -21,7 +21,7 @@ from metashell.version import __version__
 if TYPE_CHECKING:
     from metashell.condensed.table import FileFacts
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Changes with what is stored, and with what decides which records are."""
 
 MAX_FAULTS: Final = 10_000
