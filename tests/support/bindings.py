@@ -13,10 +13,10 @@ from textual.dom import DOMNode
 import metashell.tui
 
 
-def all_bindings() -> list[Binding]:
-    """What the classes of the explorer bind themselves, each key by itself."""
+def declared_bindings() -> list[tuple[str, Binding]]:
+    """What the classes of the explorer bind themselves, each key by itself, with the class."""
     return [
-        binding
+        (kind.__name__, binding)
         for module in _modules()
         for kind in vars(module).values()
         if isinstance(kind, type)
@@ -24,6 +24,11 @@ def all_bindings() -> list[Binding]:
         and kind.__module__ == module.__name__
         for binding in Binding.make_bindings(vars(kind).get("BINDINGS", ()))
     ]
+
+
+def all_bindings() -> list[Binding]:
+    """The same without the classes."""
+    return [binding for _, binding in declared_bindings()]
 
 
 def _modules() -> Iterator[ModuleType]:

@@ -22,7 +22,7 @@ from metashell.tui.app import Explorer
 FOLDER: Final = Path(__file__).parents[1] / "data" / "snapshots"
 _DRAWN_BY: Final = FOLDER / "versions.json"
 _PACKAGES: Final = ("textual", "rich", "textual-fastdatatable")
-_UPDATE: Final = "METASHELL_UPDATE_SNAPSHOTS"
+UPDATE: Final = "METASHELL_UPDATE_SNAPSHOTS"
 _ID: Final = re.compile(r"terminal-\d+")
 _FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _LINE: Final = re.compile(r"<text[^>]*>(.*?)</text>")
@@ -30,7 +30,7 @@ _LINE: Final = re.compile(r"<text[^>]*>(.*?)</text>")
 
 def is_updating() -> bool:
     """Whether what differs is written anew."""
-    return bool(os.environ.get(_UPDATE))
+    return bool(os.environ.get(UPDATE))
 
 
 def picture(app: Explorer, title: str = "metashell") -> str:
@@ -46,7 +46,7 @@ def skip_unless_comparable() -> None:
     if is_updating():
         return
     if not _DRAWN_BY.exists():
-        pytest.skip(f"no snapshots are kept yet: {_UPDATE}=1 writes them")
+        pytest.skip(f"no snapshots are kept yet: {UPDATE}=1 writes them")
     drawn_by = json.loads(_DRAWN_BY.read_text("utf-8"))
     if drawn_by != _versions():
         pytest.skip(f"the snapshots were drawn by {drawn_by}, and here are {_versions()}")
@@ -61,11 +61,11 @@ def check_snapshot(app: Explorer, name: str) -> None:
         _DRAWN_BY.write_text(json.dumps(_versions(), indent=2) + "\n", "utf-8")
         return
     if not kept.exists():
-        pytest.skip(f"{kept.name} is not kept yet: {_UPDATE}=1 writes it")
+        pytest.skip(f"{kept.name} is not kept yet: {UPDATE}=1 writes it")
     expected = kept.read_text("utf-8")
     # Texts first: what they say is easier to read than where they stand.
     assert _LINE.findall(expected) == _LINE.findall(drawn), f"{kept.name} shows something else"
-    assert expected == drawn, f"{kept.name} looks otherwise; {_UPDATE}=1 writes it anew"
+    assert expected == drawn, f"{kept.name} looks otherwise; {UPDATE}=1 writes it anew"
 
 
 def _versions() -> dict[str, str]:
