@@ -123,27 +123,25 @@ WALKS: Final = (
         "records-mouse",
         _demo,
         "2 a 'type:topic csv*' enter a 'type:broker 104' enter on:broker escape on:topic escape "
-        "on:× click:10,8 on2:104 wheel:10,10 escape wheelup:10,10 h on:NoOp "
+        "on:× click:10,8 wheel:10,10 wheelup:10,10 h on:NoOp "
         "slash type:leader enter escape",
         WIDE,
     ),
     Walk(
         "health",
         _demo,
-        "3 down up tab down end home m 3 exclamation_mark escape i d d r s s c down space enter "
-        "enter alt+left",
+        "3 down up tab down end home m 3 exclamation_mark escape i d d r s s alt+left",
     ),
     Walk(
         "health-wide",
         _demo,
-        "3 down down down enter up tab shift+tab down s x escape exclamation_mark escape escape "
-        "m 3 at:100 r d slash type:csv enter escape",
+        "3 down down down enter up tab shift+tab down s exclamation_mark escape escape",
         WIDE,
     ),
     Walk(
         "quorum",
         _demo,
-        "4 down tab down tab tab enter 4 s c escape z z at:1000 E f1 f1 y Y",
+        "4 down tab down tab enter 4 s c escape z z at:1000 E f1 f1 y Y",
     ),
     Walk("quorum-wide", _sample, "4 tab down tab down on:Follower s s at:100 r enter", WIDE),
     Walk(
@@ -250,7 +248,7 @@ WALKS: Final = (
     Walk(
         "bookmarks",
         _demo,
-        "B escape b go:/image/topics at:1891 b B j k down enter B delete B d B B q b b B escape",
+        "B escape b go:/image/topics at:1891 b B j k down enter B delete B d B B q b b B escape q",
     ),
     Walk(
         "tables",
@@ -293,5 +291,38 @@ WALKS: Final = (
         WIDE,
     ),
     Walk("segment", _file("all-records-segment"), "2 d down down J K end 3 4 5 1 t home right E"),
+    Walk(
+        "output-keys",
+        _demo,
+        "colon 'type:find /image/topics' enter pagedown pageup shift+tab down home end y Y z z colon "
+        "slash type:csv enter shift+tab x escape question_mark question_mark t escape colon "
+        "type:topics enter slash type:csv enter y Y z R escape super+c colon type:ls enter shift+tab "
+        "question_mark question_mark t colon type:ls enter shift+tab q",
+    ),
+    Walk(
+        "output-beneath",
+        _node,
+        "colon type:ls enter shift+tab 3 colon type:ls enter shift+tab 4 colon type:ls enter "
+        "shift+tab 5 colon type:ls enter shift+tab 6 colon type:ls enter shift+tab 7 colon type:ls "
+        "enter shift+tab 1",
+    ),
+    Walk(
+        "chips",
+        _demo,
+        "2 h h a 'type:topic csv*' enter a 'type:broker 104' enter shift+tab left right left enter "
+        "escape right backspace delete tab end k k m alt+left 2 slash type:leader enter home n n N",
+    ),
+    Walk(
+        "lines",
+        _demo,
+        "go:/image/topics/byName/csv-imports/0 a tab size:40x12 down pagedown right left up end "
+        "pageup home w right right left end up w go:/image/topics/byName tab d a d",
+    ),
+    Walk(
+        "boxes",
+        _demo,
+        "b B question_mark question_mark q B d escape f type:-na escape escape i type:to escape R "
+        "down down right down h escape 5 shift+tab tab shift+tab",
+    ),
 )
 """All of them."""
