@@ -75,7 +75,8 @@ WALKS: Final = (
     Walk(
         "node-modes",
         _demo,
-        "go:/image/topics/byName/csv-imports v a r h d d h v tab a r down left right home end pageup "
+        "go:/image/topics/byName/csv-imports v a r h d d h v tab a r down left right home "
+        "end pageup "
         "pagedown w up v h enter left_curly_bracket right_curly_bracket",
         WIDE,
     ),
@@ -102,7 +103,8 @@ WALKS: Final = (
     Walk(
         "timeline-wide",
         _demo,
-        "at:1891 t left left a left a hover:50,45 click:50,45 click:10,46 hover:11,46 hover:10,3 comma at "
+        "at:1891 t left left a left a hover:50,45 click:50,45 click:10,46 hover:11,46 "
+        "hover:10,3 comma at "
         "type:1606 enter at type:nonsense enter escape at escape at type:12:33 enter E",
         WIDE,
     ),
@@ -116,7 +118,8 @@ WALKS: Final = (
         "records-filters",
         _demo,
         "2 a tab type:topic down up enter escape a type:topic space type:csv* enter n a "
-        "'type:type PartitionChange' enter tab left right left enter escape backspace right delete c "
+        "'type:type PartitionChange' enter tab left right left enter escape backspace "
+        "right delete c "
         "a 'type:offset x' enter escape a 'type:offset 100..110' enter",
     ),
     Walk(
@@ -192,7 +195,8 @@ WALKS: Final = (
     Walk(
         "find",
         _demo,
-        "f type:csv down down up pagedown pageup end home enter f type:-off tab down x escape up escape "
+        "f type:csv down down up pagedown pageup end home enter f type:-off tab down x "
+        "escape up escape "
         "f type:zzzz down ctrl+t tab escape escape f 'type:-bad' escape escape",
     ),
     Walk(
@@ -211,13 +215,15 @@ WALKS: Final = (
     Walk(
         "command",
         _demo,
-        "colon type:top tab down up escape escape colon type:topics enter escape shift+tab down pagedown "
+        "colon type:top tab down up escape escape colon type:topics enter escape shift+tab "
+        "down pagedown "
         "pageup slash type:csv enter escape y Y z z x escape end home",
     ),
     Walk(
         "command-output",
         _demo,
-        "colon 'type:cat /image/cluster/broker*' enter escape w down colon type:no-such enter colon "
+        "colon 'type:cat /image/cluster/broker*' enter escape w down colon type:no-such "
+        "enter colon "
         "'type:ls /image' enter shift+tab R escape t escape colon shift+tab q",
     ),
     Walk(
@@ -237,7 +243,8 @@ WALKS: Final = (
         "export",
         _demo,
         "go:/image/topics/byName x tab tab type:.csv ctrl+s x enter x tab down enter escape x "
-        "shift+tab enter down enter tab tab enter down enter ctrl+s escape x backspace f1 escape escape",
+        "shift+tab enter down enter tab tab enter down enter ctrl+s escape x backspace f1 "
+        "escape escape",
     ),
     Walk(
         "relations",
@@ -276,7 +283,8 @@ WALKS: Final = (
     Walk(
         "hostile",
         _hostile,
-        "go:/image/topics/byName tab down down end enter v r 2 down end d 3 5 down enter f type:x down "
+        "go:/image/topics/byName tab down down end enter v r 2 down end d 3 5 down enter f "
+        "type:x down "
         "escape escape",
     ),
     Walk(
@@ -287,16 +295,19 @@ WALKS: Final = (
     Walk(
         "checkpoint",
         _file("all-records-checkpoint"),
-        "2 down d end 3 4 5 1 go:/image/acls tab down enter r h left_square_bracket at type:5 enter R",
+        "2 down d end 3 4 5 1 go:/image/acls tab down enter r h left_square_bracket at "
+        "type:5 enter R",
         WIDE,
     ),
     Walk("segment", _file("all-records-segment"), "2 d down down J K end 3 4 5 1 t home right E"),
     Walk(
         "output-keys",
         _demo,
-        "colon 'type:find /image/topics' enter pagedown pageup shift+tab down home end y Y z z colon "
+        "colon 'type:find /image/topics' enter pagedown pageup shift+tab down home end y Y "
+        "z z colon "
         "slash type:csv enter shift+tab x escape question_mark question_mark t escape colon "
-        "type:topics enter slash type:csv enter y Y z R escape super+c colon type:ls enter shift+tab "
+        "type:topics enter slash type:csv enter y Y z R escape super+c colon type:ls enter "
+        "shift+tab "
         "question_mark question_mark t colon type:ls enter shift+tab q",
     ),
     Walk(

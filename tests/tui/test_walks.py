@@ -24,6 +24,7 @@ NOT_WALKED: Final = {
     "Explorer f2 screenshot_file": "names a file by the time",
     "Explorer o open_in('pager')": "starts a program",
     "Explorer e open_in('editor')": "starts a program",
+    "Explorer space play": "goes on with the time",
     "Timeline space app.play": "goes on with the time",
     "NodePane a look('text')": "the view's binding of the key answers where the tree has the focus",
     "NodePane d other_table": "the view's binding of the key answers where the tree has the focus",
