@@ -522,3 +522,20 @@ def test_an_arrow_moves_no_column_under_the_fixed_one() -> None:
         assert starts(table._laid_out, 1)[at] == table.scroll_x
 
     with_table(test, rows, size=(34, 10))
+
+
+def test_a_table_that_is_being_arranged_takes_another_size() -> None:
+    """The columns that are drawn stay until the rows with others are in order."""
+
+    async def test(driver: Driver, table: RowTable, _screen: OneTable) -> None:
+        table.show(ROWS, first=("name",))
+        table.sort_by("name", descending=True)
+        await driver.settled()
+        table.show(ROWS)
+        assert ("name",) == table.columns_shown
+        await driver.pilot.resize_terminal(60, 20)
+        await driver.settled()
+        assert tuple(ROWS.column_names) == table.columns_shown
+        assert "topic-29" == names(table)[0]
+
+    with_table(test)

@@ -104,6 +104,11 @@ class TableRows(ArrowBackend):
         self._widths: list[int] = []
         self._blocks: dict[int, list[list[Text]]] = {}
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns shown, in order."""
+        return self._given[1]
+
     def are_all_of(self, table: pa.Table, names: Sequence[str]) -> bool:
         """Whether they are all rows of a table as they are, in these columns."""
         return self._order is None and self._given[0] is table and self._given[1] == tuple(names)

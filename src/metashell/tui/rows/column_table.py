@@ -21,7 +21,7 @@ from metashell.commands.rows.cell_text import is_number
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.tui.part import AppPart
-from metashell.tui.rows.cells import TableRows, columns_of
+from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
 from metashell.tui.rows.table_lines import cut_column
@@ -67,10 +67,8 @@ class ColumnTable(AppPart, DataTable):
 
     @property
     def columns_shown(self) -> tuple[str, ...]:
-        """Names of the columns shown, in order."""
-        if self.table is None:
-            return ()
-        return columns_of(self.table, self._first, self.explorer.remembered)
+        """Names of the columns drawn, in order. Others are drawn once the rows are arranged."""
+        return () if self._rows is None else self._rows.names
 
     @property
     def ordered_columns(self) -> list[Column]:

@@ -389,7 +389,8 @@ class RowTable(ColumnTable):
         name = self._cursor_name()
         self.table, self._marked = self._given
         self._order = order
-        names, rows = self.columns_shown, self._rows_ahead
+        names = columns_of(self.table, self._first, self.explorer.remembered)
+        rows = self._rows_ahead
         if rows is None or order is not None or not rows.are_all_of(self.table, names):
             rows = TableRows(self.table, names, order, self._marked, self.changed)
         self._rows, self._rows_ahead = rows, None
