@@ -180,6 +180,7 @@ def vote_facts_of(source: Source) -> FleetRow:
         static = static_voters(NodeFiles(source.metadata_directory).quorum_state_values())
     properties = source.meta_properties
     faults = [str(f) for f in newest.log.faults if f.kind is not FaultKind.TORN]
+    directory = source.metadata_directory  # None for a file alone.
     return {
         "clusterId": cluster_id_of(source),
         "nodeId": None if properties is None else properties.node_id,
@@ -189,7 +190,7 @@ def vote_facts_of(source: Source) -> FleetRow:
             f"{voter.id},{voter.directory_id or ''}" for voter in known_voters(newest.image, static)
         ),
         "fault": faults[0] if faults else None,
-        "ownFile": next(iter(lost_files(source.metadata_directory)), None),
+        "ownFile": None if directory is None else next(iter(lost_files(directory)), None),
     }
 
 
