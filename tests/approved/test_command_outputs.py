@@ -183,6 +183,12 @@ def is_used(name: str, option: Option) -> bool:
     return False
 
 
+def test_votes_of_a_file(parent: Path) -> None:
+    """A file alone has no files of a node beside it: it is told as a copy without them."""
+    with closing(PLACES["segment"].open(parent)) as source:
+        assert run_on(source, "fleet --votes -o jsonl").status in (0, 1)
+
+
 def test_every_option_is_used() -> None:
     """By a line of each command that has one of its own, by any where commands share it."""
     users: dict[Option, list[str]] = {}
