@@ -45,12 +45,16 @@ class Place:
     """The earlier state to open."""
     joins: bool = False
     is_file: bool = False
+    is_node: bool = False
+    """Whether the directories are those of one node, as its configuration names them."""
     settings: ReadSettings = READ_DEFAULTS
 
     def open(self, parent: Path) -> Source | FleetSource:
         """Lay it down and open it; the current directory must be its parent."""
         paths = self.lay(parent)
-        if len(paths) == 1:
+        if self.is_node:
+            choice = Choice(paths[0], log_dirs=tuple(paths[1:]))
+        elif len(paths) == 1:
             choice = Choice(paths[0], is_file=self.is_file)
         else:
             choice = Choice(paths=tuple(paths))
@@ -86,6 +90,15 @@ def _log_dirs(case: str) -> Callable[[Path], Sequence[str]]:
         return ["d1", "d2"]
 
     return lay
+
+
+def _garbage_identity(parent: Path) -> Sequence[str]:
+    """Log directories of which one has a meta.properties that says nothing."""
+    names = _log_dirs("node/broker101")(parent)
+    identity = parent / names[1] / "meta.properties"
+    identity.unlink()
+    identity.write_bytes(b"\0\1\2")
+    return names
 
 
 def _log_of(name: str, topic: str) -> Callable[[Path], Sequence[str]]:
@@ -389,10 +402,11 @@ PLACES: Final[Mapping[str, Place]] = {
             "zero-padded",
         )
     },
-    "dirs-101": Place(_log_dirs("node/broker101"), ("logs-in-node",)),
-    "dirs-102": Place(_log_dirs("story/broker102"), ("logs-in-node",)),
+    "dirs-garbage-identity": Place(_garbage_identity, ("logs-in-node",), is_node=True),
+    "dirs-101": Place(_log_dirs("node/broker101"), ("logs-in-node",), is_node=True),
+    "dirs-102": Place(_log_dirs("story/broker102"), ("logs-in-node",), is_node=True),
     **{
-        f"dirs-{name}": Place(_log_dirs(f"variants/{name}"), ("logs-in-node",))
+        f"dirs-{name}": Place(_log_dirs(f"variants/{name}"), ("logs-in-node",), is_node=True)
         for name in _VARIANTS
     },
     **{
