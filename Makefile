@@ -52,7 +52,7 @@ test-rest: $(TEST_STAMP) $(KERNEL_STAMP) ## Run the tests that `make test` leave
 	@$(PYTEST) -m '$(LEFT)' $(PYTEST_ARGS)
 
 # Tests of what the kernel does too: it is switched off for them.
-NUMPY_TESTS := tests/damage tests/unit/log tests/unit/records tests/unit/schema \
+NUMPY_TESTS := tests/approved tests/damage tests/unit/log tests/unit/records tests/unit/schema \
 	$(patsubst %,tests/property/test_%.py,agreement any_bytes columnar frames keyed_frames \
 		lazy_records log_lines splits varint window)
 

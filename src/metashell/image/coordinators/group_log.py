@@ -194,7 +194,7 @@ class GroupLog:
         puts = firsts[~several]
         if len(puts) < len(firsts):
             puts = np.concatenate([puts, np.flatnonzero(several[numbers] & ~is_tombstone)])
-            puts.sort()
+        puts.sort()  # Keys are not numbered in the order of their first commits everywhere.
         group, rows = of_keys[numbers[puts]], rows[puts]
         before = np.searchsorted(ends, np.arange(1, n_groups + 1) * span)[group]
         early = np.flatnonzero(rows < newest[group])
