@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 import metashell
-from metashell.log import frames as frames_module
+from metashell.log import framing as framing_module
 from metashell.log.framing import build_frames
 from metashell.log.read import Loaded
 from metashell.sources.live import LiveQuorum
@@ -108,7 +108,7 @@ def test_noops_cost_nothing() -> None:
         following = app.following
         with (
             patch.object(app.jobs, "start", note),
-            patch.object(frames_module, "build_frames", frame),
+            patch.object(framing_module, "build_frames", frame),
         ):
             for _ in range(5):
                 end = server.append(1, [NOOP])
