@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from unittest.mock import Mock, patch
 
 import pytest
+from textual.message import Message
 
 from kraftgen.batch import Codec, Record, encode_batch, encode_batch_record
 from metashell.schema.registry import load_registry
@@ -544,6 +546,34 @@ def test_chips() -> None:
         await driver.settled()
         assert view.chips == []
         assert view.model.n_records == 994
+
+    drive(test)
+
+
+def test_a_click_takes_the_chip_below_it() -> None:
+    """The first cell of a chip is its own, and so is the last one."""
+
+    async def test(driver: Driver) -> None:
+        await _open(driver)
+        await _chip(driver, "topic topic-027")
+        await _chip(driver, "type PartitionChange")
+        bar = driver.one(ChipBar)
+
+        def clicked(x: int) -> list[Message]:
+            told: list[Message] = []
+            with patch.object(bar, "post_message", told.append):
+                bar.on_click(Mock(x=x))
+            return [each for each in told if isinstance(each, (ChipBar.Edited, ChipBar.Removed))]
+
+        driver.screen()
+        spans = list(bar._spans)
+        assert 2 == len(spans)
+        for i, (first, behind) in enumerate(spans):
+            assert [ChipBar.Edited] == [type(each) for each in clicked(first)]
+            assert i == bar.current
+            assert [ChipBar.Removed] == [type(each) for each in clicked(behind - 1)]
+            assert i == bar.current
+        assert [] == clicked(spans[-1][1])
 
     drive(test)
 

@@ -6,7 +6,13 @@ import io
 
 import pytest
 
-from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width
+from metashell.cli.output import (
+    Diagnostics,
+    StreamOutput,
+    _is_terminal,
+    encode,
+    terminal_width,
+)
 from metashell.cli.progress import ProgressBar, bar_text
 from metashell.commands.shared.colour import wants_colour
 from metashell.fs.escape import Coloured
@@ -196,3 +202,11 @@ def test_painting_sends_what_steers_the_terminal() -> None:
     stream.seek(0)
     assert "a\\x1b[H\n\x1b[Hb" == stream.read()
     assert 24 == out.height
+
+
+def test_a_closed_stream_is_no_terminal() -> None:
+    """It can't be asked; an open one is asked."""
+    closed = io.StringIO()
+    closed.close()
+    assert not _is_terminal(closed)
+    assert _is_terminal(Terminal())

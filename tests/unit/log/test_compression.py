@@ -81,3 +81,13 @@ def test_lz4_with_the_checksum_of_old_messages() -> None:
 def test_xxh32() -> None:
     """The sums of short texts are those of the reference implementation."""
     assert (0x02CC5D05, 0x550D7456, 0x32D153FF) == tuple(map(xxh32, (b"", b"a", b"abc")))
+
+
+def test_a_block_longer_than_its_payload() -> None:
+    """The refusal names the size that a block claims, and what is left of the payload."""
+    whole = bytearray(compress(b"metadata " * 40, "snappy"))
+    whole[16:20] = (10_000).to_bytes(4, "big")
+
+    message = refusal("snappy", bytes(whole))
+    assert message is not None
+    assert f"a block of 10000 bytes where {len(whole) - 20} are left" in message
