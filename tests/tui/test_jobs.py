@@ -7,8 +7,10 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from textual.app import ComposeResult
@@ -19,7 +21,7 @@ from textual.widgets import Static
 from metashell.kernel import threads
 from metashell.tui import jobs as jobs_module
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.jobs import OPENING, Job, Told
+from metashell.tui.jobs import OPENING, Job, Jobs, Told
 from support.pilot import Driver, drive
 from support.waiting import LIMIT_S
 
@@ -259,3 +261,13 @@ def test_no_answer_for_what_is_taken_down(what: str) -> None:
             await going
 
     drive(test)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_message_behind_the_end_of_the_program(runs: bool) -> None:
+    """It is dropped with the loop; while the program runs a failure is no secret."""
+    app = Mock(is_running=runs)
+    app.post_message.side_effect = RuntimeError("Event loop is closed")
+    jobs = Jobs(app, Mock(), Mock())
+    with pytest.raises(RuntimeError) if runs else nullcontext():
+        jobs._post(Mock())

@@ -187,7 +187,7 @@ class Jobs:
         """
         self.cancel(owner, key)
         job = Job(
-            *(title, owner, key, self._app.post_message, self._turns),
+            *(title, owner, key, self._post, self._turns),
             leads=leads,
             is_awaited=is_awaited,
             comes_last=comes_last,
@@ -212,12 +212,23 @@ class Jobs:
             except Exception as error:
                 defect = error
                 end = lambda: self._fails(defect)  # noqa: E731
-            self._app.post_message(Told(job, end, is_end=True))
+            self._post(Told(job, end, is_end=True))
 
         self._running.append(job)
         threading.Thread(target=run, name=THREAD_NAME, daemon=True).start()
         self._changed()
         return job
+
+    def _post(self, told: Told) -> None:
+        """Send what a job has to say to the thread that draws; from within the work.
+
+        The program may end, and its loop with it, while the message is on its way.
+        """
+        try:
+            self._app.post_message(told)
+        except RuntimeError:
+            if self._app.is_running:
+                raise
 
     @property
     def leading(self) -> tuple[Job, ...]:
