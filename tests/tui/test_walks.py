@@ -7,7 +7,9 @@ the notes anew; a run without it before that prints what differs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
@@ -34,15 +36,22 @@ NOT_WALKED: Final = {
 """Bindings that no walk presses, and why."""
 
 
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory whose path is as long each time: screens show it, and break lines behind it."""
+    with TemporaryDirectory(prefix="metashell-walk-", dir="/tmp") as path:
+        yield Path(path)
+
+
 @pytest.mark.cases(48)
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.name)
-def test_walk(walk: Walk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_walk(walk: Walk, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step shows what it did."""
     skip_unless_comparable()
-    there = tmp_path / "there"
+    there = directory / "there"
     there.mkdir()
     monkeypatch.chdir(there)
-    check_walk(walk, tmp_path)
+    check_walk(walk, directory)
 
 
 def test_every_binding_is_walked() -> None:
