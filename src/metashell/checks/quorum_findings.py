@@ -84,6 +84,15 @@ class CheckedNodeFiles:
     findings: list[Finding]
     """What is wrong with each by itself."""
 
+    @property
+    def lost(self) -> list[Finding]:
+        """Those of files without which a node does not start, or does not know its vote."""
+        return [
+            found
+            for found in self.findings
+            if found.severity is not Severity.NOTE and found.file in _OF_WIPED
+        ]
+
 
 def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
     """The node's own files that can't be read or used, as faults; none without a directory."""
@@ -93,17 +102,6 @@ def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
         Fault(FaultKind.UNREADABLE, found.message, found.file)
         for found in read_node_files(directory).findings
         if found.code in (MALFORMED, UNREADABLE)
-    ]
-
-
-def lost_files(directory: AnyPlace | None) -> list[str]:
-    """Sentences on the files without which a node does not start, or does not know its vote."""
-    if directory is None:
-        return []
-    return [
-        f"{found.file}: {found.message}"
-        for found in read_node_files(directory).findings
-        if found.severity is not Severity.NOTE and found.file in _OF_WIPED
     ]
 
 

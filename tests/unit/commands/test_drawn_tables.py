@@ -27,6 +27,7 @@ from support.fixtures import DATA, DEMO, copy_of, fixture
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster
+from support.snapshots import is_updating
 from support.terminals import Drawable, see
 
 GOLDENS = DATA / "tables"
@@ -103,7 +104,7 @@ def shown(source: Any, line: str) -> str:
 def compare(name: str, text: str) -> None:
     """Compare with a golden, or write it."""
     path = GOLDENS / f"{re.sub('[^a-z0-9]+', '-', name).strip('-')}.txt"
-    if os.environ.get("METASHELL_UPDATE_SNAPSHOTS"):
+    if is_updating():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text

@@ -169,18 +169,17 @@ def vote_facts(place: str, reading: Reading) -> FleetRow:
 
 def vote_facts_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
-    from metashell.checks.quorum_findings import lost_files
-    from metashell.image.quorum_members import known_voters, static_voters
+    from metashell.checks.quorum_findings import read_node_files
+    from metashell.image.quorum_members import known_voters
     from metashell.log.fault import FaultKind
-    from metashell.node_files.node_files import NodeFiles
 
-    newest = source.newest
-    static: list[int] = []
-    with suppress(SourceError):  # `check` tells of it; the log may name the voters.
-        static = static_voters(NodeFiles(source.metadata_directory).quorum_state_values())
+    newest, directory = source.newest, source.metadata_directory
+    beside = None if directory is None else read_node_files(directory)  # None for a file alone.
+    state = None if beside is None else beside.state
+    static = () if state is None else state.current_voters or ()
+    lost = [] if beside is None else beside.lost
     properties = source.meta_properties
     faults = [str(f) for f in newest.log.faults if f.kind is not FaultKind.TORN]
-    directory = source.metadata_directory  # None for a file alone.
     return {
         "clusterId": cluster_id_of(source),
         "nodeId": None if properties is None else properties.node_id,
@@ -190,7 +189,7 @@ def vote_facts_of(source: Source) -> FleetRow:
             f"{voter.id},{voter.directory_id or ''}" for voter in known_voters(newest.image, static)
         ),
         "fault": faults[0] if faults else None,
-        "ownFile": None if directory is None else next(iter(lost_files(directory)), None),
+        "ownFile": f"{lost[0].file}: {lost[0].message}" if lost else None,
     }
 
 
