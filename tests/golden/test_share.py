@@ -11,7 +11,7 @@ import pytest
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.answers.share import RECORD_STATES, share_table
 from metashell.image.coordinators.share_state import ShareLog, fold_share
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.node_files.log_directory import read_log_directory
 from metashell.read_settings import READ_DEFAULTS
@@ -31,7 +31,7 @@ def test_loaded(name: str) -> None:
     directory = fixture_dir("coordinator-records-44") / name
     expected = json.loads((directory / "loaded.json").read_text())["final"]
     (path,) = directory.glob("*.log")
-    loaded = load([str(path)], chainer=KeyedChainer)
+    loaded = load([str(path)], kind=COMPACTED)
     state = fold_share(KeyedRecords(loaded, load_record_types(CoordinatorLog.SHARE)))
     found: dict[str, dict[str, Any]] = {}
     for i, (group, topic) in enumerate(

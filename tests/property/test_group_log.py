@@ -69,8 +69,8 @@ def _records(events: list[tuple[str, str, int, bool]]) -> KeyedRecords:
             )
             offset += 1
     file = MemoryFile("00000000000000000000.log", memoryview(data))
-    chainer = CoordinatorPartition(CoordinatorLog.GROUPS, 0).chainer
-    return KeyedRecords(load([file], None, chainer), TYPES)
+    kind = CoordinatorPartition(CoordinatorLog.GROUPS, 0).kind
+    return KeyedRecords(load([file], None, kind), TYPES)
 
 
 class _OfAllCommits(GroupLog):

@@ -18,11 +18,10 @@ from kraftgen.batch import CONTROL, Record, control_record, encode_batch_record,
 from kraftgen.files import segment_name
 from metashell.image import fold
 from metashell.kernel import keys, load
-from metashell.log.chain import Chain, Chainer
+from metashell.log.chain import COMPACTED, METADATA, Chain, LogKind
 from metashell.log.crc import crc32c
 from metashell.log.frames import Frames
 from metashell.log.framing import build_frames, count_plain
-from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import load as load_files
 from metashell.schema import columnar
 from metashell.schema.arena import AnyArray, Arena
@@ -125,10 +124,10 @@ def drawn_log(rng: random.Random, *, gaps: bool = False, lies: bool = True) -> b
     return bytes(log)
 
 
-def read(path: Path, name: str, chainer: type[Chainer] = Chainer) -> Chain:
+def read(path: Path, name: str, kind: LogKind = METADATA) -> Chain:
     """Chain a file by one implementation."""
     with implemented_by(name):
-        return load_files([str(path)], chainer=chainer).files[0].chain
+        return load_files([str(path)], kind=kind).files[0].chain
 
 
 def frames_of(path: Path, name: str) -> tuple[Frames, list[object]]:
@@ -141,7 +140,7 @@ def frames_of(path: Path, name: str) -> tuple[Frames, list[object]]:
 def keyed_frames_of(path: Path, name: str) -> tuple[Frames, list[object]]:
     """Likewise as a log with keys."""
     with implemented_by(name):
-        frames, faults = build_frames(load_files([str(path)], chainer=KeyedChainer), has_keys=True)
+        frames, faults = build_frames(load_files([str(path)], kind=COMPACTED), has_keys=True)
     return frames, list(faults)
 
 
@@ -170,7 +169,7 @@ def test_keyed_frames(tmp_path: Path, seed: int, lies: bool) -> None:
     """So it is with a log whose records have keys; plain batches are read another way."""
     path = tmp_path / NAME
     path.write_bytes(drawn_log(random.Random(seed), lies=lies))
-    loaded = load_files([str(path)], chainer=KeyedChainer)
+    loaded = load_files([str(path)], kind=COMPACTED)
     positions = np.array(loaded.files[0].chain.positions, dtype=np.int64)
     with implemented_by("kernel"):
         assert lies == (count_plain(Arena(loaded.buffer, loaded.size), positions) is None)
@@ -192,17 +191,17 @@ def test_keyed_frames(tmp_path: Path, seed: int, lies: bool) -> None:
 
 
 @every_seed
-@pytest.mark.parametrize("chainer", [Chainer, KeyedChainer])
-def test_chain(tmp_path: Path, seed: int, chainer: type[Chainer]) -> None:
+@pytest.mark.parametrize("kind", [METADATA, COMPACTED])
+def test_chain(tmp_path: Path, seed: int, kind: LogKind) -> None:
     """The same batches are sound, and the same is said of the others."""
     rng = random.Random(seed)
-    log = drawn_log(rng, gaps=chainer is KeyedChainer)
+    log = drawn_log(rng, gaps=kind is COMPACTED)
     for i in range(examples(30)):
         path = tmp_path / NAME
         begin = rng.randrange(len(log) // 2)
         # From anywhere, and with a few bytes changed.
         path.write_bytes(mutated(rng, log if i else log[begin:]))
-        assert read(path, "numpy", chainer) == read(path, "kernel", chainer)
+        assert read(path, "numpy", kind) == read(path, "kernel", kind)
 
 
 def drawn_message(rng: random.Random, plan: StructPlan) -> bytes:

@@ -26,9 +26,9 @@ from kraftgen.batch import (
 )
 from kraftgen.files import segment_name
 from kraftgen.old_messages import encode_message, wrap_messages
+from metashell.log.chain import COMPACTED
 from metashell.log.frames import NO_NUMBER, Frames
 from metashell.log.framing import build_frames
-from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.payloads import INFLATED_BYTES, RECORD_BYTES
 from metashell.log.read import load
 from metashell.log.window import windows
@@ -61,7 +61,7 @@ def fixture_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def framed(path: Path, data: bytes) -> Frames:
     """Write a segment and frame it."""
     path.write_bytes(data)
-    frames, _ = build_frames(load([str(path)], chainer=KeyedChainer), has_keys=True)
+    frames, _ = build_frames(load([str(path)], kind=COMPACTED), has_keys=True)
     return frames
 
 
@@ -138,7 +138,7 @@ def test_windows(path: Path, written: Written, size: int) -> None:
     """Read in windows the records and the positions of their batches are the same."""
     whole = framed(path, written.data)
     rows, positions = list[Row](), list[int]()
-    for window in windows(str(path), size, chainer=KeyedChainer):
+    for window in windows(str(path), size, kind=COMPACTED):
         frames, faults = build_frames(window, has_keys=True)
         assert [] == faults == window.files[0].chain.faults
         rows += rows_of(frames)
@@ -153,7 +153,7 @@ def test_windows(path: Path, written: Written, size: int) -> None:
 def test_damage(path: Path, data: bytes) -> None:
     """Damaged bytes give records that lie in the bytes, or faults."""
     path.write_bytes(data)
-    loaded = load([str(path)], chainer=KeyedChainer)
+    loaded = load([str(path)], kind=COMPACTED)
     frames, _ = build_frames(loaded, has_keys=True)
     positions = np.frombuffer(loaded.files[0].chain.positions, dtype=np.int64)
 
@@ -188,7 +188,7 @@ def test_hostile_messages(path: Path, message: bytes) -> None:
     """What lies about its insides is a fault, and what follows counts."""
     message = message[:12] + zlib.crc32(message[16:]).to_bytes(4, "big") + message[16:]
     path.write_bytes(message + encode_message(0, 9, b"k", None))
-    loaded = load([str(path)], chainer=KeyedChainer)
+    loaded = load([str(path)], kind=COMPACTED)
     frames, faults = build_frames(loaded, has_keys=True)
 
     assert [(9, -1, b"k", None)] == rows_of(frames)
@@ -201,7 +201,7 @@ def test_filled_with_what_is_like_messages(path: Path, filler: bytes) -> None:
     fill = filler * (200_000 // len(filler))
     message = encode_message(1, 5, b"k", b"v", timestamp=7)
     path.write_bytes(b"\xff" + fill + message + b"\xff" + fill)
-    loaded = load([str(path)], chainer=KeyedChainer)
+    loaded = load([str(path)], kind=COMPACTED)
     frames, _ = build_frames(loaded, has_keys=True)
 
     assert ([(5, 7, b"k", b"v")] if filler == b"\x00" else []) == rows_of(frames)

@@ -18,7 +18,7 @@ from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.errors import DecodeError
 from metashell.kernel import load as load_kernel
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_json_lines import keyed_json_lines
@@ -85,7 +85,7 @@ def records_of(path: Path, log: CoordinatorLog, written: list[Pair]) -> KeyedRec
     """Write records into a segment and read them."""
     batch = [Record(key=key, value=value) for key, value in written]
     path.write_bytes(encode_batch(batch))
-    return KeyedRecords(load([str(path)], chainer=KeyedChainer), types_of(log))
+    return KeyedRecords(load([str(path)], kind=COMPACTED), types_of(log))
 
 
 @dataclass(frozen=True)

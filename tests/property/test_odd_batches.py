@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from kraftgen.batch import Damage, Record, encode_batch
 from kraftgen.old_messages import encode_message
-from metashell.log.chain import Carry, Chain
-from metashell.log.keyed_chain import KeyedChainer, UncompactedChainer
+from metashell.log.chain import COMPACTED, UNCOMPACTED, Carry, Chain, Chainer, LogKind
 from metashell.log.read import SLACK
 from support.implementations import implemented_by
 
@@ -47,9 +46,9 @@ def _log(rng: random.Random, n: int, odd: dict[int, str]) -> bytes:
     return bytes(data)
 
 
-def _chain(data: bytes, chainer: type[KeyedChainer]) -> Chain:
+def _chain(data: bytes, kind: LogKind) -> Chain:
     view = memoryview(bytearray(data + bytes(SLACK)))
-    return chainer(view, 0, len(data), "0.log").run()
+    return Chainer(view, 0, len(data), "0.log", kind=kind).run()
 
 
 def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
@@ -58,7 +57,7 @@ def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
         begin = carry.pos
         length = min(max(size, carry.need), carry.size - begin)
         view = memoryview(bytearray(data[begin : begin + length] + bytes(SLACK)))
-        found.append(KeyedChainer(view, 0, length, "0.log", carry=carry).run())
+        found.append(Chainer(view, 0, length, "0.log", carry=carry, kind=COMPACTED).run())
     return found
 
 
@@ -67,18 +66,18 @@ def _chains_of_windows(data: bytes, size: int) -> list[Chain]:
     st.integers(0, 160),
     st.dictionaries(st.integers(0, 160), st.sampled_from(ODD), max_size=6),
     st.integers(0, 60),
-    st.sampled_from((KeyedChainer, UncompactedChainer)),
+    st.sampled_from((COMPACTED, UNCOMPACTED)),
 )
-@example(1, 120, dict.fromkeys(range(20, 100, 9), "base"), 0, KeyedChainer)
+@example(1, 120, dict.fromkeys(range(20, 100, 9), "base"), 0, COMPACTED)
 def test_kernel_finds_the_same(
-    seed: int, n: int, odd: dict[int, str], cut: int, chainer: type[KeyedChainer]
+    seed: int, n: int, odd: dict[int, str], cut: int, kind: LogKind
 ) -> None:
     """Batches, faults and ends are the same, also of a log that is cut off."""
     data = _log(random.Random(seed), n, odd)
     data = data[: max(len(data) - cut, 0)]
     with implemented_by("numpy"):
-        expected = _chain(data, chainer)
+        expected = _chain(data, kind)
         expected_in_windows = _chains_of_windows(data, 2_500)
     with implemented_by("kernel"):
-        assert expected == _chain(data, chainer)
+        assert expected == _chain(data, kind)
         assert expected_in_windows == _chains_of_windows(data, 2_500)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kraftgen.batch import Record, control_record, encode_batch
 from metashell.fs import leaf_texts
 from metashell.fs.nodes.partitioned import PartitionsDirectory
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import MemoryFile, load
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
@@ -96,7 +96,7 @@ def _records(events: list[_Commit | tuple[int, bool]]) -> KeyedRecords:
             transactional=producer >= 0,
         )
     file = MemoryFile("00000000000000000000.log", memoryview(data))
-    return KeyedRecords(load([file], None, KeyedChainer), types_of(LOG))
+    return KeyedRecords(load([file], None, COMPACTED), types_of(LOG))
 
 
 def _tree(groups: PartitionsDirectory) -> dict[tuple[str, ...], str | None]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.image.coordinators.share_state import ShareState, fold_share
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
@@ -123,7 +123,7 @@ def _segment(path: Path, events: list[dict[str, Any]]) -> KeyedRecords:
             )
         )
     path.write_bytes(encode_batch(records) if records else b"")
-    return KeyedRecords(load([str(path)], chainer=KeyedChainer), _TYPES)
+    return KeyedRecords(load([str(path)], kind=COMPACTED), _TYPES)
 
 
 def _runs(offsets: dict[int, tuple[int, int]]) -> list[tuple[int, int, int, int]]:

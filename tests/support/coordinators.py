@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import Loaded, load
 from support.fixtures import NODES, fixture_dir
 
@@ -73,7 +73,7 @@ class RecordedSegment:
 
     def load(self) -> Loaded:
         """Read it."""
-        return load([str(self.path)], chainer=KeyedChainer)
+        return load([str(self.path)], kind=COMPACTED)
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kraftgen.batch import Record, control_record, encode_batch
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import (
@@ -101,7 +101,7 @@ def write_log(
 def records_of(path: Path, log: CoordinatorLog, entries: Iterable[Put | End]) -> KeyedRecords:
     """Write a segment and read it."""
     write_log(path, log, entries)
-    return KeyedRecords(load([str(path)], chainer=KeyedChainer), types_of(log))
+    return KeyedRecords(load([str(path)], kind=COMPACTED), types_of(log))
 
 
 def commit(group: str, topic: str, offset: int | None, partition: int = 0, **more: Any) -> Put:

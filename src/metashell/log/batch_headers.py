@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.chain import hop
+from metashell.log.chain import COMPACTED, hop
 from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
@@ -164,7 +164,7 @@ class HeaderWalk:
         view = memoryview(bytearray(size + SLACK))
         size = source.read_into(view[:size], pos)
         found = array("q")
-        stretch, *_ = hop(view, (0, size, size), (self.last_offset, -1), found, True, True)
+        stretch, *_ = hop(view, (0, size, size), (self.last_offset, -1), found, COMPACTED)
         if not found:
             return pos
         positions = np.frombuffer(found, dtype=np.int64)

@@ -13,6 +13,10 @@ length fits, its magic is 2 and its CRC matches. Where one is not, reading goes 
 proves itself. This is the only loop over batches, and it needs no numpy: what only asks whether a
 directory can be read (``ls /image``) ends here.
 
+A log that brokers replicate, such as a coordinator's, has keys. It may hold messages older than
+batches (`metashell.log.old_chain`), and compaction removes records of it. A broker's loader checks
+no CRC there, so it may have loaded what is left out here.
+
 Source: org.apache.kafka.common.record.internal.DefaultRecordBatch.
 """
 
@@ -25,15 +29,19 @@ from mmap import mmap
 from typing import Final
 
 from metashell.dataclass import dataclass
+from metashell.log import old_chain
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.layout import (
     HEAD,
     HEADER_BYTES,
     LOOKS_LIKE_BATCH,
+    MAGIC_POS,
     MAX_TIMESTAMP,
     MAX_TIMESTAMP_POS,
     MIN_LENGTH,
+    OLD_FORMATS,
+    OLD_HEAD,
 )
 from metashell.places.archives import HEAD_BYTES, archive_format
 
@@ -43,11 +51,29 @@ LEAST_CHAINED_BYTES: Final = 4 << 20
 LEAST_KEYED_BYTES: Final = 128 << 10
 """The same of a log with keys, whose batches are small: the kernel finds its records, too."""
 
+LOADED_ALL_THE_SAME: Final = "a broker may have loaded it: its loader checks no CRC"
+
 _MAX_OFFSET: Final = (1 << 63) - 1
 
 _SEARCH_BUDGET: Final = 16
 """How often, at most, each byte of a file may be read again in search of a sound batch: candidates
 that overlap each other could otherwise make the search quadratic."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogKind:
+    """What the walk has to know of a log."""
+
+    has_keys: bool
+    """Whether records have keys: then they are small, and there are many batches."""
+    offsets_may_be_missing: bool
+    """Whether a gap in the offsets is no fault: compaction leaves some."""
+
+
+METADATA: Final = LogKind(has_keys=False, offsets_may_be_missing=False)
+COMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=True)
+UNCOMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=False)
+"""A log with keys that is only deleted from the front."""
 
 
 @dataclass(slots=True)
@@ -127,8 +153,7 @@ def hop(
     span: tuple[int, int, int],
     last: tuple[int, int],
     positions: array[int],
-    may_miss: bool = False,
-    has_keys: bool = False,
+    kind: LogKind = METADATA,
 ) -> tuple[int, int, int]:
     """Hop over batches that are sound and follow on each other, as far as that is quickly done.
 
@@ -137,13 +162,13 @@ def hop(
         span: Position to begin at, end of the bytes, and the position where the walk ends.
         last: Offset and epoch of the last batch before.
         positions: int64: the position of each batch found is added.
-        may_miss: Whether offsets may be missing, as compaction leaves them.
-        has_keys: Whether it is a log with keys.
+        kind: Of which log.
 
     Returns:
         (where to go on; the last offset; the last epoch).
     """
-    if view.readonly or min(span[1:]) - span[0] < _least_bytes(has_keys):
+    least = min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if kind.has_keys else LEAST_CHAINED_BYTES
+    if view.readonly or min(span[1:]) - span[0] < least:
         return span[0], *last
     from metashell.kernel.load import library
 
@@ -152,11 +177,7 @@ def hop(
         return span[0], *last
     from metashell.kernel import chain
 
-    return chain.hop(found, view, span, last, positions, may_miss)
-
-
-def _least_bytes(has_keys: bool) -> int:
-    return min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if has_keys else LEAST_CHAINED_BYTES
+    return chain.hop(found, view, span, last, positions, kind.offsets_may_be_missing)
 
 
 class Chainer:
@@ -170,12 +191,8 @@ class Chainer:
         after: Offset behind which the file's batches must lie: the last of the file before it.
         carry: Of the windows before, for a window; brought up to date by `run`. What can't be
             judged without bytes behind the window is left to the next, at ``carry.pos``.
+        kind: Of which log.
     """
-
-    offsets_may_be_missing = False
-    """Whether a gap in the offsets is no fault: compaction leaves some."""
-    has_keys = False
-    """Whether records have keys: then they are small, and there are many batches."""
 
     def __init__(
         self,
@@ -186,7 +203,9 @@ class Chainer:
         after: int = -1,
         *,
         carry: Carry | None = None,
+        kind: LogKind = METADATA,
     ) -> None:
+        self.kind = kind
         self.view, self.start, self.stop, self.name = view, start, stop, name
         self.carry = carry = carry or Carry(stop - start, after)
         self.result = Chain(array("q"), last_offset=carry.last_offset, last_epoch=carry.last_epoch)
@@ -205,27 +224,32 @@ class Chainer:
         while pos < self._bound and not self._need:
             pos = self._hop(pos)
             if pos < self._bound and not self._need:
-                pos = self._past_damage(pos)
+                following = self._hop_unusual(pos) if self.kind.has_keys else pos
+                pos = following if following > pos else self._past_damage(pos)
         out, carry = self.result, self.carry
         carry.pos, carry.need = pos - self._origin, self._need
         carry.last_offset, carry.last_epoch = out.last_offset, out.last_epoch
         carry.any_batch |= bool(out.positions)
         if out.positions:
             out.first_offset = HEAD.unpack_from(self.view, out.positions[0])[0]
-            (out.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(
-                self.view, out.positions[-1] + MAX_TIMESTAMP_POS
-            )
+            out.last_timestamp_ms = self._timestamp(out.positions[-1])
         else:
             out.last_offset = -1
         return out
+
+    def _timestamp(self, pos: int) -> int:
+        """The latest time in a batch."""
+        if self.view[pos + MAGIC_POS] < OLD_FORMATS:
+            return old_chain.timestamp(self.view, pos)
+        return int(MAX_TIMESTAMP.unpack_from(self.view, pos + MAX_TIMESTAMP_POS)[0])
 
     def _hop(self, pos: int) -> int:
         """Hop as long as batches are sound; return where the first that is not begins."""
         view, stop, bound, out = self.view, self.stop, self._bound, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
-        kind = self.offsets_may_be_missing, self.has_keys
-        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions, *kind)
+        span = pos, stop, bound
+        pos, last, epoch = hop(view, span, (last, epoch), out.positions, self.kind)
         while pos < bound and stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
@@ -247,12 +271,36 @@ class Chainer:
                     last, epoch = base + last_delta, epoch_here
                 # What follows on an odd batch mostly is not odd.
                 span = end, stop, bound
-                pos, last, epoch = hop(view, span, (last, epoch), out.positions, *kind)
+                pos, last, epoch = hop(view, span, (last, epoch), out.positions, self.kind)
                 continue
             append(pos)
             last, epoch = base + last_delta, epoch_here
             pos = end
         out.last_offset, out.last_epoch = last, epoch
+        return pos
+
+    def _hop_unusual(self, pos: int) -> int:
+        """Hop over messages of older formats, and over a batch with a magic that no format has."""
+        out = self.result
+        for at, end, magic in old_chain.unusual(self.view, pos, self._bound, self.stop):
+            (base, *_), last_delta, pos = OLD_HEAD.unpack_from(self.view, at), 0, end
+            if magic > OLD_FORMATS:
+                _, _, epoch, _, _, _, last_delta = HEAD.unpack_from(self.view, at)
+                # The CRC does not cover it, and a broker takes it for a batch all the same.
+                reason = f"magic {magic} where 2 is expected; read all the same, as a broker does"
+                self._fault(FaultCode.BATCH_DAMAGED, reason, at)
+                if not self._accept(at, end, base, last_delta, epoch):
+                    continue
+                out.last_epoch = epoch
+            elif base <= out.last_offset:
+                reason = (
+                    f"message of offset {base} skipped: offsets go back,"
+                    f" {out.last_offset + 1} was to come"
+                )
+                self._fault(FaultCode.OFFSETS_GO_BACK, reason, at)
+                continue
+            out.positions.append(at)
+            out.last_offset = base + last_delta
         return pos
 
     def _accept(self, pos: int, end: int, base: int, last_delta: int, epoch: int) -> bool:
@@ -283,7 +331,7 @@ class Chainer:
                 return False
             seen = self.carry.any_batch or out.positions
             resumed = pos - self._origin == self.carry.resumed
-            if seen and not resumed and not self.offsets_may_be_missing:
+            if seen and not resumed and not self.kind.offsets_may_be_missing:
                 reason = f"offsets {expected} to {base - 1} are missing"
                 self._fault(FaultCode.OFFSET_GAP, reason, pos)
         if epoch < out.last_epoch:
@@ -340,9 +388,10 @@ class Chainer:
             return 0
         if self.stop - pos < HEADER_BYTES:
             return HEADER_BYTES
-        _, length, _, magic, _, _, _ = HEAD.unpack_from(self.view, pos)
+        _, length, _, magic = OLD_HEAD.unpack_from(self.view, pos)
         beyond = self.stop < pos + 12 + length <= self._end
-        return 12 + int(length) if beyond and magic == 2 else 0
+        is_known = magic == 2 or (magic < OLD_FORMATS and self.kind.has_keys)
+        return 12 + int(length) if beyond and is_known else 0
 
     def _is_zero(self, pos: int) -> bool:
         # In growing steps: what is looked at is never much more than the zeros that are there.
@@ -355,6 +404,17 @@ class Chainer:
         return True
 
     def _what_is_wrong(self, pos: int) -> tuple[FaultCode, str]:
+        if not self.kind.has_keys:
+            return self._why_no_batch(pos)
+        if old_chain.is_old(self.view, pos, self._end):
+            code, reason, summed = old_chain.why_unsound(self.view, pos, self._end - pos)
+            self.carry.budget -= 2 * summed
+        else:
+            code, reason = self._why_no_batch(pos)
+        is_loaded = code is FaultCode.CRC_MISMATCH
+        return code, f"{reason}; {LOADED_ALL_THE_SAME}" if is_loaded else reason
+
+    def _why_no_batch(self, pos: int) -> tuple[FaultCode, str]:
         left = self._end - pos
         if left < HEADER_BYTES:
             return (
@@ -379,20 +439,24 @@ class Chainer:
         None also where a window is too short to tell.
         """
         expected = self.result.last_offset + 1
-        for match in LOOKS_LIKE_BATCH.finditer(self.view[pos : self.stop]):
+        looks = old_chain.LOOKS_LIKE_ANY if self.kind.has_keys else LOOKS_LIKE_BATCH
+        for match in looks.finditer(self.view[pos : self.stop]):
             at = pos + match.start()
-            if self.stop - at < HEADER_BYTES:
+            if self.stop - at < OLD_HEAD.size:
                 return None
-            base, length, _, _, crc, _, last_delta = HEAD.unpack_from(self.view, at)
-            end = at + 12 + length
-            if length < MIN_LENGTH or end > self._end or base < expected or last_delta < 0:
+            base, size, _, magic = OLD_HEAD.unpack_from(self.view, at)
+            end = at + 12 + size
+            if size < old_chain.least_size(magic) or end > self._end or base < expected:
                 continue
             if end > self.stop:
                 return None
-            self.carry.budget -= length
+            if magic == OLD_FORMATS and HEAD.unpack_from(self.view, at)[-1] < 0:
+                # It would end before it begins.
+                continue
+            self.carry.budget -= size
             if self.carry.budget < 0:
                 return None
-            if crc32c(self.view[at + 21 : end]) == crc:
+            if old_chain.sound_end(self.view, at, self.stop) is not None:
                 return at
         return None
 

@@ -1,6 +1,6 @@
 """Messages of the formats 0 and 1, from before there were batches.
 
-Each is a batch of its own (`metashell.log.keyed_chain` shows its bytes). A compressed one wraps
+Each is a batch of its own (`metashell.log.old_chain` shows its bytes). A compressed one wraps
 others in its value, and its offset is that of the last of them. In format 0 the wrapped ones have
 their offsets; in format 1 theirs count from any number, and only their distances mean something.
 

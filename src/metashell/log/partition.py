@@ -16,11 +16,10 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Chainer
+from metashell.log.chain import COMPACTED, UNCOMPACTED, LogKind
 from metashell.log.changed import DirectoryState, Signature, list_directory
 from metashell.log.directory import find_gaps, note_of
 from metashell.log.fault import Fault
-from metashell.log.keyed_chain import KeyedChainer, UncompactedChainer
 from metashell.log.names import SegmentName, list_names, topic_of
 from metashell.log.read import Loaded, ReadProgress, load
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
@@ -44,9 +43,9 @@ class CoordinatorPartition:
         return f"{self.log}-{self.number}"
 
     @property
-    def chainer(self) -> type[Chainer]:
-        """What finds the batches of its files: share state is never compacted."""
-        return UncompactedChainer if self.log is CoordinatorLog.SHARE else KeyedChainer
+    def kind(self) -> LogKind:
+        """What the walk over its batches has to know: share state is never compacted."""
+        return UNCOMPACTED if self.log is CoordinatorLog.SHARE else COMPACTED
 
 
 @dataclass(slots=True)
@@ -123,7 +122,7 @@ def read_partition(
         # Never an endless chase after a broker that deletes faster than we read.
         with suppress(VanishedError):
             paths = [file_in(place, segment.name) for segment in segments]
-            loaded = load(paths, progress, partition.chainer)
+            loaded = load(paths, progress, partition.kind)
             log = PartitionLog(partition, place, loaded, segments, signature=state.signature)
             return _finished(log)
     raise SourceError(f"{place}: its files keep vanishing while they are opened", hint="try again")
@@ -144,7 +143,7 @@ def read_segment(
         raise _not_a_coordinators(place)
     file = file_at(place)
     try:
-        loaded = load([file], progress, partition.chainer)
+        loaded = load([file], progress, partition.kind)
     except VanishedError as e:
         raise SourceError(f"{place}: no such segment") from e
     chain = loaded.files[0].chain
@@ -170,7 +169,7 @@ def _finished(log: PartitionLog) -> PartitionLog:
     """Look at how the files fit together."""
     found = log.loaded.faults
     log.faults.extend(found)
-    if not log.partition.chainer.offsets_may_be_missing:
+    if not log.partition.kind.offsets_may_be_missing:
         spans = [(f.name, f.chain.first_offset, f.chain.last_offset) for f in log.loaded.files]
         log.faults.extend(_gaps(spans))
     log.notes.extend(note_of(fault, fault is found[-1]) for fault in found)

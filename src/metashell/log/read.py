@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Chain, Chainer
+from metashell.log.chain import METADATA, Chain, Chainer, LogKind
 from metashell.log.extent import extent, rest_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.layout import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS
@@ -203,14 +203,14 @@ def opened(file: FileRef) -> Iterator[OpenFile]:
 def load(
     files: Sequence[FileRef],
     progress: ReadProgress | None = None,
-    chainer: type[Chainer] = Chainer,
+    kind: LogKind = METADATA,
 ) -> Loaded:
     """Read files one behind the other and find their batches.
 
     Args:
         files: The files.
         progress: Called while bytes are read.
-        chainer: What finds the batches of a file.
+        kind: Of which log they are.
 
     Raises:
         VanishedError: One of them is gone.
@@ -219,15 +219,15 @@ def load(
     remote = [file for file in files if isinstance(file, RemoteFile)]
     if remote and len(remote) == len(files):
         with opened_together(remote) as sources:
-            return _load(files, sources, progress, chainer)
-    return _load(files, None, progress, chainer)
+            return _load(files, sources, progress, kind)
+    return _load(files, None, progress, kind)
 
 
 def _load(
     files: Sequence[FileRef],
     sources: list[OnStore] | None,
     progress: ReadProgress | None,
-    chainer: type[Chainer],
+    kind: LogKind,
 ) -> Loaded:
     """Read files; those of a store are open already and are read all at once."""
     # Else one file is open at a time: a log may have more segments than a process may have files.
@@ -250,7 +250,8 @@ def _load(
         start += size
         name = name_of(file)
         is_segment = isinstance(parse_name(name), SegmentName)
-        chain = chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
+        after = last_offset if is_segment else -1
+        chain = Chainer(view, at, at + read, name, after, kind=kind).run()
         if whole > read == size:
             chain.faults.append(rest_of(name, whole, read, max(chain.last_offset, last_offset) + 1))
         if is_segment:

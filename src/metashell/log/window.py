@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.log.chain import Carry, Chain, Chainer
+from metashell.log.chain import METADATA, Carry, Chain, Chainer, LogKind
 from metashell.log.extent import rest_of
 from metashell.log.layout import HEADER_BYTES
 from metashell.log.read import SLACK, Loaded, LogFile, OpenFile, anonymous, opened, whole_size
@@ -26,7 +26,7 @@ def windows(
     size: int = WINDOW_BYTES,
     after: int = -1,
     begin: int = 0,
-    chainer: type[Chainer] = Chainer,
+    kind: LogKind = METADATA,
 ) -> Iterator[Loaded]:
     """Read a file a window at a time.
 
@@ -38,7 +38,7 @@ def windows(
         size: Bytes of a window, more where a batch or damage needs it.
         after: Offset behind which the batches must lie: the last of the file before.
         begin: Position to begin at, the end of a batch; `after` is then the last offset before it.
-        chainer: What finds the batches.
+        kind: Of which log.
 
     Raises:
         VanishedError: It is gone.
@@ -46,11 +46,11 @@ def windows(
     """
     with opened(file) as source:
         carry = Carry(source.size, after, begin)
-        yield from windows_of(source, name_of(file), carry, size, chainer)
+        yield from windows_of(source, name_of(file), carry, size, kind)
 
 
 def windows_of(
-    source: OpenFile, name: str, carry: Carry, size: int, chainer: type[Chainer] = Chainer
+    source: OpenFile, name: str, carry: Carry, size: int, kind: LogKind = METADATA
 ) -> Iterator[Loaded]:
     """As `windows`, from where a carry stands up to its limit; the carry is brought up to date.
 
@@ -70,7 +70,7 @@ def windows_of(
             # It has become shorter since it was opened.
             carry.size = begin + read
             carry.limit = min(carry.limit, carry.size)
-        chain = chainer(view, 0, read, name, carry=carry).run()
+        chain = Chainer(view, 0, read, name, carry=carry, kind=kind).run()
         if chain.positions or chain.faults or chain.padding:
             yield Loaded(buffer, read, [LogFile(name, -begin, read, chain)])
     whole = whole_size(source)

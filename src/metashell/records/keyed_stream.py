@@ -172,13 +172,11 @@ class KeyedStream:
 
     def blocks_behind(self, paths: Iterable[LogPath]) -> Iterator[KeyedBlock]:
         """What has come since, read from files from a position on."""
-        chainer = self._log.partition.chainer
+        kind = self._log.partition.kind
         for path in paths:
             read = self.ends.get(path.name) if path.begin else None
             try:
-                for window in windows(
-                    path.path, self._window_bytes, path.after, path.begin, chainer
-                ):
+                for window in windows(path.path, self._window_bytes, path.after, path.begin, kind):
                     self._poll()
                     (file,) = window.files
                     for fault in file.chain.faults:

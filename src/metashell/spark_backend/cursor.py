@@ -17,7 +17,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Carry, Chain, Chainer
+from metashell.log.chain import METADATA, Carry, Chain, LogKind
 from metashell.log.fault import Fault
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import HEADER_BYTES
@@ -167,8 +167,8 @@ class Walk:
         split_bytes: About how far apart the places noted in `cuts` lie.
     """
 
-    chainer: type[Chainer] = Chainer
-    """What finds the batches."""
+    kind: LogKind = METADATA
+    """Of which log."""
 
     def __init__(
         self,
@@ -361,7 +361,7 @@ class Walk:
         size = min(WINDOW_BYTES, max(self._limit - self.taken, 1 << 20))
         with opened(self._segments.ref(name)) as source:
             carry = Carry(source.size, after, begin)
-            yield from windows_of(source, name, carry, size, self.chainer)
+            yield from windows_of(source, name, carry, size, self.kind)
 
 
 def ranges_between(

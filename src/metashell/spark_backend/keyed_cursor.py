@@ -92,7 +92,7 @@ class KeyedWalk(Walk):
         **limits: Any,
     ) -> None:
         super().__init__(segments, **limits)
-        self.chainer, self._epochs = partition.chainer, epochs
+        self.kind, self._epochs = partition.kind, epochs
 
     def run(self, cursor: Cursor | None) -> Cursor | None:
         """The cursor behind what is new, or the same one; None where there was no batch yet.
@@ -115,7 +115,7 @@ class KeyedWalk(Walk):
         return cursor if end.offset < begun else end
 
     def _across(self, cursor: Cursor, following: SegmentName) -> None:
-        if not self.chainer.offsets_may_be_missing:
+        if not self.kind.offsets_may_be_missing:
             super()._across(cursor, following)
 
     def _checked(self, cursor: Cursor) -> Cursor:
@@ -223,4 +223,4 @@ def _windows(
             begin = (start.offset, start.pos) if walk.is_there(start) else begin
         with opened(segments.ref(one.name)) as source:
             carry = Carry(source.size, *begin)
-            yield from windows_of(source, one.name, carry, WINDOW_BYTES, partition.chainer)
+            yield from windows_of(source, one.name, carry, WINDOW_BYTES, partition.kind)

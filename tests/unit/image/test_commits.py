@@ -13,7 +13,7 @@ from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.image.coordinators.commits import number_commits
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.places.files import MemoryFile
 from metashell.records.keyed_records import KeyedRecords
@@ -46,7 +46,7 @@ def test_keys_are_the_same_where_their_fields_are(
     for implementation in IMPLEMENTATIONS:
         with implemented_by(implementation):
             file = MemoryFile(segment_name(0), memoryview(data))
-            records = KeyedRecords(load([file], chainer=KeyedChainer), _TYPES)
+            records = KeyedRecords(load([file], kind=COMPACTED), _TYPES)
             found = number_commits(GroupLog(records, 0).commits)
         decoded = list(
             zip(
