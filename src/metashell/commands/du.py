@@ -23,7 +23,7 @@ from metashell.commands.shared.usage_scan import (
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    from metashell.records.counted import Counted, Others, UsageRow
+    from metashell.answers.usage.usage import Others, Usage, UsageRow
 
 _BY = ("type", "topic", "hour", "file", "partition", "broker", "group", "transaction")
 _AMOUNTS = (
@@ -120,7 +120,7 @@ class DuCommand(RowsCommand):
         """A row for each group."""
         by, survey = self._counted(query.context, query.parsed)
         rows, _ = survey.usage.rows(by, query.parsed.count("-n"))
-        query.add(_mappings(by, rows, _total(by, survey.usage)[0]))
+        query.add(_mappings(rows, _total(by, survey.usage)[0]))
         query.status = survey.status
 
     def _counted(self, context: Context, parsed: Parsed) -> tuple[str, Survey]:
@@ -163,35 +163,26 @@ def _refuse_other_logs(context: Context, by: str) -> None:
         raise UsageError(f"--by {by}: the records of {what} have none", hint=hint)
 
 
-def _mappings(by: str, rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
+def _mappings(rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
     for row in rows:
-        record: dict[str, object] = {
-            by: row.name,
+        yield {
+            "topic_ids": (),
             "bytes": row.bytes,
             "share": row.bytes / n_bytes if n_bytes else None,
             "records": row.records,
-            "superseded": row.superseded,
+            "superseded": row.marks.get("superseded_bytes"),
+            **row.columns,
         }
-        if by == "topic":
-            record |= {"topic": row.name if row.key >= 0 else None, "topic_ids": row.topic_ids}
-        elif by == "partition":
-            record["topic"] = row.name.removesuffix(f"-{row.partition}")
-            record |= {"partition": row.partition, "topic_id": row.topic_ids[0]}
-        elif by == "broker":
-            record["broker"] = row.key
-        elif by in ("group", "transaction") and row.key < 0:
-            record[by] = None
-        yield record
 
 
-def _total(by: str, usage: Counted) -> tuple[int, int]:
+def _total(by: str, usage: Usage) -> tuple[int, int]:
     """Bytes and records of everything counted."""
     n_bytes = sum(file.batch_bytes for file in usage.files) if by == "file" else usage.n_bytes
     return n_bytes, usage.n_records
 
 
 def _as_text(
-    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Counted, *, human: bool
+    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Usage, *, human: bool
 ) -> list[str]:
     n_bytes, n_records = _total(by, usage)
     amounts = [(row.bytes, row.records, shown(context, row.name)) for row in rows]
@@ -207,10 +198,10 @@ def _as_text(
         # A record may be of several of them: their sum would say nothing.
         cells.insert(-1, ["-", "-", "-", more])
     headings = ["BYTES", "SHARE", "RECORDS", by.upper()]
-    if rows and rows[0].superseded is not None:
+    if rows and "superseded_bytes" in rows[0].marks:
         headings.insert(3, "SUPERSEDED")
-        superseded = [row.superseded for row in rows]
-        superseded += [None] * (len(cells) - len(rows) - 1) + [usage.superseded_bytes]
+        superseded = [row.marks.get("superseded_bytes") for row in rows]
+        superseded += [None] * (len(cells) - len(rows) - 1) + [usage.totals["superseded_bytes"]]
         for cell, known in zip(cells, superseded, strict=True):
             cell.insert(3, "-" if known is None else size_text(known, human=human))
     return list(table_lines(headings, cells))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metashell.image.coordinators.log_usage import KeyedUsage
+from metashell.answers.usage.coordinator import CoordinatorUsage
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
@@ -74,8 +74,8 @@ def test_what_compaction_drops_is_found_by_columns(segment: RecordedSegment) -> 
     """As a dict of keys finds it, also with transactions that were aborted or are open."""
     records = KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
     expected = superseded_by_dict(records)
-    usage = KeyedUsage(records, ("type", "hour"), 3)
-    assert len(expected) == usage.n_superseded
+    usage = CoordinatorUsage(records, ("type", "hour"), 3)
+    assert len(expected) == usage.totals["superseded_records"]
     frames = records.frames
     sizes = [
         len(key or b"") + len(value or b"")
@@ -83,14 +83,14 @@ def test_what_compaction_drops_is_found_by_columns(segment: RecordedSegment) -> 
                               strict=True)
     ]  # fmt: skip
     assert sum(sizes) == usage.n_bytes
-    assert sum(sizes[row] for row in expected) == usage.superseded_bytes
+    assert sum(sizes[row] for row in expected) == usage.totals["superseded_bytes"]
     assert len(frames) == usage.n_records
     for by in ("type", "hour"):
         found, others = usage.rows(by)
         assert 0 == others.rows
         assert usage.n_bytes == sum(row.bytes for row in found)
-        n_superseded = [amounts[3] for _, amounts in usage.named(by, len(frames) + 1)]
-        assert usage.n_superseded == sum(n_superseded)
+        n_superseded = [row.marks["superseded_records"] for row in usage.by_records(by)]
+        assert len(expected) == sum(n_superseded)
 
 
 def test_records_are_counted_by_type() -> None:
@@ -159,6 +159,6 @@ def test_damage_is_told_and_the_rest_counted() -> None:
         next(s for s in recorded_segments() if s.path == segment).load(),
         load_record_types(CoordinatorLog.GROUPS),
     )
-    usage = KeyedUsage(records, ("type",))
+    usage = CoordinatorUsage(records, ("type",))
     assert 1 == len(usage.files)
     assert usage.files[0].faults

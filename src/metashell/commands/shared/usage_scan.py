@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
@@ -14,9 +14,9 @@ from metashell.places.files import name_of
 from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:
+    from metashell.answers.usage.usage import FileUsage, Usage
     from metashell.log.fault import Fault
     from metashell.places.files import FileRef
-    from metashell.records.counted import Counted, FileUsage
     from metashell.sources.source import Source
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -37,13 +37,24 @@ def subject_of(source: Source) -> str | None:
     return "transaction" if log is CoordinatorLog.TRANSACTIONS else "group"
 
 
+def _usage_of(source: Source, wanted: Collection[str], n_batches: int | None) -> Usage:
+    """What counts the files; of a coordinator's log it has counted them."""
+    if source.of_coordinator is not None:
+        from metashell.answers.usage.coordinator import CoordinatorUsage
+
+        return CoordinatorUsage(source.of_coordinator.keyed_records, wanted, n_batches)
+    from metashell.answers.usage.metadata import MetadataUsage
+
+    return MetadataUsage(source.registry, wanted, n_batches)
+
+
 class Survey:
     """Counts the files of a context's source, warning of those that can't be read whole.
 
     Args:
         context: Has the source.
         command: The command's name, for warnings.
-        wanted: What is grouped by, see `metashell.records.usage.Usage`.
+        wanted: What is grouped by, see `metashell.answers.usage.usage.Usage`.
         n_batches: How many of the largest batches are kept.
     """
 
@@ -57,8 +68,9 @@ class Survey:
         self.source: Source = context.needs_source()
         self.status = ExitCode.OK
         """FAILED once a file could not be read whole."""
-        self.usage = self._nothing_counted(wanted, n_batches)
+        self.usage = _usage_of(self.source, wanted, n_batches)
         self._context, self._command = context, command
+        self._registry = self.source.registry
         log = self.source.log
         listing = log.listing
         self.segments: list[FileRef] = [log.path_of(segment.name) for segment in listing.segments]
@@ -67,79 +79,60 @@ class Survey:
             # One file was opened: it is what there is to count, whatever it is called.
             self.segments, self.checkpoints = [log.path_of(log.path)], []
 
-    def _nothing_counted(self, wanted: Collection[str], n_batches: int | None) -> Counted:
-        """What counts the files; of a coordinator's log it has counted them."""
-        of_coordinator = self.source.of_coordinator
-        if of_coordinator is not None:
-            from metashell.image.coordinators.log_usage import KeyedUsage
-
-            return KeyedUsage(of_coordinator.keyed_records, wanted, n_batches)
-        from metashell.records.usage import Usage
-
-        return Usage(self.source.registry, wanted, n_batches)
-
     def count(self, *, checkpoints: bool) -> None:
         """Count the segments, and the checkpoints if asked for."""
-        from metashell.records.usage import Usage
+        from metashell.answers.usage.metadata import MetadataUsage
 
-        if not isinstance(self.usage, Usage):
-            for file in self.usage.files:
+        usage = self.usage
+        if not isinstance(usage, MetadataUsage):
+            # It was counted whole: what is superseded is known once all is read.
+            for file in usage.files:
                 self._tell(file.faults)
             return
-
         for path in [*(self.checkpoints if checkpoints else ()), *self.segments]:
-            stop_if_cancelled(self._context)
-            try:
-                self.usage.count(path)
-            except VanishedError:
-                self._vanished(path)
-            except SourceError as error:
-                self._fail(error)
-            else:
-                self._tell(self.usage.files[-1].faults)
+            if self._is_read(path, usage.count):
+                self._tell(usage.files[-1].faults)
 
     def describe_checkpoints(self) -> list[FileUsage]:
         """The checkpoints as files, uncounted."""
-        from metashell.records.usage import describe
+        from metashell.answers.usage.metadata import describe
 
-        found = []
+        found: list[FileUsage] = []
         for path in self.checkpoints:
-            stop_if_cancelled(self._context)
-            try:
-                found.append(describe(path, self.source.registry))
-            except VanishedError:
-                self._vanished(path)
-                continue
-            except SourceError as error:
-                self._fail(error)
-                continue
-            self._tell(found[-1].faults)
+            if self._is_read(path, lambda path: found.append(describe(path, self._registry))):
+                self._tell(found[-1].faults)
         return found
 
     def find_names(self) -> None:
         """Look for the names of topics that the counted files do not tell, newest files first."""
+        from metashell.answers.usage.metadata import MetadataUsage
         from metashell.log.read import load
         from metashell.records.records import Records
-        from metashell.records.usage import Usage
 
         usage = self.usage
-        if not isinstance(usage, Usage):
+        if not isinstance(usage, MetadataUsage):
             return
         if usage.has_unnamed:
             usage.learn_names(self.source.image.records)
-        read = {file.name for file in self.source.log.loaded.files}
-        counted = {file.name for file in usage.files}
+        known = {file.name for file in self.source.log.loaded.files}
+        known |= {file.name for file in usage.files}
         for path in reversed(self.checkpoints):
-            if not usage.has_unnamed:
-                return
-            stop_if_cancelled(self._context)
-            if name_of(path) not in read | counted:
-                try:
-                    usage.learn_names(Records(load([path]), self.source.registry))
-                except VanishedError:
-                    self._vanished(path)
-                except SourceError as error:
-                    self._fail(error)
+            if usage.has_unnamed and name_of(path) not in known:
+                self._is_read(path, lambda p: usage.learn_names(Records(load([p]), self._registry)))
+
+    def _is_read(self, path: FileRef, read: Callable[[FileRef], object]) -> bool:
+        """Read a file; warn if it can't be read."""
+        stop_if_cancelled(self._context)
+        try:
+            read(path)
+        except VanishedError:
+            self._warn(f"{name_of(path)} was deleted meanwhile: not counted")
+        except SourceError as error:
+            self._warn(error.message)
+            self.status = ExitCode.FAILED
+        else:
+            return True
+        return False
 
     def _tell(self, faults: Sequence[Fault]) -> None:
         """Warn of a file, unless that was said when the source was opened."""
@@ -150,13 +143,6 @@ class Survey:
         if new:
             more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
             self._warn(f"{new[0]}{more}: counted as far as it can be read")
-
-    def _vanished(self, path: FileRef) -> None:
-        self._warn(f"{name_of(path)} was deleted meanwhile: not counted")
-
-    def _fail(self, error: SourceError) -> None:
-        self._warn(error.message)
-        self.status = ExitCode.FAILED
 
     def _warn(self, text: str) -> None:
         self._context.warn(escape(f"{self._command}: {text}"))

@@ -126,14 +126,6 @@ TABLES: Final = tuple(
 
 _PAGE = ("totals", "files", "types", "hours", "partitions", "brokers", "batches")
 _TIMELINE = "timeline"
-_GROUPED_BY = {
-    "types": "type",
-    "hours": "hour",
-    "partitions": "partition",
-    "brokers": "broker",
-    "groups": "group",
-    "transactions": "transaction",
-}
 _SECTIONS = (*_PAGE, _TIMELINE, "groups", "transactions")
 _DEFAULT_ROWS = 10
 _TIMELINE_ROWS = 40
@@ -238,10 +230,12 @@ class StatsCommand(RowsCommand):
 
     def _page(self, context: Context, parsed: Parsed, sections: Sequence[str]) -> tuple[Page, int]:
         """What is counted for some sections, and the exit status."""
+        from metashell.commands.stats.page import GROUPED_BY, Page
+
         _refuse_other_logs(context, sections)
         n_rows = parsed.count("-n")
         limit = n_rows or _DEFAULT_ROWS
-        grouped_by = {by for section, by in _GROUPED_BY.items() if section in sections} | {"type"}
+        grouped_by = {by for section, by in GROUPED_BY.items() if section in sections} | {"type"}
         survey = Survey(context, self.name, grouped_by, limit if "batches" in sections else 0)
         counts_checkpoints = "--checkpoints" in parsed.switches
         survey.count(checkpoints=counts_checkpoints)
@@ -251,13 +245,8 @@ class StatsCommand(RowsCommand):
         checkpoints = [file for file in usage.files if file.is_checkpoint]
         if not counts_checkpoints and {"totals", "files"} & set(sections):
             checkpoints += survey.describe_checkpoints()
-        from metashell.commands.stats.page import Page
-
-        page = Page
-        if context.needs_source().of_coordinator is not None:
-            from metashell.commands.stats.keyed_page import KeyedPage as page
         ends_ms = clock_of(context.needs_source().newest).origin_ms
-        return page(usage, checkpoints, limit, n_rows, ends_ms), survey.status
+        return Page(usage, checkpoints, limit, n_rows, ends_ms), survey.status
 
     def _timeline(self, context: Context, parsed: Parsed) -> tuple[list[RowMapping], Axis, Unread]:
         """The parts of the log, what they are equally long in, and what of it was not read."""

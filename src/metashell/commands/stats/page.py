@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 
+from metashell.answers.usage.usage import FileUsage, Usage, UsageRow
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import share_text, size_text
-from metashell.records.counted import Counted, FileUsage, hour_name
-from metashell.records.usage import Usage
 from metashell.schema.timestamps import iso_time
 
 _BAR = 40
-_NO_OP = 20
-"""Api key of NoOpRecord."""
+GROUPED_BY = {
+    "types": "type",
+    "hours": "hour",
+    "partitions": "partition",
+    "brokers": "broker",
+    "groups": "group",
+    "transactions": "transaction",
+}
+"""Sections that group records, and by what."""
+_NAMES = {"partitions": "name", "transactions": "transactional_id"}
+"""Columns with the name of what is grouped by, where they are called otherwise."""
 
 
 class Page:
@@ -24,7 +33,7 @@ class Page:
 
     def __init__(
         self,
-        usage: Counted,
+        usage: Usage,
         checkpoints: list[FileUsage],
         limit: int,
         file_limit: int | None,
@@ -40,36 +49,44 @@ class Page:
 
     def rows(self, section: str) -> Sequence[RowMapping]:
         """The rows of a section."""
-        return self._sections()[section]()
+        if section == "totals":
+            return [self._totals()]
+        if section == "files":
+            return self._files()
+        if section == "batches":
+            return [asdict(batch) for batch in self._usage.batches]
+        name = _name_column(section)
+        return [
+            {
+                name: row.name,
+                "records": row.records,
+                "bytes": row.bytes,
+                **row.marks,
+                **(row.columns if section in ("partitions", "brokers") else {}),
+            }
+            for row in self._grouped(section)
+        ]
 
-    def _sections(self) -> dict[str, Callable[[], Sequence[RowMapping]]]:
-        """What makes the rows of each section."""
-        return {
-            "totals": lambda: [self._totals()],
-            "files": self._files,
-            "types": self._types,
-            "hours": self._hours,
-            "partitions": self._partitions,
-            "brokers": self._brokers,
-            "batches": self._batches,
-        }
+    def _grouped(self, section: str) -> Sequence[UsageRow]:
+        """What has the most records; of hours the last."""
+        if section == "hours":
+            return self._usage.newest_hours(self._limit)
+        return self._usage.by_records(GROUPED_BY[section], self._limit)
 
     def _totals(self) -> RowMapping:
         usage = self._usage
-        no_op_bytes, no_ops = usage.tallies["type"].amounts(_NO_OP)
         # Not the zero checkpoint, which is no state of the log.
         states = [file for file in self._checkpoints if file.last_offset is not None]
         offsets = [_between(a.last_offset, b.last_offset) for a, b in pairwise(states)]
         times = [_between(a.last_ms, b.last_ms) for a, b in pairwise(states)]
         return {
             "segments": len(self._segments),
-            "checkpoints": len(self._checkpoints),
+            "checkpoints": len(self._checkpoints) if "no_op_records" in usage.totals else None,
             "records": usage.n_records,
             "bytes": usage.n_bytes,
             **self._range(),
             "batches": sum(file.batches for file in usage.files),
-            "no_op_records": no_ops,
-            "no_op_bytes": no_op_bytes,
+            **usage.totals,
             "records_between_checkpoints": _mean(offsets),
             "ms_between_checkpoints": _mean(times),
         }
@@ -102,63 +119,6 @@ class Page:
             for file in self._listed
         ]
 
-    def _types(self) -> list[RowMapping]:
-        return [
-            {"type": self._usage.type_name(key), "records": records, "bytes": n_bytes}
-            for key, n_bytes, records, *_ in self._usage.by_records("type", self._limit)
-        ]
-
-    def _hours(self) -> list[RowMapping]:
-        return [
-            {"hour": hour_name(key), "records": records, "bytes": n_bytes}
-            for key, n_bytes, records, *_ in self._usage.tallies["hour"].by_key()[-self._limit :]
-        ]
-
-    def _partitions(self) -> list[RowMapping]:
-        found: list[RowMapping] = []
-        assert isinstance(self._usage, Usage)
-        amounts = self._usage.by_records("partition", self._limit)
-        for key, n_bytes, records, leader, isr in amounts:
-            row = self._usage.partition_row(key, n_bytes, records)
-            found.append(
-                {
-                    "topic": row.name.removesuffix(f"-{row.partition}"),
-                    "partition": row.partition,
-                    "name": row.name,
-                    "topic_id": row.topic_ids[0],
-                    "records": records,
-                    "bytes": n_bytes,
-                    "leader_changes": leader,
-                    "isr_changes": isr,
-                }
-            )
-        return found
-
-    def _brokers(self) -> list[RowMapping]:
-        tallies = self._usage.tallies
-        return [
-            {
-                "broker": key,
-                "records": records,
-                "bytes": n_bytes,
-                "leader_changes": tallies["broker-leader"].amounts(key)[1],
-                "isr_changes": tallies["broker-isr"].amounts(key)[1],
-            }
-            for key, n_bytes, records in self._usage.by_records("broker", self._limit)
-        ]
-
-    def _batches(self) -> list[RowMapping]:
-        return [
-            {
-                "file": b.file,
-                "pos": b.pos,
-                "offset": b.offset,
-                "bytes": b.bytes,
-                "records": b.records,
-            }
-            for b in self._usage.batches
-        ]
-
     def lines(self, context: Context, section: str, *, human: bool) -> list[str]:
         """A section as text."""
         if section == "totals":
@@ -167,8 +127,10 @@ class Page:
             return self._file_lines(human=human)
         if section == "hours":
             return self._hour_lines(human=human)
-        rows = self.rows(section)
-        fields = self._columns(section)
+        fields: Sequence[str] = ("bytes", "records", "offset", "pos", "file")
+        if section in GROUPED_BY:
+            marks = self._usage.marks(GROUPED_BY[section])
+            fields = ("records", "bytes", *marks, _name_column(section))
         cells = [
             [
                 size_text(row[field], human=human)
@@ -176,41 +138,43 @@ class Page:
                 else shown(context, str(row[field]))
                 for field in fields
             ]
-            for row in rows
+            for row in self.rows(section)
         ]
         return list(table_lines([_HEADINGS.get(field, field.upper()) for field in fields], cells))
 
-    def _columns(self, section: str) -> Sequence[str]:
-        """The columns of a section that are shown to people."""
-        return _COLUMNS[section]
-
     def _total_lines(self, *, human: bool) -> list[str]:
         usage, totals = self._usage, self._totals()
-        n_records = usage.n_records
-        no_ops, no_op_bytes = totals["no_op_records"], totals["no_op_bytes"]
+        bytes_unit = "" if human else " bytes"
+        batches = _plural(totals["batches"], "batch", "batches")
         lines = [
-            self._counted_line(human=human),
-            f"{plural(no_ops, 'NoOp record')}: {share_text(no_ops, n_records)} of the records,"
-            f" {share_text(no_op_bytes, usage.n_bytes)} of the bytes",
-            plural(len(self._checkpoints), "checkpoint"),
+            f"{_plural(usage.n_records, 'record')} in {batches}"
+            f" of {_plural(len(usage.files), 'file')},"
+            f" {size_text(usage.n_bytes, human=human)}{bytes_unit},"
+            f" offsets {_range(totals['first_offset'], totals['last_offset'])}"
         ]
-        between, ms = totals["records_between_checkpoints"], totals["ms_between_checkpoints"]
-        if between is not None:
-            lines[-1] += f", {between} records apart on average"
-        if isinstance(ms, int):
-            lines[-1] += f", {_duration(ms)} of time"
-        return lines
-
-    def _counted_line(self, *, human: bool) -> str:
-        """How much was counted."""
-        usage, offsets = self._usage, self._range()
-        n_batches = sum(file.batches for file in usage.files)
-        return (
-            f"{plural(usage.n_records, 'record')} in {n_batches}"
-            f" batch{'' if n_batches == 1 else 'es'} of {plural(len(usage.files), 'file')},"
-            f" {size_text(usage.n_bytes, human=human)}{'' if human else ' bytes'},"
-            f" offsets {_range(offsets['first_offset'], offsets['last_offset'])}"
-        )
+        if "tombstones" in totals:
+            superseded = totals["superseded_bytes"]
+            return [
+                *lines,
+                f"{_plural(totals['tombstones'], 'tombstone')},"
+                f" {_plural(totals['transactional_records'], 'record')} of transactions,"
+                f" {_plural(totals['control_records'], 'control record')}",
+                f"{_plural(totals['superseded_records'], 'superseded record')}:"
+                f" {size_text(superseded, human=human)}{bytes_unit},"
+                f" {share_text(superseded, usage.n_bytes)} of the bytes",
+            ]
+        checkpoints = _plural(totals["checkpoints"], "checkpoint")
+        if totals["records_between_checkpoints"] is not None:
+            checkpoints += f", {totals['records_between_checkpoints']} records apart on average"
+        if totals["ms_between_checkpoints"] is not None:
+            checkpoints += f", {_duration(totals['ms_between_checkpoints'])} of time"
+        return [
+            *lines,
+            f"{_plural(totals['no_op_records'], 'NoOp record')}:"
+            f" {share_text(totals['no_op_records'], usage.n_records)} of the records,"
+            f" {share_text(totals['no_op_bytes'], usage.n_bytes)} of the bytes",
+            checkpoints,
+        ]
 
     def _file_lines(self, *, human: bool) -> list[str]:
         rows, ends_ms = [], self._ends_ms
@@ -234,26 +198,20 @@ class Page:
         return list(table_lines((*header, "FILE"), rows))
 
     def _hour_lines(self, *, human: bool) -> list[str]:
-        found = self._usage.tallies["hour"].by_key()[-self._limit :]
-        most = max((amounts[2] for amounts in found), default=1)
+        found = self._grouped("hours")
+        most = max((row.records for row in found), default=1)
         rows = [
             (
-                hour_name(key),
-                str(records),
-                size_text(n_bytes, human=human),
-                "#" * max(records * _BAR // most, 1),
+                row.name,
+                str(row.records),
+                size_text(row.bytes, human=human),
+                "#" * max(row.records * _BAR // most, 1),
             )
-            for key, n_bytes, records, *_ in found
+            for row in found
         ]
         return list(table_lines(("HOUR", "RECORDS", "BYTES", ""), rows, left={0}))
 
 
-_COLUMNS = {
-    "types": ("records", "bytes", "type"),
-    "partitions": ("records", "bytes", "leader_changes", "isr_changes", "name"),
-    "brokers": ("records", "bytes", "leader_changes", "isr_changes", "broker"),
-    "batches": ("bytes", "records", "offset", "pos", "file"),
-}
 _HEADINGS = {
     "leader_changes": "LEADER",
     "isr_changes": "ISR",
@@ -261,6 +219,10 @@ _HEADINGS = {
     "superseded_records": "SUPERSEDED",
     "superseded_bytes": "BYTES OF THEM",
 }
+
+
+def _name_column(section: str) -> str:
+    return _NAMES.get(section, GROUPED_BY[section])
 
 
 def _range(first: int | None, last: int | None) -> str:
@@ -281,8 +243,8 @@ def _mean(values: list[int | None]) -> int | None:
     return sum(known) // len(known) if known else None
 
 
-def plural(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+def _plural(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or f'{one}s'}"
 
 
 def _duration(ms: int) -> str:

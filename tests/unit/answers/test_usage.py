@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.records.counted import hour_name
-from metashell.records.tally import Tally
-from metashell.records.usage import Usage
+from metashell.answers.usage.metadata import MetadataUsage
+from metashell.answers.usage.tally import Tally
+from metashell.answers.usage.usage import hour_name
 from metashell.schema.registry import load_registry
 
 KEYS = st.lists(st.one_of(st.integers(-3, 30), st.integers(-(1 << 62), 1 << 62)), max_size=30)
@@ -43,7 +43,7 @@ def test_ids_of_one_hash_stay_apart() -> None:
     same = [(0, 0), (factor, 1), (0, 0), (5, 7)]
     ids = np.array(same, dtype="<u8").view("V16").ravel()
 
-    numbers = Usage(load_registry([]), {"topic"})._number(ids).tolist()
+    numbers = MetadataUsage(load_registry([]), {"topic"})._number(ids).tolist()
 
     assert numbers[0] == numbers[2]
     assert 3 == len(set(numbers))

@@ -24,13 +24,17 @@ class Tally:
         self._columns: list[I64] = [np.empty(0, dtype=np.int64)] * (2 + n_marks)
 
     def add(self, keys: AnyArray, sizes: AnyArray, *marks: AnyArray) -> None:
-        """Count records, each given by its key, its size and whether it has each of the marks."""
+        """Count records, each given by its key, its size and whether it has each of the marks.
+
+        Without marks they have none.
+        """
         if not len(keys):
             return
         distinct, groups = _groups(keys)
         n = len(distinct)
         columns = [_sums(groups, sizes, n), np.bincount(groups, minlength=n).astype(np.int64)]
         columns += [_sums(groups, mark, n) for mark in marks]
+        columns += [np.zeros(n, dtype=np.int64)] * (len(self._columns) - len(columns))
         if len(self._keys):
             merged, groups = _groups(np.concatenate([self._keys, distinct]))
             columns = [

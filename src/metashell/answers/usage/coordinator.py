@@ -9,36 +9,36 @@ Source: org.apache.kafka.storage.internals.log.Cleaner, CleanedTransactionMetada
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import numpy as np
 import pyarrow.compute as pc
 
+from metashell.answers.usage.usage import Usage, usage_of_file
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, commit_outcomes
 from metashell.image.fold import group_keys
 from metashell.log.control import CONTROL_NAMES
-from metashell.log.frames import NO_NUMBER, Batches, keyed_control
+from metashell.log.frames import NO_NUMBER, keyed_control
 from metashell.log.layout import TRANSACTIONAL
-from metashell.records.counted import HOUR_MS, Counted, UsageRow, usage_of_file
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.tally import Tally
 from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import binary_array
 from metashell.schema.columns import SpanColumn
 
-NOTHING: Final = -1
+_NOTHING: Final = -1
 """Key of the records that are about no group, transaction or topic."""
+_MARKS: Final = ("tombstones", "superseded_records", "superseded_bytes")
 
 
-class KeyedUsage(Counted):
+class CoordinatorUsage(Usage):
     """What the records of a partition come to.
 
     Args:
         records: All of its records.
-        wanted: What is grouped by: ``type``, ``hour``, ``file``, ``group``, ``transaction``,
-            ``topic``. Each tally has three marks: tombstones, superseded records and their bytes.
+        wanted: What is grouped by; of a coordinator's log also ``group``, ``transaction`` and
+            ``topic``.
         n_batches: How many of the largest batches are kept.
     """
 
@@ -46,27 +46,34 @@ class KeyedUsage(Counted):
         self, records: KeyedRecords, wanted: Collection[str], n_batches: int | None = 0
     ) -> None:
         super().__init__(wanted, n_batches)
-        self.tallies = {name: Tally(n_marks=3) for name in wanted}
         self._records = records
         self._names: dict[str, SpanColumn] = {}
         frames = records.frames
         sizes = np.maximum(frames.key_size, 0) + np.maximum(frames.value_size, 0)
-        self.n_bytes = int(sizes.sum(dtype=np.int64))
-        transactional = _is_transactional(records)
-        superseded = superseded_records(records, transactional)
+        in_transaction = (frames.batches.header["attributes"] & TRANSACTIONAL) != 0
+        self._transactional: Bools = in_transaction[frames.batch] & ~frames.is_control
+        superseded = superseded_records(records, self._transactional)
         tombstones = (frames.key_size >= 0) & (frames.value_size < 0)
-        self.n_tombstones = int(tombstones.sum())
-        self.n_transactional = int(transactional.sum())
-        """Without the markers that end transactions."""
-        self.n_control = int(frames.is_control.sum())
-        self.n_superseded = int(superseded.sum())
-        self.superseded_bytes = int(sizes[superseded].sum(dtype=np.int64))
-        for by, tally in self.tallies.items():
-            if by != "file":
-                marks = tombstones, superseded, np.where(superseded, sizes, 0)
-                tally.add(self._numbers(by), sizes, *marks)
+        marks = tombstones, superseded, np.where(superseded, sizes, 0)
+        self._marked = [int(mark.sum(dtype=np.int64)) for mark in marks]
+        self._add_records(frames, sizes, *marks)
+        for by in self.tallies.keys() - {"type", "hour"}:
+            self._add(by, self._numbers(by), sizes, *marks)
         self._count_files()
-        self._keep_largest(frames.batches, records.loaded.files)
+        self._keep_largest(frames, records.loaded)
+
+    def marks(self, by: str) -> tuple[str, ...]:
+        del by
+        return _MARKS
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return {
+            **dict(zip(_MARKS, self._marked, strict=True)),
+            # Without the markers that end transactions.
+            "transactional_records": int(self._transactional.sum()),
+            "control_records": int(self._records.frames.is_control.sum()),
+        }
 
     def _count_files(self) -> None:
         records, batches = self._records, self._records.frames.batches
@@ -79,13 +86,8 @@ class KeyedUsage(Counted):
             self.files.append(file)
 
     def _numbers(self, by: str) -> I64:
-        """The key of each record in a tally."""
-        frames = self._records.frames
-        if by == "type":
-            return frames.api_key.narrow.astype(np.int64)
-        if by == "hour":
-            return np.maximum(frames.timestamps(np.arange(len(frames))) // HOUR_MS, -1)
-        numbers = np.full(len(frames), NOTHING, dtype=np.int64)
+        """The key of each record in a tally of names."""
+        numbers = np.full(len(self._records.frames), _NOTHING, dtype=np.int64)
         rows, names = self._topics() if by == "topic" else self._ids()
         found = group_keys([names], len(rows))
         some = np.empty(int(found.max(initial=-1)) + 1, dtype=np.int64)
@@ -123,29 +125,13 @@ class KeyedUsage(Counted):
             return CONTROL_NAMES.get(control, f"CONTROL({control})")
         return "(no type)" if key == NO_NUMBER else self._records.types.type_name(key)
 
-    def _name(self, by: str, key: int) -> str:
+    def _named(self, by: str, key: int) -> tuple[str, Mapping[str, object]]:
         if by not in self._names:
-            return super()._name(by, key)
-        return f"(no {by})" if key == NOTHING else self._names[by].text(key) or ""
-
-    def _row(self, by: str, amounts: tuple[int, ...]) -> UsageRow:
-        key, n_bytes, n_records, _, _, superseded = amounts
-        return UsageRow(key, self._name(by, key), n_bytes, n_records, superseded=superseded)
-
-    def named(self, by: str, limit: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Names and amounts of a tally, most records first."""
-        return [
-            (self._name(by, key), tuple(amounts)) for key, *amounts in self.by_records(by, limit)
-        ]
-
-
-def _is_transactional(records: KeyedRecords) -> Bools:
-    """Records of transactions, without markers: bool[n]."""
-    frames = records.frames
-    batches: Batches = frames.batches
-    marked = (batches.header["attributes"] & TRANSACTIONAL) != 0
-    found: Bools = marked[frames.batch] & ~frames.is_control
-    return found
+            return super()._named(by, key)
+        if key == _NOTHING:
+            return f"(no {by})", {by: None}
+        name = self._names[by].text(key) or ""
+        return name, {by: name}
 
 
 def superseded_records(records: KeyedRecords, transactional: Bools) -> Bools:

@@ -1,9 +1,7 @@
-"""How much of what is in the files of a log: bytes and records, grouped.
+"""How much of what is in the files of a metadata log: bytes and records, grouped.
 
-Owns the counting for ``du`` and ``stats``. Unlike the image it counts every record of a file, those
-of aborted transactions included, and knows nothing of replay. Files are read one at a time, so that
-memory is bounded by the largest. A record's bytes are those of its value, as ``valueSize`` of
-kafka-dump-log: of a compressed batch, what it holds inflated.
+Files are read one at a time, so that memory is bounded by the largest. A record's bytes are those
+of its value, as ``valueSize`` of kafka-dump-log: of a compressed batch, what it holds inflated.
 
 What the records name is gathered as numbers and grouped by them; names come in where rows are made.
 """
@@ -11,29 +9,27 @@ What the records name is gathered as numbers and grouped by them; names come in 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import numpy as np
 
+from metashell.answers.usage.usage import (
+    FileUsage,
+    Usage,
+    UsageRow,
+    known_time,
+    ranks_of,
+    usage_of_file,
+)
 from metashell.log.chain import Chain
 from metashell.log.frames import CONTROL_KEY, value_spans
 from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
 from metashell.places.files import FileRef
-from metashell.records.counted import (
-    HOUR_MS,
-    Counted,
-    FileUsage,
-    UsageRow,
-    known_time,
-    ranks_of,
-    usage_of_file,
-)
 from metashell.records.records import Records
-from metashell.records.tally import Tally
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns
 from metashell.schema.id_table import hash_ids, id_pairs
 from metashell.schema.model import MessageSpec
@@ -44,6 +40,8 @@ from metashell.schema.uuids import uuid_text
 NO_TOPIC: Final = "(no topic)"
 """Name of the row of the records that are about no topic."""
 
+_NO_OP: Final = 20
+"""Api key of NoOpRecord."""
 _NONE: Final = -1
 """Key of the records that are about no topic."""
 _CONFIGS: Final = -2
@@ -59,29 +57,35 @@ _FIELDS: Final = frozenset(
 """Fields that records are grouped by, of the types that have them."""
 
 
-class Usage(Counted):
-    """What was counted so far.
+class MetadataUsage(Usage):
+    """What was counted so far of a metadata log.
 
     Args:
         registry: Message definitions.
-        wanted: What is grouped by: ``type``, ``topic``, ``hour``, ``file``, ``partition`` and
-            ``broker``. Marks of partitions are changes of the leader and of the ISR;
-            ``broker`` brings ``broker-leader`` and ``broker-isr``, the PartitionChangeRecords that
-            name the broker as new leader and in a new ISR.
+        wanted: What is grouped by; of a metadata log also ``topic``, ``partition`` and ``broker``.
+            Changes are those of the leader and of the ISR: PartitionChangeRecords that name one, or
+            that name a broker in it.
         n_batches: How many of the largest batches are kept.
     """
 
     def __init__(
         self, registry: Registry, wanted: Collection[str], n_batches: int | None = 0
     ) -> None:
-        super().__init__((*wanted, "broker-leader", "broker-isr"), n_batches)
-        self.tallies["partition"] = Tally(n_marks=2)
+        super().__init__(wanted, n_batches)
         self._registry = registry
         self._id_numbers: dict[bytes, int] = {}
         self._ids: list[bytes] = []
         self._names: dict[int, str] = {}
         self._config_names: dict[str, int] = {}
         self._decoded: dict[str, tuple[I64, Columns]] = {}
+
+    def marks(self, by: str) -> tuple[str, ...]:
+        return ("leader_changes", "isr_changes") if by in ("partition", "broker") else ()
+
+    @property
+    def totals(self) -> dict[str, int]:
+        n_bytes, n_records = self.tallies["type"].amounts(_NO_OP)
+        return {"no_op_records": n_records, "no_op_bytes": n_bytes}
 
     def count(self, path: FileRef) -> None:
         """Count a file.
@@ -97,25 +101,17 @@ class Usage(Counted):
         value, stop = value_spans(frames.arena, start, np.full_like(start, frames.arena.size))
         # As frames clip them: a length that lies ends with its record.
         sizes = np.maximum(np.minimum(stop, frames.stop[:]) - value, 0)
-        self.n_bytes += int(sizes.sum())
         file = _describe(loaded, self._registry)
         file.records = len(frames)
         file.faults = [*loaded.faults, *records.faults]
-        if "file" in self._wanted and file.records:
-            where = np.full(file.records, len(self.files), dtype=np.int64)
-            self.tallies["file"].add(where, sizes)
         self.files.append(file)
-        if "type" in self._wanted:
-            self.tallies["type"].add(frames.api_key[:], sizes)
-        if "hour" in self._wanted:
-            times = frames.timestamps(np.arange(len(frames)))
-            self.tallies["hour"].add(np.maximum(times // HOUR_MS, -1), sizes)
-        if self._wanted & {"topic", "partition"}:
+        self._add_records(frames, sizes)
+        if self.tallies.keys() & {"topic", "partition"}:
             self._count_topics(records, sizes)
-        if "broker" in self._wanted:
+        if "broker" in self.tallies:
             self._count_brokers(records, sizes)
         self._decoded.clear()
-        self._keep_largest(records.frames.batches, loaded.files)
+        self._keep_largest(frames, loaded)
 
     # Topics and partitions.
 
@@ -127,9 +123,9 @@ class Usage(Counted):
             topic[rows] = numbers
             if spec.name == "TopicRecord":
                 self._names.update(zip(numbers.tolist(), columns.span("name").texts(), strict=True))
-            if "partition" in self._wanted and _has(spec, "PartitionId", "int32"):
+            if "partition" in self.tallies and _has(spec, "PartitionId", "int32"):
                 self._count_partitions(spec, numbers, columns, sizes[rows])
-        if "topic" in self._wanted:
+        if "topic" in self.tallies:
             rows, names = self._configs(records, ResourceType.TOPIC)
             topic[rows] = [
                 _CONFIGS - self._config_names.setdefault(name, len(self._config_names))
@@ -141,7 +137,7 @@ class Usage(Counted):
         self, spec: MessageSpec, numbers: I64, columns: Columns, sizes: I64
     ) -> None:
         keys = _pairs(numbers, columns.fixed("partition_id"))
-        marks = [np.zeros(len(keys), dtype=np.bool_)] * 2
+        marks: list[Bools] = []
         if spec.name == "PartitionChangeRecord":
             marks = [columns.fixed("leader") != -2, columns.span("isr").counts >= 0]
         self.tallies["partition"].add(keys, sizes, *marks)
@@ -207,14 +203,14 @@ class Usage(Counted):
             leader, of_rows = columns.fixed("leader"), sizes[rows]
             members, bounds = columns.span("isr").gather()
             member_of = np.repeat(np.arange(len(rows)), np.diff(bounds))
-            in_isr = np.zeros(len(rows), dtype=np.bool_)
-            in_isr[member_of[members == leader[member_of]]] = True
-            led = leader >= 0
-            tally.add(members, of_rows[member_of])
-            tally.add(leader[led & ~in_isr], of_rows[led & ~in_isr])
-            if name == "PartitionChangeRecord":
-                self.tallies["broker-leader"].add(leader[led], of_rows[led])
-                self.tallies["broker-isr"].add(members, of_rows[member_of])
+            outside = leader >= 0
+            outside[member_of[members == leader[member_of]]] = False
+            of = np.append(member_of, np.flatnonzero(outside))
+            brokers = np.append(members, leader[outside])
+            is_change = np.full(len(of), name == "PartitionChangeRecord")
+            in_isr = np.arange(len(of)) < len(members)
+            leads = (brokers == leader[of]) & (brokers >= 0)
+            tally.add(brokers, of_rows[of], is_change & leads, is_change & in_isr)
 
     def _with_field(self, name: str, kind: str) -> Iterable[MessageSpec]:
         """Record types that have such a field, a vendor's among them."""
@@ -224,12 +220,6 @@ class Usage(Counted):
 
     # What comes out.
 
-    def _listed(self, by: str) -> list[UsageRow] | None:
-        return self._topic_rows() if by == "topic" else super()._listed(by)
-
-    def _row(self, by: str, amounts: tuple[int, ...]) -> UsageRow:
-        return self.partition_row(*amounts[:3]) if by == "partition" else super()._row(by, amounts)
-
     def _ranks(self, by: str, keys: I64) -> I64:
         if by != "partition":
             return super()._ranks(by, keys)
@@ -237,12 +227,16 @@ class Usage(Counted):
         # In the low half the sign of a partition is a bit among others.
         return _pairs(of_topic[keys >> 32], keys) ^ (1 << 31)
 
-    def partition_row(self, key: int, n_bytes: int, n_records: int) -> UsageRow:
-        """The row of a partition."""
+    def _named(self, by: str, key: int) -> tuple[str, Mapping[str, object]]:
+        if by == "broker":
+            return str(key), {"broker": key}
+        if by != "partition":
+            return super()._named(by, key)
         number, low = key >> 32, key & 0xFFFFFFFF
         partition = low - (1 << 32) if low >> 31 else low
         topic, topic_id = self._label(number)
-        return UsageRow(key, f"{topic}-{partition}", n_bytes, n_records, (topic_id,), partition)
+        columns = {"topic": topic, "partition": partition, "topic_id": topic_id}
+        return f"{topic}-{partition}", columns
 
     def _label(self, number: int) -> tuple[str, str]:
         """(name of a topic, its id where nothing names it; its id)."""
@@ -251,8 +245,10 @@ class Usage(Counted):
         text = uuid_text(self._ids[number])
         return self._names.get(number, text), text
 
-    def _topic_rows(self) -> list[UsageRow]:
-        """By name: what had it one after the other, and the configs, which know no ids."""
+    def _listed(self, by: str) -> list[UsageRow] | None:
+        if by != "topic":
+            return super()._listed(by)
+        # Topics that had one name are one row with its configs, which know no ids.
         found: dict[str | None, tuple[int, int, tuple[str, ...]]] = {}
         config_names = list(self._config_names)
         for key, n_bytes, n_records in self.tallies["topic"].by_key():
@@ -265,11 +261,16 @@ class Usage(Counted):
                 ids = (topic_id,)
             before = found.get(name, (0, 0, ()))
             found[name] = (before[0] + n_bytes, before[1] + n_records, before[2] + ids)
-        rows = [
-            UsageRow(_NONE, NO_TOPIC, *amounts) if name is None else UsageRow(0, name, *amounts)
-            for name, amounts in found.items()
+        return [
+            UsageRow(
+                NO_TOPIC if name is None else name,
+                n_bytes,
+                n_records,
+                {by: name, "topic_ids": ids},
+                {},
+            )
+            for name, (n_bytes, n_records, ids) in found.items()
         ]
-        return sorted(rows, key=lambda row: (-row.bytes, row.name))
 
     def type_name(self, key: int) -> str:
         """Name of the record type that stands behind an api key of frames."""

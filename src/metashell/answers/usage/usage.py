@@ -1,0 +1,239 @@
+"""What is counted of a log's files and the rows of it: the same for every kind of log.
+
+Unlike the image it counts every record of a file, those of aborted transactions included, and knows
+nothing of replay.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Final
+
+import numpy as np
+
+from metashell.answers.usage.tally import Tally
+from metashell.dataclass import dataclass
+from metashell.log.fault import Fault
+from metashell.log.frames import Frames
+from metashell.log.read import Loaded, LogFile
+from metashell.schema.arena import I64, AnyArray
+from metashell.schema.timestamps import iso_time
+
+HOUR_MS: Final = 3_600_000
+
+
+@dataclass(slots=True)
+class FileUsage:
+    """One file. Offsets, epochs and times are None where nothing tells them."""
+
+    name: str
+    is_checkpoint: bool
+    size: int
+    batches: int
+    batch_bytes: int
+    """Of whole batches, headers included."""
+    records: int
+    first_offset: int | None = None
+    """None for a checkpoint, whose own numbering from 0 is no log offset."""
+    last_offset: int | None = None
+    """For a checkpoint, of the last record that its state includes."""
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
+    """For a checkpoint, of the last record that its state includes."""
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch."""
+
+    bytes: int
+    file: str
+    pos: int
+    offset: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """Records of one kind."""
+
+    name: str
+    bytes: int
+    records: int
+    columns: Mapping[str, object]
+    """What the kind is, by the names of table columns."""
+    marks: Mapping[str, int]
+    """Amounts of the records that are marked, by the names of `Usage.marks`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Rows that are not shown."""
+
+    rows: int
+    bytes: int
+    records: int
+
+
+class Usage(ABC):
+    """What was counted so far.
+
+    Args:
+        wanted: What is grouped by: ``type``, ``hour``, ``file``, and what the log's records name.
+        n_batches: How many of the largest batches are kept.
+    """
+
+    def __init__(self, wanted: Collection[str], n_batches: int | None = 0) -> None:
+        self.files: list[FileUsage] = []
+        """Those that were counted, in order."""
+        self.tallies = {by: Tally(len(self.marks(by))) for by in wanted if by != "file"}
+        self.batches: list[Batch] = []
+        """The largest, largest first."""
+        self.n_bytes = 0
+        """Bytes of all records."""
+        self._n_batches = n_batches
+
+    @property
+    def n_records(self) -> int:
+        """Records of all files counted."""
+        return sum(file.records for file in self.files)
+
+    @property
+    @abstractmethod
+    def totals(self) -> dict[str, int]:
+        """What is marked of all records, by the names of table columns."""
+
+    def marks(self, by: str) -> tuple[str, ...]:
+        """What is counted of marked records where they are grouped by this; names of columns."""
+        del by
+        return ()
+
+    @abstractmethod
+    def type_name(self, key: int) -> str:
+        """Name of the record type that a key of the tally of types stands for."""
+
+    # Counting.
+
+    def _add(self, by: str, keys: AnyArray, sizes: AnyArray, *marks: AnyArray) -> None:
+        """Count records by their keys, if that is asked for."""
+        if by in self.tallies:
+            self.tallies[by].add(keys, sizes, *marks)
+
+    def _add_records(self, frames: Frames, sizes: I64, *marks: AnyArray) -> None:
+        """Count all records of a log by what every log has: type and hour."""
+        self.n_bytes += int(sizes.sum(dtype=np.int64))
+        self._add("type", frames.api_key.narrow, sizes, *marks)
+        if "hour" in self.tallies:
+            times = frames.timestamps(np.arange(len(frames)))
+            self._add("hour", np.maximum(times // HOUR_MS, -1), sizes, *marks)
+
+    def _keep_largest(self, frames: Frames, loaded: Loaded) -> None:
+        """Keep the largest of these batches and of those that were kept."""
+        if self._n_batches == 0:
+            return
+        batches = frames.batches
+        sizes = batches.header["length"].astype(np.int64) + 12
+        counts = np.diff(batches.first_row)
+        found = []
+        for i in np.argsort(-sizes, kind="stable")[: self._n_batches].tolist():
+            file = loaded.files[int(batches.file[i])]
+            pos, offset = int(batches.pos[i]) - file.start, int(batches.header[i]["base_offset"])
+            found.append(Batch(int(sizes[i]), file.name, pos, offset, int(counts[i])))
+        merged = sorted([*self.batches, *found], key=lambda batch: -batch.bytes)
+        self.batches = merged[: self._n_batches]
+
+    # Rows.
+
+    def rows(self, by: str, limit: int | None = None) -> tuple[list[UsageRow], Others]:
+        """Rows of a tally, most bytes first, then by name; and what is left out by the limit."""
+        listed = self._listed(by)
+        if listed is not None:
+            listed.sort(key=lambda row: (-row.bytes, row.name))
+            rows = listed[:limit]
+            n = (len(listed), sum(r.bytes for r in listed), sum(r.records for r in listed))
+        else:
+            tally = self.tallies[by]
+            rows = self._rows(by, tally.by_bytes(limit, lambda keys: self._ranks(by, keys)))
+            n = (len(tally), *tally.total())
+        n_bytes, n_records = sum(row.bytes for row in rows), sum(row.records for row in rows)
+        return rows, Others(n[0] - len(rows), n[1] - n_bytes, n[2] - n_records)
+
+    def by_records(self, by: str, limit: int | None = None) -> list[UsageRow]:
+        """Rows of a tally, most records first; then by name."""
+        amounts = self.tallies[by].by_records(limit, lambda keys: self._ranks(by, keys))
+        return self._rows(by, amounts)
+
+    def newest_hours(self, limit: int) -> list[UsageRow]:
+        """The last hours that records are of, the newest last."""
+        return self._rows("hour", self.tallies["hour"].by_key()[-limit:])
+
+    def _rows(self, by: str, amounts: Iterable[tuple[int, ...]]) -> list[UsageRow]:
+        names = self.marks(by)
+        rows = []
+        for key, n_bytes, n_records, *marks in amounts:
+            name, columns = self._named(by, key)
+            marked = dict(zip(names, marks, strict=True))
+            rows.append(UsageRow(name, n_bytes, n_records, columns, marked))
+        return rows
+
+    def _listed(self, by: str) -> list[UsageRow] | None:
+        """All rows of what has no tally of its own; None of everything else."""
+        if by != "file":
+            return None
+        return [UsageRow(f.name, f.batch_bytes, f.records, {by: f.name}, {}) for f in self.files]
+
+    def _named(self, by: str, key: int) -> tuple[str, Mapping[str, object]]:
+        """What a tally's key stands for: its name, and its columns in a table."""
+        name = self.type_name(key) if by == "type" else hour_name(key)
+        return name, {by: name}
+
+    def _ranks(self, by: str, keys: I64) -> I64:
+        """int64[n]: how keys of a tally with equal amounts are ordered: by name, or by number."""
+        return ranks_of([self.type_name(key) for key in keys.tolist()]) if by == "type" else keys
+
+
+def ranks_of(names: Sequence[str]) -> I64:
+    """int64[n]: the place of each name among all, sorted."""
+    ranks = np.empty(len(names), dtype=np.int64)
+    ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+    return ranks
+
+
+def usage_of_file(read: LogFile, header: AnyArray) -> FileUsage:
+    """What the headers of a file's batches tell of it.
+
+    Args:
+        read: The file.
+        header: `metashell.log.header_fields.HEADER` of each of its batches.
+    """
+    file = FileUsage(
+        read.name,
+        read.name.endswith(".checkpoint"),
+        read.size,
+        len(header),
+        int(header["length"].sum(dtype=np.int64)) + 12 * len(header),
+        int(np.maximum(header["count"], 0).sum(dtype=np.int64)),
+    )
+    if len(header) and not file.is_checkpoint:
+        file.first_offset, file.last_offset = read.chain.first_offset, read.chain.last_offset
+        file.first_epoch, file.last_epoch = (int(header["epoch"][i]) for i in (0, -1))
+        file.first_ms = known_time(int(header["base_timestamp"][0]))
+        file.last_ms = known_time(int(header["max_timestamp"][-1]))
+    return file
+
+
+def hour_name(hour: int) -> str:
+    """The hour that begins so many hours after the epoch, such as ``2026-09-21T14Z``."""
+    if hour < 0:
+        return "(no time)"
+    return iso_time(hour * HOUR_MS).partition(":")[0] + "Z"
+
+
+def known_time(ms: int) -> int | None:
+    """A time, None for -1."""
+    return ms if ms >= 0 else None
