@@ -42,8 +42,8 @@ def main(
 
     Args:
         argv: The words after the program's name; those of the process if None.
-        opener: What opens a source; the package itself if None.
-        runner: What runs a command; `metashell.commands.framework.run` if None.
+        opener: Opens the source; None for the package's own function.
+        runner: Runs the commands; None for `metashell.commands.framework.run`.
 
     Returns:
         The exit status, one of `metashell.errors.ExitCode`.

@@ -185,7 +185,7 @@ _ABOUT_ITSELF: Final = frozenset({"--help", "--version", "--completion"})
 """Options that end the command line."""
 
 BY_NAME: Final[Mapping[str, Option]] = {name: option for option in OPTIONS for name in option.flags}
-"""The same by every name."""
+"""The options by each of their names."""
 
 
 class Arguments(NamedTuple):

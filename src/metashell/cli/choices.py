@@ -133,7 +133,7 @@ def _a_file(path: str) -> UsageError:
 
 
 def _archive(path: str) -> str | None:
-    """What archive a file is; None for none."""
+    """The archive format of a file; None for a file that is no archive."""
     return archive_format(read_beginning(path, HEAD_BYTES) or b"")
 
 
@@ -156,7 +156,7 @@ def _config(arguments: Arguments) -> KafkaConfig | None:
 
 
 def _choice_of_config(config: KafkaConfig, arguments: Arguments) -> Choice:
-    """What a configuration alone chooses: its directory before its quorum, but for `--live`."""
+    """The source of a configuration alone: its directory before its quorum, but for `--live`."""
     live = arguments.has("--live")
     log_dir = None if live else config.log_dir()
     if log_dir is not None:

@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 SHELLS: Final = BY_NAME["--completion"].choices
 _LIMIT_S: Final = 2.0
 _PATHS: Final = {"file": ":files", "directory": ":directories"}
-"""What stands for the system's paths of a kind, which the shell itself proposes."""
+"""The proposal that stands for the system's paths, by kind. The shell itself lists them."""
 _LOCAL: Final = {"--engine": ("local",)}
 
 
 @dataclass(frozen=True, slots=True)
 class WordProposal:
-    """What a word may become; or, with a colon in front, that it is one of the system's files."""
+    """A word to propose. One with a colon in front tells the shell to propose its own files."""
 
     word: str
     help: str = ""
 
 
 def script(shell: str) -> str:
-    """What makes a shell complete metashell's command lines.
+    """The script that makes a shell complete metashell's command lines.
 
     Raises:
         UsageError: It is none of the shells.
@@ -108,12 +108,12 @@ def _of_line(args: Sequence[str], environ: Mapping[str, str]) -> list[WordPropos
 def proposals(
     at: AtCursor, environ: Mapping[str, str], *, remarks: bool = True
 ) -> list[WordProposal]:
-    """What the word at the cursor may be; the program's name is the first word.
+    """The proposals for the word at the cursor; the program's name is the first word.
 
     Args:
         at: The line.
         environ: The environment.
-        remarks: Whether commands are to be imported for what is said of them.
+        remarks: Whether to import commands for the proposals' help texts.
     """
     typed = [_expanded(word) for word in at.before[1:]]
     word = str(at.word)
@@ -218,7 +218,7 @@ def _of_names(place: _Place, word: str, defaults: Defaults, *, remarks: bool) ->
 
 
 def _of_command(place: _Place, word: str, defaults: Defaults) -> list[WordProposal]:
-    """What a command itself proposes, on the source where that takes one."""
+    """The proposals of a command, on the source where that takes one."""
     assert place.command is not None
     command = place.command
     if command == (TUI,) and not word.startswith("-"):
@@ -241,7 +241,7 @@ def _of_command(place: _Place, word: str, defaults: Defaults) -> list[WordPropos
 def _of_source(
     context: Context, place: _Place, command: Sequence[str], word: Word, defaults: Defaults
 ) -> list[Completion]:
-    """What a command proposes of a source."""
+    """A command's proposals from a source."""
     arguments = defaults.fill_in(parse_arguments(place.options, defaults.is_cluster))
     source = _source(arguments, context.out)
     if source is None:

@@ -48,7 +48,7 @@ class NamedCluster:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """What a configuration file says; empty where there is none."""
+    """The content of a configuration file; empty where there is none."""
 
     path: str = ""
     options: Mapping[str, OptionSetting] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile:
     except (OSError, ValueError) as error:
         is_in_sight = os.access(os.path.dirname(path) or ".", os.X_OK)
         if isinstance(error, PermissionError) and not environ.get(CONFIG_FILE) and not is_in_sight:
-            # As under `sudo -u kafka` with a home that is still somebody else's.
+            # Under `sudo -u kafka`, for example, the home is still somebody else's.
             return ConfigFile(path)
         what = getattr(error, "strerror", None) or error
         raise UsageError(f"{path}: {what}", hint="`--no-config` leaves it out") from error
@@ -382,7 +382,7 @@ def _are_strings(values: Iterable[object]) -> bool:
 
 
 def _near(word: str, known: Iterable[str]) -> str | None:
-    """What was probably meant, as a hint."""
+    """The known word that is nearest, as a hint."""
     from metashell.spelling import did_you_mean, near_names
 
     return did_you_mean([f"`{name}`" for name in near_names(word, known, 1)]) or None

@@ -1,7 +1,6 @@
-"""What the command line leaves open, filled in: variables, then the configuration file.
+"""Fills in what the command line leaves open: variables first, then the configuration file.
 
-Owns the order of precedence, the clusters that have a name, and what an error adds where an option
-came from elsewhere. Reads the file at most once, and only when something needs it.
+Owns the order of precedence, the clusters that have a name, and the origin that an error names.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ class Defaults:
         self._is_off = True
 
     def is_cluster(self, word: str) -> bool:
-        """Whether a word that could be a command's name chooses a cluster: a command goes before.
+        """Whether a word chooses a cluster. The name of a command is no cluster.
 
         Raises:
-            UsageError: As `config`.
+            UsageError: The configuration file is wrong, see `config`.
         """
         if commands.is_command(word) or word == TUI or word in self.config.habits.aliases:
             return False

@@ -1,6 +1,6 @@
 """The options of the group "Engine" as settings.
 
-What is made of them is decided where sources are opened: `metashell.sources.spark`.
+`metashell.sources.spark` decides how a source is opened with them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MASTER: Final = re.compile(
 
 
 def engine_settings(arguments: Arguments) -> EngineSettings:
-    """What the options ask for.
+    """Read the options of the group.
 
     Raises:
         UsageError: A value can't be meant, or two options contradict each other.

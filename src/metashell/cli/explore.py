@@ -102,15 +102,15 @@ def explore(
     *,
     opened: Callable[[Source | FleetSource], None],
 ) -> int:
-    """Run the explorer until the user leaves; errors as those of `open_source`.
+    """Run the explorer until the user leaves. It raises the errors of `open_source`.
 
     Args:
         choice: The source.
         path: Where to begin.
         arguments: How to open it.
-        opener: What opens it.
+        opener: Opens the source.
         config: The user's wishes.
-        diagnostics: Where to print at the end what there was to be said.
+        diagnostics: Prints the messages at the end.
         opened: Called in the thread that opens, with what was opened.
     """
     from metashell.tui.remembered import default_path
@@ -157,9 +157,9 @@ class _Opening:
         self._choice, self._path, self._arguments = choice, path, arguments
         self._opener, self._opened = opener, opened
         self.said = Said()
-        """What there is to be said."""
+        """Messages for the user."""
         self.defect: Exception | None = None
-        """What went wrong that should not be able to."""
+        """An error that is a bug of ours."""
         self._lock = Lock()
         self._has_ended = False
         self._source: Source | FleetSource | None = None
@@ -203,7 +203,7 @@ class _Opening:
         return source
 
     def title(self, source: Source | FleetSource) -> str:
-        """What to call it."""
+        """The source's name, for the title."""
         from metashell.cli.sources import prompt_name
 
         return prompt_name(self._choice, source)
@@ -243,7 +243,7 @@ class Said(Diagnostics):
         """Draw nothing."""
 
     def take(self) -> Sequence[str]:
-        """What was said since the last call, as the explorer shows it."""
+        """The messages since the last call, as the explorer shows them."""
         lines = self.lines[self._n_taken :]
         self._n_taken += len(lines)
         return [line.removeprefix(_PROGRAM) for line in lines]

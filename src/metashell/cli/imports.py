@@ -1,4 +1,4 @@
-"""What a process that is ours alone imports: when, and what of it is left out."""
+"""The imports of a process that is ours alone: when they are done, and which are left out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class EarlyImports:
         Thread(target=self._import, name="metashell-import", daemon=True).start()
 
     def _import(self) -> None:
-        # What can't be imported is imported again by who needs it, and the error is told there.
+        # A module that fails here is imported again where it is needed, and the error is told
+        # there.
         with suppress(Exception):
             command = get(self.command)
             for name in IMAGE_IMPORTS if command is None else command.imports:
@@ -83,7 +84,7 @@ def _leave_descriptions_out() -> None:
 
 
 class _NoDescription(dict[str, tuple[()]]):
-    """What is described: nothing, whatever the text says."""
+    """An empty description, whatever the text says."""
 
     def __init__(self, _: str) -> None:
         super().__init__()

@@ -27,8 +27,8 @@ class ProgressBar:
 
     Args:
         diagnostics: Where it is drawn.
-        label: What is going on.
-        unit: What is counted; bytes are shown in MB.
+        label: The name of the work.
+        unit: The counted unit; bytes are shown in MB.
         clock: Seconds, from any moment on.
     """
 

@@ -20,13 +20,13 @@ SOURCE_FLAGS: Final = (
 """They choose the source together, and so come from one place together."""
 
 SECRETS: Final = "--show-secrets"
-"""Of the command line alone: a variable or a file would show secrets where nobody asked."""
+"""The switch that only the command line has. Elsewhere it would show secrets unasked."""
 NO_CONFIG: Final = "--no-config"
 
 _OF_THE_COMMAND_LINE: Final = frozenset(
     {"--command", "--file", "--tui", "--help", "--version", "--completion", SECRETS, NO_CONFIG}
 )
-"""What is run is said where it is run."""
+"""Options that only the command line has: most of them say what is run."""
 _OF_ONE_CLUSTER: Final = frozenset({"--at", "--record", "--cluster-id"})
 """No defaults for every source: a shell that is always in the past misleads."""
 _NUMBERS: Final = frozenset({"--timeout", "--spark-threshold", "--at"})
@@ -40,11 +40,11 @@ ANYWHERE: Final[Mapping[str, Option]] = {
 IN_OPTIONS: Final[Mapping[str, Option]] = {
     long: option for long, option in ANYWHERE.items() if long not in _OF_ONE_CLUSTER
 }
-"""Those of the file's table ``[options]``."""
+"""Options of the file's table ``[options]``."""
 OF_A_CLUSTER: Final[Mapping[str, Option]] = {
     long: option for long, option in ANYWHERE.items() if long != "--cluster"
 }
-"""Those of a table ``[clusters.NAME]``."""
+"""Options of a table ``[clusters.NAME]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def values_of(option: Option, value: object, base: str) -> tuple[str, ...] | Non
 
     Args:
         option: The option.
-        value: What TOML has for it.
+        value: The value that TOML has for it.
         base: The directory that a relative path begins at.
 
     Raises:
@@ -91,7 +91,7 @@ def _text(option: Option, value: object) -> str:
     if option.long == "--at":
         from datetime import date
 
-        if isinstance(value, date):  # Of which a datetime is one.
+        if isinstance(value, date):  # A datetime is a date too.
             return value.isoformat()
     if isinstance(value, int | float) and not isinstance(value, bool) and option.long in _NUMBERS:
         return str(value)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 Opener = Callable[[OpenRequest, OpeningWatch], "Source | FleetSource"]
-"""What opens a source: `metashell.sources.opening.open_request`, or a test's stand-in."""
+"""Opens a source: `metashell.sources.opening.open_request`, or a test's stand-in."""
 
 _WARNINGS_MAX: Final = 10
 """Warnings printed one by one in a run; further ones are counted."""
@@ -46,15 +46,15 @@ def open_source(
     """Open a source.
 
     Args:
-        choice: Which.
-        arguments: How it is opened.
-        opener: What opens it; the package itself if None.
-        diagnostics: Where it is told how that goes on.
+        choice: The source.
+        arguments: The options for opening it.
+        opener: Opens it; None for the package's own function.
+        diagnostics: Prints the notes and warnings of the opening.
         loading: Called with (bytes read, bytes in all) while this process reads its files.
 
     Raises:
         UsageError: The options can't be meant.
-        MetashellError: As `open_request` does.
+        MetashellError: See `open_request`.
     """
     check_engine(arguments, choice)
     if choice.quorum is not None:
@@ -129,8 +129,10 @@ class _OnTerminal(OpeningWatch):
 
 
 def prompt_name(choice: Choice, source: Source | FleetSource) -> str:
-    """What the prompt calls a source: of a quorum the first address, of metadata logs, which are
-    all named alike, the parent.
+    """The prompt's name of a source.
+
+    A quorum has its first address. A metadata log has its parent's name, as all logs are named
+    alike.
     """
     if choice.quorum is not None:
         return choice.name or place_text(choice)

@@ -62,7 +62,7 @@ _EXIT_CODES: Final = """\
 
 
 def help_text(*, bold: bool = False) -> str:
-    """What fits on one screen of 24 lines; `bold` marks headings for a terminal."""
+    """The help on one screen of 24 lines; `bold` marks headings for a terminal."""
     parts = [
         _section("Usage", _USAGE, bold, " ") + _INTRO + _NO_COMMAND,
         _section("Source", _SOURCES, bold),

@@ -1,7 +1,7 @@
-"""What to run: the words of a command, command lines, or the lines of a script.
+"""The work of a run: the words of a command, command lines, or the lines of a script.
 
-Owns their order, where a run stops and which exit status it ends with. How a line is split and
-what a command does is the business of `metashell.commands`.
+Owns their order, where a run stops and its exit status. `metashell.commands` splits a line and
+runs a command.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Task = Words | CommandLine
 
 
 class CommandRunner(Protocol):
-    """What runs a command: `metashell.commands.framework.run`."""
+    """Runs commands: `metashell.commands.framework.run`."""
 
     def run_line(self, context: Context, line: str) -> int:
         """Split a line and run it."""
@@ -91,10 +91,10 @@ def run_tasks(
     """Run tasks in order, until one fails unless `keep_going`, or one asks to leave.
 
     Args:
-        tasks: What to run.
-        context: The same for all, so that ``cd`` holds for the next.
-        runner: What runs a task.
-        diagnostics: Where their errors go.
+        tasks: The work.
+        context: One context for all tasks, so that ``cd`` holds for the next.
+        runner: Runs a task.
+        diagnostics: Prints the tasks' errors.
         keep_going: Go on after a failure.
         after_each: Called when a task is done.
 
@@ -106,7 +106,7 @@ def run_tasks(
     for task in tasks:
         code = _run_task(task, context, runner, diagnostics)
         after_each()
-        # What a bug left unsaid is in no other status.
+        # The status of a bug of ours comes first: no other status tells of it.
         first_failure = code if code == ExitCode.INTERNAL else first_failure or code
         if context.exit_requested or (code and not keep_going):
             break
@@ -122,7 +122,7 @@ def _run_task(
     """Run one task; its errors, and bugs of ours, are printed with its place in front."""
 
     def warn(text: str) -> None:
-        # What is indented, such as a hint, belongs to the line before.
+        # An indented line, such as a hint, belongs to the line before.
         diagnostics.line(text if text.startswith(" ") else f"{task.place}{text}")
 
     context.warn = warn

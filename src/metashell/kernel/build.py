@@ -44,7 +44,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """What compiles, and for which machines."""
+    """A compiler, and the machines that it compiles for."""
 
     command: tuple[str, ...]
     """The program with the arguments that choose the machine."""
@@ -157,7 +157,7 @@ def build_beside() -> str:
     """Build the library beside the package's modules, if it is not there or older than its sources.
 
     Returns:
-        What was done, one line.
+        One line that says what was done.
 
     Raises:
         BuildError: It can't be built.

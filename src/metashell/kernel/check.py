@@ -76,14 +76,14 @@ def check(
     """Check records of one type.
 
     Args:
-        library: The kernel's.
-        spans: Where they lie.
-        rows: int64[n], contiguous: the records, each of them one of those.
+        library: The kernel.
+        spans: Where the records lie.
+        rows: int64[n], contiguous: the rows of the records in `spans`.
         key: Fields and layouts of their keys, as `metashell.kernel.decode.decode` takes them; no
             field has a slot.
-        value: The same of their values.
+        value: Fields and layouts of their values, likewise.
         version: The version of values that are checked.
-        limits: What is refused.
+        limits: Sizes beyond which a record is refused.
 
     Returns:
         uint8[n]: the verdicts.

@@ -110,7 +110,7 @@ class Messages:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is refused, or left to numpy."""
+    """Sizes beyond which messages are refused, or left to numpy."""
 
     structs: int
     """Elements that an array of structs may have."""
@@ -141,13 +141,13 @@ def decode(
     """Decode messages into columns.
 
     Args:
-        library: The kernel's.
+        library: The kernel.
         fields: `FIELD`[k].
         layouts: `LAYOUT`[m]; the first is that of a message.
-        columns: One array a slot, with an element a row. Of a tag of the root they are written only
-            in the rows of calls that met the tag.
-        messages: Where they stand.
-        limits: What is left to numpy.
+        columns: One array a slot, with an element a row. The column of a tag of the root is written
+            only in the rows of calls that met the tag.
+        messages: Where the messages stand.
+        limits: Sizes beyond which messages are left to numpy.
 
     Returns:
         (bool[n]: starts that decode, all True with counts; what each call met), or None where a

@@ -95,7 +95,7 @@ def sort(library: CDLL, numbers: _I64) -> tuple[_I32, _I32, _I32] | None:
 
 
 def _grouped(functions: CDLL, numbers: _U64, index_bits: int) -> tuple[_I32, _I32, _I32]:
-    """As `sort`, of sorted numbers whose low bits say where each stood; none if it stands there."""
+    """The result of `sort` for sorted numbers. Their low bits hold the index before the sort."""
     n = len(numbers)
     order, first, last = (np.empty(n, dtype=np.int32) for _ in range(3))
     n_groups = 0
@@ -124,7 +124,7 @@ def last_marked(library: CDLL, marked: npt.NDArray[np.bool_], first: _I32) -> _I
 
 
 def take(library: CDLL, values: npt.NDArray[Any], places: _I32) -> npt.NDArray[Any] | None:
-    """What stands at each place: as many as there are places.
+    """The value at each place; its length is that of `places`.
 
     None for a place outside, and for values that are no numbers of 1, 2, 4 or 8 bytes.
     """

@@ -137,16 +137,16 @@ def frame_plain(
     batch_of: npt.NDArray[np.int32],
     producer_ids: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint8]:
-    """As `frame_keyed`, of batches that `count_plain` counted: their headers are read in place.
+    """Frame the records of batches that `count_plain` counted: their headers are read in place.
 
     Args:
-        library: The kernel's.
+        library: The kernel.
         data: The bytes, without slack.
         positions: int64[n], contiguous: where each batch begins.
         first_row: int64[n + 1], contiguous: the first row of each, as counted.
-        columns: As of `frame_keyed`.
+        columns: The columns that `frame_keyed` takes.
         batch_of: int32[rows], to be filled with the batch of each row.
-        producer_ids: int64[n], to be filled with those of the batches.
+        producer_ids: int64[n], to be filled with the batches' producer ids.
     """
     verdicts, function = _Verdicts(library, data, columns, len(positions)), _of_headers(library)
 

@@ -37,7 +37,7 @@ def gather_each(
     Args:
         library: The kernel's.
         data: The bytes, without slack.
-        dtype: Of an element in the bytes: numbers, or bytes of any size.
+        dtype: The dtype of an element in the bytes: numbers, or bytes of any size.
         at: int64[n], contiguous: where each begins.
 
     Returns:
@@ -68,7 +68,7 @@ def gather(
     Args:
         library: The kernel's.
         data: The bytes, without slack.
-        dtype: Of one element in the bytes: big-endian numbers, or bytes of any size.
+        dtype: The dtype of an element in the bytes: big-endian numbers, or bytes of any size.
         starts: int64[n] or int32[n], where each run begins; of no meaning where it is empty.
         list_offsets: int64[n + 1], contiguous: where each run begins among all elements.
 

@@ -48,7 +48,7 @@ class _Table(Structure):
 
 @dataclass(frozen=True, slots=True)
 class NumberedKeys:
-    """What keys are numbered by, in the order of the first of each."""
+    """Dense numbers for keys, in the order of each key's first occurrence."""
 
     numbers: npt.NDArray[np.int64]
     """int64[n]: equal for equal keys, else different; dense."""
@@ -98,7 +98,7 @@ def number_spans(
 def number_items(
     library: CDLL, items: npt.NDArray[Any], before: npt.NDArray[np.int64] | None
 ) -> NumberedKeys | None:
-    """As `number_spans`, of the elements of an array, which are told apart by their bytes."""
+    """Number the elements of an array like `number_spans`. Elements are compared by their bytes."""
     items = np.ascontiguousarray(items)
     table = _Table(items.ctypes.data, items.nbytes, item=items.itemsize)
     return _numbers(library, table, len(items), before)

@@ -81,7 +81,7 @@ def _function(library: CDLL) -> Any:
 
 
 class LineTexts:
-    """What stands in a line, piece after piece.
+    """The pieces of a line, in their order.
 
     Keeps every array and text alive that the table points to.
 
@@ -95,7 +95,7 @@ class LineTexts:
         self._kept: list[object] = []
 
     def copy(self) -> LineTexts:
-        """The same, to be gone on with."""
+        """A copy that can be gone on with."""
         found = LineTexts(is_bare=self.is_bare)
         found._rows, found._kept = [*self._rows], [*self._kept]
         return found
@@ -115,8 +115,8 @@ class LineTexts:
 
         Args:
             kind: Such as `NUMBER`.
-            key: What stands before the value.
-            values: As `kernel.h` says for the kind.
+            key: The text before the value.
+            values: The values, laid out as `kernel.h` says for the kind.
             counts: int32[n] or int64[n], likewise.
             is_of_line: Whether the values are by line, not by message.
             width: Bytes of an element; None for those of the values.
@@ -138,8 +138,8 @@ class LineTexts:
         """Leave the piece added last out where it holds a value.
 
         Args:
-            number: A number; of others how many elements, -1 for null.
-            content: What these are, or the bytes of a uuid.
+            number: The default, if it is a number; else how many elements it has, -1 for null.
+            content: The bytes of these elements, or of a uuid.
         """
         row = self._rows[-1]
         row |= {"has_default": 1, "default_number": number}
@@ -164,7 +164,7 @@ class LineTexts:
         """Let the piece added last be of structs.
 
         Args:
-            children: What stands in an element.
+            children: The pieces of an element.
             n_elements: Elements of all rows.
         """
         self._kept.append(children)

@@ -20,7 +20,7 @@ LIBRARY: Final = Path(__file__).with_name(
 """The library of an installed package or of an editable installation."""
 
 _OFF: Final = frozenset({"0", "false", "no", "off"})
-"""What switches off, as with options that have a variable."""
+"""Values of the variable that switch the kernel off, as with options that have a variable."""
 
 
 def is_off() -> bool:

@@ -36,7 +36,7 @@ UNPACK_HINT: Final = "unpack it, and open the directory with -d, or a file alone
 
 
 def archive_format(head: bytes) -> str | None:
-    """What archive or compressed file begins so, as a noun; None for anything else."""
+    """The archive or compressed format that begins so, as a noun; None for anything else."""
     if (old := _is_old_tar(head)) is not None:
         return old
     return next((what for at, magic, what in _ARCHIVES if head.startswith(magic, at)), None)

@@ -26,7 +26,7 @@ class StoreFile(Protocol):
         """The directory that it is in."""
 
     def child(self, name: str) -> StoreFile:
-        """What has that name in the directory."""
+        """The file or directory of that name in the directory."""
 
     def read_whole(self, limit_bytes: int) -> bytes | None:
         """The content of the file; None where there is none.
@@ -41,7 +41,7 @@ AnyPlace: TypeAlias = str | os.PathLike[str] | StoreFile
 
 
 def child_of(directory: AnyPlace, name: str) -> AnyPlace:
-    """What has that name in a directory."""
+    """The file or directory of that name in a directory."""
     if isinstance(directory, str | os.PathLike):
         return os.path.join(directory, name)
     return directory.child(name)

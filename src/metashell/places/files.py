@@ -22,7 +22,7 @@ class MemoryFile:
 
 
 FileRef: TypeAlias = str | MemoryFile | RemoteFile
-"""What can be read: a path, a file in memory, or one in a store."""
+"""A readable file: a path, a file in memory, or one in a store."""
 
 
 def name_of(file: FileRef) -> str:

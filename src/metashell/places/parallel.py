@@ -15,7 +15,7 @@ def in_parallel(
     """The results of several jobs that wait for a store, in order; the first error ends it.
 
     Args:
-        jobs: What to do.
+        jobs: The functions to call.
         each: Called with each result, in order, in this thread.
     """
     from concurrent.futures import ThreadPoolExecutor

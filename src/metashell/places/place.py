@@ -55,10 +55,10 @@ _ALTERNATIVES_MAX: Final = 1000
 
 
 def place_of(given: str | os.PathLike[str] | RemotePlace) -> Place:
-    """What a text means: a path, or a URI of any scheme; a ``file:`` URI is a path.
+    """The place that a text names: a path, or a URI. A ``file:`` URI is a path.
 
     Raises:
-        SourceError: The URI can't be meant.
+        SourceError: The URI has no meaning.
     """
     if isinstance(given, RemotePlace):
         return given
@@ -70,7 +70,7 @@ def place_of(given: str | os.PathLike[str] | RemotePlace) -> Place:
 
 
 def child_of(place: Place, name: str) -> Place:
-    """What has that name in a directory."""
+    """The place of that name in a directory."""
     return os.path.join(place, name) if isinstance(place, str) else place.child(name)
 
 
@@ -85,12 +85,12 @@ def base_name(place: Place) -> str:
 
 
 def file_at(place: Place) -> FileRef:
-    """What reads the file at a place."""
+    """The file at a place, ready to be read."""
     return place if isinstance(place, str) else RemoteFile(place)
 
 
 def file_in(place: Place, name: str) -> FileRef:
-    """What reads the file of that name in a directory."""
+    """The file of that name in a directory, ready to be read."""
     return file_at(child_of(place, name))
 
 
@@ -173,12 +173,13 @@ def has_glob(text: str) -> bool:
 
 
 def expand(pattern: str | os.PathLike[str], sure: Collection[str] = ()) -> list[str]:
-    """The directories that a pattern names, sorted; a place that is no pattern as it is given.
+    """The directories that a pattern names, sorted. A place without wildcards is returned
+    unchanged.
 
-    Patterns have ``*``, ``?``, ``[...]`` and ``{a,b}``; names that begin with a dot are matched by
-    such a pattern alone. Only directories are listed that the fixed parts of a pattern leave.
-    Archives come out too: whoever opens them says that they are not read. What comes out of a URI
-    is a URI to open, credentials included: `shown` makes it one to show.
+    Patterns have ``*``, ``?``, ``[...]`` and ``{a,b}``. A name that begins with a dot matches only
+    a pattern that does so too. Only directories are listed that the fixed parts of a pattern leave.
+    Archives are found too: their opener says that they are not read. A pattern in a store gives
+    URIs to open, credentials included: `shown` makes one fit to show.
 
     Args:
         pattern: The pattern, or a place.
@@ -346,7 +347,7 @@ def _is_archive(place: Place) -> bool:
 
 
 def _existing(spots: Sequence[_Spot]) -> Iterable[_Spot]:
-    """Those of which it is not sure that they are no directory; opening them says the rest."""
+    """The spots that may be directories; opening them tells the rest."""
     remote = [spot.place for spot in spots if not isinstance(spot.place, str)]
     if remote:
         kinds = in_parallel([partial(_may_be_opened, place) for place in remote])

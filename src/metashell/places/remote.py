@@ -103,7 +103,7 @@ class RemotePlace:
         return self.store.uri.text(quoted(self.path))
 
     def child(self, name: str) -> RemotePlace:
-        """What has that name in the directory."""
+        """The place of that name in the directory."""
         return RemotePlace(self.store, f"{self.path}/{name}" if self.path else name)
 
     def error(self, error: Exception) -> SourceError:
@@ -247,7 +247,7 @@ def remote_place(text: str) -> RemotePlace:
 
 
 def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
-    """What an error of reading a file means."""
+    """The error to raise for a failed read of a file."""
     from metashell.places.store_errors import is_missing
 
     return VanishedError(str(place)) if is_missing(error) else place.error(error)
@@ -414,8 +414,8 @@ def _connected(store: Store, _process: int) -> tuple[Any, str]:
 def _s3(uri: Uri) -> Any:
     """A connection to S3 that gives up in bounded time.
 
-    Its settings are those of pyarrow's URIs, and besides them the credentials and limits that its
-    class takes. What the URI does not say comes from AWS_ENDPOINT_URL and the AWS configuration.
+    It takes the settings of pyarrow's URIs, and the credentials and limits of pyarrow's class.
+    AWS_ENDPOINT_URL and the AWS configuration fill in the rest.
     """
     from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
 

@@ -1,8 +1,8 @@
-"""What object stores and HDFS answer, told in one sentence each.
+"""The errors of object stores and HDFS, told in one sentence each.
 
-pyarrow hands on what a store's client library said, as an `OSError` with a long text: requests,
-ids, several lines. Owns the reading of those texts, and what to do about each; a secret of the URI
-that a library repeats is cut out.
+pyarrow hands on the message of a store's client library, as an `OSError` with a long text:
+requests, ids, several lines. Owns the reading of those texts, and the hint for each. A secret of
+the URI that a library repeats is cut out.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def is_missing(error: Exception) -> bool:
 def explain(
     error: Exception, shown: str, scheme: str, secrets: Sequence[str], *, has_credentials: bool
 ) -> SourceError:
-    """The error that says what went wrong at a store, and what to do.
+    """The error that says why a store failed, and what to do.
 
     Args:
-        error: What pyarrow raised.
+        error: The exception that pyarrow raised.
         shown: The place, as it may be shown.
-        scheme: Of its URI.
-        secrets: What of the URI may not be printed.
+        scheme: The scheme of its URI.
+        secrets: Parts of the URI that may not be printed.
         has_credentials: Whether any were given or found; those denied without are told to.
     """
     for secret in secrets:

@@ -29,7 +29,7 @@ _IN_TEXT: Final = re.compile(
     r"(?P<rest>[^\s`'\"]+)",
     re.IGNORECASE,
 )
-"""What may be a URI in a line of text, also one whose colon, slashes or scheme were mistyped."""
+"""Matches a possible URI in a line of text, also one with a mistyped colon, slash or scheme."""
 _AUTHORITY: Final = re.compile(r"[^/?]*")
 _WITH_PORT: Final = re.compile(r"(?:[^:]*|\[.*\]):[0-9]{1,5}")
 
@@ -53,7 +53,7 @@ _USER_IS_PLACE: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 """Schemes whose user is part of where something is: a container, an account, a user's name."""
 
 _QUOTED: Final = frozenset("%?#*[]{} ")
-"""What would mean something else if it stood in a path as it is."""
+"""Characters that would have another meaning in a path if they were not quoted."""
 
 
 def is_uri(text: str | os.PathLike[str]) -> bool:
@@ -94,7 +94,7 @@ def _bare(match: re.Match[str]) -> str:
 
 
 def _split(scheme: str, rest: str) -> tuple[str, str]:
-    """What stands behind the slashes of a URI: (user and password, the rest).
+    """Split the part of a URI behind its slashes into (user and password, the rest).
 
     A key may hold slashes and question marks that nobody encoded.
     """
@@ -118,9 +118,9 @@ class Uri:
     host: str
     """With its port; the bucket of an object store."""
     path: str
-    """As it stands, without the slashes around it."""
+    """The path, still encoded, without the slashes around it."""
     user_info: str = field(default="", repr=False)
-    """What stands before the ``@``."""
+    """The text before the ``@``."""
     query: str = field(default="", repr=False)
 
     @property
@@ -144,7 +144,7 @@ class Uri:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What may be printed nowhere."""
+        """Texts that may be printed nowhere."""
         from urllib.parse import unquote
 
         pairs = (pair.partition("=") for pair in self.query.split("&"))

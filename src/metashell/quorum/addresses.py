@@ -23,11 +23,11 @@ _PORT: Final = re.compile(r":([0-9]{1,5})")
 
 
 def parse_addresses(text: str, what: str) -> tuple[Address, ...]:
-    """Read addresses between commas; one that is given twice is kept once.
+    """Read addresses between commas. An address that is given twice is kept once.
 
     Args:
         text: Such as ``a:9093, 2@b:9093``.
-        what: What holds the text, for errors: an option, or a file and its key.
+        what: The holder of the text, for errors: an option, or a file and its key.
 
     Raises:
         UsageError: A part of it is no address.

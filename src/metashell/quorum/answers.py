@@ -1,4 +1,4 @@
-"""What the answers of controllers say, as values: decoded fields in, facts out.
+"""The answers of controllers as values: decoded fields in, facts out.
 
 Owns where in an answer an error, the leader and the records stand, and which defaults mean
 "nothing said".
@@ -22,7 +22,7 @@ _NOTHING: Final = memoryview(b"")
 
 @dataclass(frozen=True, slots=True)
 class LeaderHint:
-    """What an answer says of the leader."""
+    """The facts about the leader in an answer."""
 
     leader_id: int | None = None
     """None where the peer knows none."""

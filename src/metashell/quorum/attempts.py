@@ -29,7 +29,7 @@ _KNOWN_MAX: Final = 64
 
 
 class Trouble(IntEnum):
-    """What sort of trouble an address gave."""
+    """The sort of trouble that an address gave."""
 
     NO_LEADER = 0
     """It answers, and is not the leader."""
@@ -38,7 +38,7 @@ class Trouble(IntEnum):
     UNREACHABLE = 2
     """Nobody there: refused, no such host, no answer to a connection, or a late one."""
     FINAL = 3
-    """The same would come again: credentials, a broker, another cluster."""
+    """Trouble that would come again: credentials, a broker, another cluster."""
 
 
 class Attempts:
@@ -51,9 +51,9 @@ class Attempts:
         self._kept: dict[int, Address] = {}
         self._failures: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
         self._failures_before: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
-        """Of the round before this one."""
+        """The failures of the round before this one."""
         self._hint: str | None = None
-        """What to do about one of them, where more is known than its reason tells."""
+        """A hint about one of the addresses, where more is known than its reason tells."""
         self._out_of_reach: set[tuple[str, int]] = set()
         self._n_silent: dict[tuple[str, int], int] = {}
         """How often an address was left for one that answered sooner."""
@@ -204,17 +204,17 @@ class Attempts:
         return self.error("no controller answers")
 
     def summary(self) -> str:
-        """What went wrong with each address, in a line."""
+        """The failure of each address, in a line."""
         return "; ".join(f"{a}: {reason}" for a, reason, _ in self._failures.values())
 
     def error(
         self, what: str, problem: str | None = None, *, has_leader: bool = False
     ) -> SourceError:
-        """The error that says what each address gave.
+        """The error that says why each address failed.
 
         Args:
-            what: What is not to be had.
-            problem: What went wrong last, for where nothing is noted of any address.
+            what: The thing that can't be had.
+            problem: The last failure, for where nothing is noted of any address.
             has_leader: Whether a leader answers, of which too little came.
         """
         failures = list(self._failures.values())

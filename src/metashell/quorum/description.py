@@ -1,4 +1,4 @@
-"""What the leader says of the quorum: who votes, who follows, and how far each has come.
+"""The quorum as its leader describes it: voters, observers, and how far each has come.
 
 Source: org.apache.kafka.clients.admin.QuorumInfo, KIP-595, KIP-836 (times), KIP-853 (directory ids
 and endpoints).
@@ -43,7 +43,7 @@ class QuorumDescription:
     voters: tuple[Replica, ...]
     observers: tuple[Replica, ...]
     endpoints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Of voters: ``NAME://host:port`` by node id; empty where the leader is too old to say."""
+    """The voters' endpoints, ``NAME://host:port`` by node id. It is empty for an old leader."""
     received_ms: int = 0
     """When it came, ms since the epoch by our clock."""
 

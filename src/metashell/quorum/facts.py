@@ -1,5 +1,4 @@
-"""What an observer holds of what it knows, for those who look on: single values, replaced and never
-changed.
+"""The facts that an observer shows to others: single values, replaced and never changed.
 
 They are written by the thread that runs the observer and may be read by any other.
 """
@@ -42,9 +41,9 @@ class Facts:
         self.problem: str | None = None
         """Why nothing comes at the moment."""
         self.intake = Intake(store)
-        """What becomes of records and snapshots."""
+        """The observer's side of the store: takes records and snapshots."""
         self.inquiry = Inquiry(goes_on=follow)
-        """What the quorum is asked about itself."""
+        """The answers to DescribeQuorum and DescribeCluster."""
         self.leads = False
         """Whether the peer has answered a Fetch as the leader."""
 
@@ -60,7 +59,7 @@ class Facts:
 
     @property
     def what_is_missing(self) -> str:
-        """What is waited for until it has caught up."""
+        """The reason why the observer has not caught up yet, for errors."""
         if not self.leads:
             return "no leader was found"
         comes = self.problem is not None or self.snapshot_progress is not None
@@ -75,12 +74,12 @@ class Facts:
 
     @property
     def cluster_id(self) -> str | None:
-        """What the quorum says of its cluster's id; None where it does not tell us."""
+        """The cluster's id as the quorum tells it; None where it tells none."""
         return self.inquiry.cluster_id
 
     @property
     def description(self) -> QuorumDescription | None:
-        """What the leader last said of the quorum."""
+        """The leader's last answer to DescribeQuorum."""
         return self.inquiry.description
 
     @property
@@ -90,7 +89,7 @@ class Facts:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What the user should know, a sentence each."""
+        """Sentences that the user should read."""
         return self.intake.notes
 
     @property

@@ -41,10 +41,10 @@ STOP_WAIT_S: Final = 2.0
 
 
 class Follower:
-    """An observer at work.
+    """Runs an observer in a thread of its own.
 
     Args:
-        observer: What to do.
+        observer: Decides what is done.
         context: Makes the TLS context; None for listeners without TLS. Called once, in the thread.
     """
 
@@ -228,7 +228,7 @@ def ask_cluster_id(
     Args:
         address: A controller.
         new_mechanism: Makes the SASL exchange for a connection to a host.
-        context: Of TLS; None without.
+        context: The TLS context; None without TLS.
         timeout_s: How long all of it may take.
         stop: Asked again and again; ends it at once.
     """

@@ -1,9 +1,9 @@
-"""What the quorum says of itself: who is in it, which cluster it is of, and where its nodes listen.
+"""The quorum's own description: its members, its cluster's id, and where its nodes listen.
 
-Owns what of that is known, and when it is asked for again. Sends nothing.
+Owns the description that is known, and when it is asked for again. Sends nothing.
 
-DescribeQuorum needs DESCRIBE on the cluster, DescribeCluster of controllers needs ALTER: without
-them all the rest works.
+DescribeQuorum needs DESCRIBE on the cluster, DescribeCluster of controllers needs ALTER. Without
+these rights all the rest works.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOT_SERVED: Final = "the controllers do not serve DescribeQuorum"
 
 
 class Inquiry:
-    """What is known of the quorum.
+    """The description of the quorum that is known by now.
 
     Args:
         goes_on: Whether it is asked again and again.
@@ -64,9 +64,9 @@ class Inquiry:
         return True
 
     def take_quorum(self, answer: Answer, address: Address, now: float) -> bool:
-        """Note what a leader says; whether it may be one of the quorum that was described before.
+        """Note a leader's description. Returns whether it may be of the quorum described before.
 
-        What it says of another one is not noted.
+        The description of another quorum is not noted.
         """
         self._due = now + DESCRIBE_EVERY_S
         described = read_describe_quorum(answer)

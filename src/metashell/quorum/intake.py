@@ -1,4 +1,4 @@
-"""What becomes of fetched records and snapshots: into the store, or refused.
+"""Puts fetched records and snapshots into the store, or refuses them.
 
 Owns the order in which a snapshot's pieces come, what counts as progress and as having caught up,
 and what is done where a leader's log is not the one that was followed. Sends nothing.
@@ -20,7 +20,7 @@ NOTES_MAX: Final = 20
 
 
 class RefusedError(Exception):
-    """What came is no good, and has to be asked for again."""
+    """Fetched data is no good, and has to be asked for again."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -61,8 +61,8 @@ class Intake:
     def has_grown(self) -> bool:
         """Whether more of the log is here than ever before.
 
-        What is dropped and fetched again does not count. Records that nobody says to be committed
-        count once: a leader learns its high watermark soon.
+        Records that are dropped and fetched again do not count. Records that nobody says to be
+        committed count once: a leader learns its high watermark soon.
         """
         n_proved, before = self.store.n_proved, self._n_proved
         self._n_proved = max(n_proved, before)

@@ -39,7 +39,7 @@ class Leadership:
 
     @property
     def why_other_cluster(self) -> str:
-        """What it means that a controller answers with INCONSISTENT_CLUSTER_ID."""
+        """The meaning of INCONSISTENT_CLUSTER_ID in a controller's answer."""
         if self.wanted_cluster is None:
             return "it refuses the cluster's id (INCONSISTENT_CLUSTER_ID), though none was sent"
         if self._is_learnt:
@@ -50,7 +50,7 @@ class Leadership:
         """Follow no other cluster from now on; any thread may say so.
 
         Args:
-            cluster_id: Of the quorum that is followed; None where it is not told.
+            cluster_id: The id of the quorum's cluster; None where it is not told.
         """
         if cluster_id is not None and self.wanted_cluster is None:
             self.wanted_cluster, self._is_learnt = cluster_id, True

@@ -67,7 +67,7 @@ from metashell.security.settings import Address
 LONG_WAIT_MS: Final = 500
 """How long a leader may hold back an answer when there is nothing new."""
 SHORT_WAIT_MS: Final = 50
-"""The same where only the high watermark is waited for, of which old leaders do not wake us."""
+"""The wait where only the high watermark is due: old leaders do not wake us for it."""
 WAKES_ON_WATERMARK: Final = 18
 """The Fetch version from which a leader answers when its high watermark moves (KIP-1166)."""
 SNAPSHOT_PIECE_BYTES: Final = 4 << 20
@@ -142,7 +142,7 @@ class Observer:
             self._give_up_on_peer(e.reason, trouble, e.hint)
 
     def action(self, now: float) -> Action:
-        """What to do next."""
+        """The next action."""
         if self._began is None:
             self._began = now
         if self.facts.state is not ObserverState.FAILED and now >= self._end_of_patience():
@@ -380,7 +380,7 @@ class Observer:
         return False
 
     def _start_over(self, reason: str, now: float) -> None:
-        """What came is no good: fetch again, later each time, and then from somebody else."""
+        """Fetch again after bad data, later each time, and then from another controller."""
         if self._n_bad >= _BAD_MAX:
             self._n_bad = 0
             raise PeerError(reason)
@@ -501,7 +501,7 @@ class Observer:
             self._n_bad = 0
         self._fetch(now)
 
-    # What the quorum says of itself.
+    # The quorum's description of itself.
 
     def _described(self, event: Received, now: float) -> None:
         answer = self._received(event, now)
@@ -549,7 +549,7 @@ class Observer:
         ObserverState.IDENTIFYING: {Received: _identified, Lost: _lost, Elapsed: _resumed},
         ObserverState.WAITING: {Elapsed: _begin_round},
     }
-    """What takes an event in a state. Others can't come: no action asks for them."""
+    """The handler of each event in a state. No action asks for any other event."""
 
 
 TRANSITIONS: Final[Mapping[tuple[ObserverState, type[Event]], Callable[..., None]]] = {

@@ -10,7 +10,7 @@ IDLE_S: Final = 10.0
 ANSWER_S: Final = 300.0
 """How long a whole answer may take, however steadily it comes."""
 SIZABLE_BYTES: Final = 1 << 16
-"""As much of an answer has to come within our patience."""
+"""The bytes of an answer that have to come within our patience."""
 _THROTTLE_MAX_S: Final = 10.0
 _RENEW_AT: Final = 0.85
 """The part of an authentication's lifetime after which we connect anew (KIP-368)."""
@@ -38,7 +38,7 @@ class Pace:
         self.stalls_at = 0.0
         """When the answer that is due comes too slowly."""
         self._n_bytes = 0
-        """What came of the answer since that was put off."""
+        """Bytes of the answer that came since `stalls_at` was put off."""
 
     @property
     def deadline(self) -> float:

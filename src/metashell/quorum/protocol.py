@@ -28,7 +28,7 @@ TOPIC_ID: Final = bytes(15) + b"\x01"
 MAX_RESPONSE_BYTES: Final = 64 << 20
 """More than a controller ever sends where `FETCH_BYTES` are asked for."""
 FETCH_BYTES: Final = 8 << 20
-"""As much as a controller reads of its log for one Fetch."""
+"""The most that a controller reads of its log for one Fetch."""
 
 
 CONTROLLERS: Final = 2
@@ -166,7 +166,7 @@ def common_version(api: Api, offered: Mapping[int, tuple[int, int]]) -> int | No
     """The newest version that both sides speak; None where there is none.
 
     Args:
-        api: What is to be asked.
+        api: The request's api.
         offered: Lowest and highest version by api key, as the peer's ApiVersions has them.
     """
     if api not in offered:

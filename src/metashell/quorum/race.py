@@ -1,8 +1,8 @@
 """Asks several controllers side by side for a first answer, and keeps the first that gives one.
 
-Owns who is tried when, and how long. What is tried is TCP, TLS and one request (`Greeting`), each
-in a thread of its own: a name that is looked up can't be waited for any shorter. Whatever such a
-thread hangs in, the times of `Race` hold.
+Owns who is tried when, and how long. A trial is TCP, TLS and one request (`Greeting`), each in
+a thread of its own, as the look-up of a name can't be cut short. The times of `Race` hold whatever
+such a thread hangs in.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 THREAD: Final = "metashell-connect"
 
 Outcome = Connection | NotConnected | BaseException
-"""What came of a greeting: a connection whose answer has begun, or why there is none."""
+"""The outcome of a greeting: a connection whose answer has begun, or why there is none."""
 
 
 class Greeting:
-    """One address that is connected to and asked, in a thread.
+    """Connects to one address and asks it, in a thread.
 
     Args:
-        address: Whom.
-        action: What it is asked, and how long it may take.
-        context: Of TLS; None without.
+        address: The controller's address.
+        action: The request, and how long it may take.
+        context: The TLS context; None without TLS.
         post: Is told the outcome, once, unless it is cancelled before.
     """
 
@@ -107,10 +107,10 @@ class Greeting:
 
 
 class Race:
-    """Those that are asked now.
+    """The greetings that are under way.
 
     Args:
-        context: Of TLS; None without.
+        context: The TLS context; None without TLS.
     """
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
@@ -157,7 +157,7 @@ class Race:
         for _, greeting in self._running.values():
             greeting.cancel()
         self._running.clear()
-        # What was posted before it was cancelled.
+        # Connections that were posted before their greeting was cancelled.
         with contextlib.suppress(Empty):
             while True:
                 posted = self._outcomes.get_nowait()
@@ -166,14 +166,14 @@ class Race:
         if self._winner is not None:
             self._winner.close()
 
-    # What a test replaces.
+    # Parts that a test replaces.
 
     def now(self) -> float:
         """Seconds on the clock of the actions."""
         return time.monotonic()
 
     def wait(self, seconds: float) -> tuple[Greeting, Outcome] | None:
-        """What comes next, if anything does so soon."""
+        """The next outcome; None where none comes in time."""
         with contextlib.suppress(Empty):
             return self._outcomes.get(timeout=max(seconds, 0.001))
         return None

@@ -1,4 +1,4 @@
-"""What refusals and lost connections mean, in words that an operator can act on.
+"""The meaning of refusals and lost connections, in words that an operator can act on.
 
 Each is a clause that follows an address: ``host:port: it knows no leader (...)``.
 """
@@ -44,12 +44,12 @@ CUT_OFF: Final = "its answer does not come whole"
 
 
 def refuse_hopeless(code: int, api: Api, why_other_cluster: str) -> None:
-    """Raise PeerError for an error that would come again however often we asked.
+    """Raise PeerError for an error that would come again however often we ask.
 
     Args:
         code: The error.
-        api: What was asked.
-        why_other_cluster: What it means that it refuses the cluster's id that was sent.
+        api: The api that was asked.
+        why_other_cluster: The meaning of a refusal of the cluster's id that was sent.
     """
     reason = _HOPELESS.get(code)
     if code == ErrorCode.INCONSISTENT_CLUSTER_ID:
@@ -64,7 +64,7 @@ def why_not_leader(code: int, hint: LeaderHint, epoch: int, *, is_itself: bool =
 
     Args:
         code: The error, one of `ELECTION`.
-        hint: What it says of the leader.
+        hint: The leader that it names.
         epoch: The leader epoch in which it was asked.
         is_itself: Whether the leader that it names is itself: one that was elected a moment ago,
             or resigned, does not lead and still says so (ResignedState, ProspectiveState).
@@ -94,9 +94,9 @@ def why_not_leader(code: int, hint: LeaderHint, epoch: int, *, is_itself: bool =
 
 
 def why_not_connected(event: NotConnected) -> str:
-    """What it means that an address gave no answer.
+    """The reason why an address gave no answer.
 
-    One that is silent hangs, or is none; one that closes what it was asked on has a reason.
+    A silent address hangs, or nobody is there. One that closes the connection has a reason.
     """
     if not event.was_closed or event.trouble is Trouble.FINAL:
         return event.reason
@@ -111,11 +111,11 @@ def why_not_connected(event: NotConnected) -> str:
 
 
 def why_lost(lost: Lost, session: QuorumSession, *, has_answered: bool) -> str:
-    """What it means that a connection ended on which something came, or that no more does.
+    """The reason why a connection was lost after some bytes came, or why no more bytes come.
 
     Args:
-        lost: What happened.
-        session: What was spoken.
+        lost: The event.
+        session: The session on that connection.
         has_answered: Whether a request was answered since the session was ready.
     """
     reason = CUT_OFF if lost.is_silence and session.n_pending else lost.reason

@@ -38,7 +38,7 @@ _HANDSHAKE_MAX_STEPS: Final = 16
 
 
 class SessionState(Enum):
-    """What the connection is at."""
+    """The connection's state."""
 
     NEGOTIATING = "negotiating"
     SHAKING_HANDS = "shaking hands"
@@ -47,12 +47,12 @@ class SessionState(Enum):
 
 
 class PeerError(Exception):
-    """The peer is not what was expected, or does not want us.
+    """The peer is not the one that was expected, or does not want us.
 
     Args:
         reason: A clause that can follow the address: ``that is a broker; ...``.
         is_final: Whether asking again would give the same.
-        hint: What to do next, where more is known than the reason tells.
+        hint: The next step of the user, where more is known than the reason tells.
     """
 
     def __init__(self, reason: str, *, is_final: bool = False, hint: str | None = None) -> None:
@@ -62,7 +62,7 @@ class PeerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came in answer to a request."""
+    """A decoded answer to a request."""
 
     api: Api
     fields: Mapping[str, Any]
@@ -79,7 +79,7 @@ class QuorumSession:
     """The protocol's side of one connection.
 
     Args:
-        mechanism: Of SASL; None for a listener without it.
+        mechanism: The SASL exchange; None for a listener without SASL.
     """
 
     def __init__(self, mechanism: Mechanism | None = None) -> None:
@@ -162,7 +162,7 @@ class QuorumSession:
             The answer to the last request, once it is whole and no step of the handshake.
 
         Raises:
-            PeerError: What came is no answer, or a refusal.
+            PeerError: The bytes are no answer, or a refusal.
         """
         self._filled += n_bytes
         self.n_received += n_bytes
@@ -282,7 +282,7 @@ class QuorumSession:
 
 
 def _said(value: Any) -> Any:
-    """What a peer says, without any secret of ours that it repeats."""
+    """A peer's answer, without any secret of ours that it repeats."""
     if isinstance(value, str):
         return without_own_secrets(value)
     if isinstance(value, list):

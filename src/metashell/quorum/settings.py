@@ -1,8 +1,8 @@
-"""What a properties file says about the way to a quorum: addresses and security.
+"""The way to a quorum as a properties file gives it: addresses and security.
 
-Owns how Kafka reads these properties, of a client's file as of a broker's or controller's
-``server.properties``, where those of the controllers' listener count. Opens no store and no
-connection. Must never put the value of a secret property into an error.
+Owns how Kafka reads these properties. The file is a client's, or ``server.properties`` of a
+broker or controller: in that the properties of the controllers' listener count. Opens no store and
+no connection. Must never put the value of a secret property into an error.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _UNKNOWN_MAX: Final = 5
 """Unknown properties that are named one by one."""
 
 _BLANKS: Final = "".join(map(chr, range(0x21)))
-"""What Java trims from a value."""
+"""The characters that Java trims from a value."""
 
 
 def addresses_of(config: KafkaConfig) -> tuple[Address, ...]:
@@ -135,7 +135,7 @@ def security_of(config: KafkaConfig | None) -> Security:
 class _View:
     """A file's properties as one listener sees them; without a listener, as they stand.
 
-    As Kafka looks them up: ``listener.name.<name>.<mechanism>.<key>``, where the mechanism is
+    Kafka's order of look-up: ``listener.name.<name>.<mechanism>.<key>``, where the mechanism is
     known, else ``listener.name.<name>.<key>``, else ``<key>``.
     """
 
@@ -191,7 +191,7 @@ class _View:
         """The error for a property whose value is wrong, with that value unless it is secret."""
         name = self.name(key)
         value = self.config.settings.get(name, "").strip(_BLANKS)
-        # What slipped under another key may be a password, or a JAAS string that holds one.
+        # A value that slipped under another key may be a password, or a JAAS string that holds one.
         shown = hide_own_property(name, value) if _SHOWN.fullmatch(value) else REDACTED
         return SourceError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
 
@@ -259,7 +259,7 @@ def _request_timeout(view: _View) -> int | None:
 
 
 def _tls(view: _View, notices: list[str]) -> TlsSettings:
-    """What ``ssl.*`` say."""
+    """Read the ``ssl.*`` properties."""
     check = view.get("ssl.endpoint.identification.algorithm")
     if check and check.lower() != "https":
         raise view.error(
@@ -369,7 +369,7 @@ def _keystore(view: _View, notices: list[str]) -> KeyStore | None:
 
 
 def _sasl(view: _View, notices: list[str]) -> SaslSettings:
-    """What ``sasl.*`` say."""
+    """Read the ``sasl.*`` properties."""
     server = view.listener is not None
     mechanism_key = "sasl.mechanism.controller.protocol" if server else "sasl.mechanism"
     mechanism = (view.text(mechanism_key) or _MECHANISM_DEFAULT).upper()
@@ -424,7 +424,7 @@ def _unused(view: _View, protocol: str) -> Iterator[str]:
         ("ssl.", protocol.endswith("SSL")),
         ("sasl.", protocol.startswith("SASL")),
     ):
-        # As they stand: one that is not used need not be resolved.
+        # The raw values do: a property that is not used need not be resolved.
         if not used and any(map(view.config.settings.get, view.keys(prefix))):
             yield f"`{prefix}*` properties are not used: `security.protocol` is {how}"
 

@@ -1,4 +1,4 @@
-"""What an observer can be at, what it is told, and what it wants done: plain values.
+"""The states, events and actions of an observer: plain values.
 
 `metashell.quorum.observer` turns events into actions; a driver with sockets
 (`metashell.quorum.follower`) or a test carries the actions out and tells what came of them.
@@ -16,7 +16,7 @@ from metashell.security.settings import Address
 
 
 class ObserverState(Enum):
-    """What the observer is at."""
+    """The observer's state."""
 
     CHOOSING = "choosing"
     """About to connect to the next address."""
@@ -78,7 +78,7 @@ SUCCESSORS: Final[Mapping[ObserverState, frozenset[ObserverState]]] = {
     ObserverState.WAITING: frozenset({ObserverState.CHOOSING, ObserverState.FAILED}),
     ObserverState.FAILED: frozenset(),
 }
-"""What each state can turn into; besides, all but CHOOSING and CONNECTING can last."""
+"""The states that can follow each state. All but CHOOSING and CONNECTING can also last."""
 
 
 # Events.
@@ -90,7 +90,7 @@ class Connected:
 
     address: Address
     silent: tuple[Address, ...] = ()
-    """Those that had their time by then and did not answer."""
+    """Addresses that did not answer in their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Connect:
 
     addresses: tuple[Address, ...]
     hello: bytes
-    """What each is sent."""
+    """The first request to each."""
     head_start_s: float
     """How long the first one is tried alone; any other `attempts.BESIDE_S`."""
     limit_s: float
@@ -183,7 +183,7 @@ Action = Connect | Read | Sleep | Stop
 
 
 class LogStore(Protocol):
-    """Where the log goes: `metashell.log.live.LiveLog`. What it refuses it says by DecodeError."""
+    """The store of the log: `metashell.log.live.LiveLog`. It refuses bad data by DecodeError."""
 
     @property
     def generation(self) -> int:

@@ -27,7 +27,7 @@ _NAMES_S: Final = 2.0
 
 
 class Phase(Enum):
-    """What a connection is at until it has its first answer."""
+    """The phase of a connection before its first answer."""
 
     NAME = "its name was not resolved within"
     CONNECTION = "no connection within"
@@ -63,7 +63,7 @@ class Connection:
     def __init__(self, sock: socket.socket, address: Address) -> None:
         self._socket, self._address = sock, address
         self._early = b""
-        """What came before anybody had a place for it."""
+        """Bytes that came before anybody had a place for them."""
 
     @classmethod
     def open(
@@ -76,10 +76,10 @@ class Connection:
         """Connect, and shake hands where there is TLS.
 
         Args:
-            address: Where to.
+            address: The peer.
             timeout_s: How long all of it may take; looking up the name can't be cut short.
-            context: Of TLS; None without.
-            watch: Is told what is done.
+            context: The TLS context; None without TLS.
+            watch: Is told each phase.
 
         Raises:
             ConnectError: It can't be done.
@@ -124,7 +124,7 @@ class Connection:
         """Send all, then receive some.
 
         Args:
-            send: What to send.
+            send: The bytes to send.
             into: Where to put what comes.
             deadline: When to give up, on time.monotonic's clock.
             stop: Ends this; who has it say so calls `wake` behind that.
@@ -295,7 +295,7 @@ def _why_not_connected(error: Exception, timeout_s: float) -> str:
 
 
 def in_vain(phase: Phase, seconds: float) -> str:
-    """What did not happen in how long."""
+    """The phase that did not end, and its limit."""
     return f"{phase.value} {round(seconds, 1):g} s"
 
 

@@ -66,7 +66,7 @@ def elements_in(data: bytes, start: int, end: int) -> Iterator[Element]:
     """Read the elements of a constructed one's content.
 
     Raises:
-        ValueError: As `element_at`.
+        ValueError: See `element_at`.
     """
     while start < end:
         element = element_at(data, start, end)

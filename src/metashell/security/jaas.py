@@ -59,7 +59,7 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
 
     Args:
         text: Such as ``org...PlainLoginModule required username="a" password="b";``.
-        what: What holds the text, for errors: a file and its key.
+        what: The file and key that hold the text, for errors.
 
     Raises:
         SourceError: It is no entry, or more than one.
@@ -153,7 +153,7 @@ def _after_comment(text: str, pos: int) -> int:
 
 
 def _quoted(text: str, pos: int) -> tuple[str, int]:
-    """What stands in quotes, and where reading goes on; the end of the line ends it too."""
+    """The text in quotes, and where reading goes on; the end of the line ends it too."""
     quote = text[pos]
     pos += 1
     chars: list[str] = []

@@ -49,8 +49,8 @@ def read_jks(data: bytes, name: str, password: str | None) -> tuple[JksEntry, ..
 
     Args:
         data: The file's bytes.
-        name: What errors call it.
-        password: Of the store; None: its integrity is not checked, as in Java.
+        name: The store's name in errors.
+        password: The store's password; None: its integrity is not checked, as in Java.
 
     Returns:
         The entries in the order of their aliases: Java writes them in no order.

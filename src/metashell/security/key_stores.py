@@ -49,7 +49,7 @@ _LIMIT_BYTES: Final = 8 * MIB
 _JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
 _CERTIFICATE_LABELS: Final = ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE")
 _ITERATIONS_MAX: Final = 5_000_000
-"""Of a PKCS #12 store; Java's limit. More would only keep us busy."""
+"""The limit of a PKCS #12 store, also Java's. More would only keep us busy."""
 _CHAIN_MAX: Final = 16
 """Certificates of a chain; real ones have three."""
 _CONVERT: Final = (
@@ -104,8 +104,8 @@ def trusted_certificates(store: KeyStore) -> str:
 def key_and_chain(store: KeyStore) -> KeyAndChain:
     """Read a key store.
 
-    Of several keys the first is taken: in JKS by alias, in PKCS #12 and PEM as they stand in the
-    file. (Java takes the first that fits what the peer asks for, in an order that it leaves open.)
+    The first key is taken: in JKS the first alias, in PKCS #12 and PEM the first in the file. (Java
+    takes the first that fits the peer's request. Its order is open.)
 
     Raises:
         SourceError: It can't be read, is damaged, lacks a key or the key's certificate, or a
@@ -128,7 +128,7 @@ def key_and_chain(store: KeyStore) -> KeyAndChain:
 
 
 def _name(store: KeyStore, what: str) -> str:
-    """What errors call the store: its file, or the property that holds the PEM text."""
+    """The store's name in errors: its file, or the property that holds the PEM text."""
     return store.path if store.path is not None else f"`{what}`"
 
 

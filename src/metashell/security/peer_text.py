@@ -1,4 +1,4 @@
-"""What a peer says, made fit to stand in a sentence of ours."""
+"""Makes a peer's text fit to stand in a sentence of ours."""
 
 from __future__ import annotations
 

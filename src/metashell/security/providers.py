@@ -42,7 +42,7 @@ def resolve_variables(key: str, value: str, settings: Mapping[str, str], file: s
 
 
 def _look_up(name: str, path: str, entry: str, settings: Mapping[str, str], what: str) -> str:
-    """What one provider says."""
+    """The value that one provider gives."""
     declared = [part.strip() for part in settings.get("config.providers", "").split(",")]
     if not name or name not in declared:
         raise SourceError(

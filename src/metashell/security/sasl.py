@@ -63,14 +63,14 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """What the handshake calls it."""
+        """The mechanism's name in the handshake."""
 
     @property
     def is_done(self) -> bool:
         """Whether the exchange came to its end, with the peer's proof where there is one."""
 
     def first(self) -> bytes:
-        """What to send first. Getting a token or a ticket may wait for the network.
+        """The first message. Getting a token or a ticket may wait for the network.
 
         Raises:
             SourceError: There is no token or ticket to be had.
@@ -80,7 +80,7 @@ class Mechanism(Protocol):
         """Answer a challenge, which may be empty.
 
         Returns:
-            What to send; None when there is nothing more to send.
+            The next message; None when there is nothing more to send.
 
         Raises:
             SaslError: The challenge is malformed or a refusal, or the peer's proof is wrong.
@@ -91,8 +91,8 @@ def make_mechanism(settings: SaslSettings, host: str, *, nonce: str | None = Non
     """Make the mechanism that was configured.
 
     Args:
-        settings: What ``sasl.*`` properties say.
-        host: Of the controller, which names its Kerberos service.
+        settings: The settings from ``sasl.*`` properties.
+        host: The controller's host, which names its Kerberos service.
         nonce: For SCRAM; None for a random one.
 
     Raises:
@@ -130,7 +130,7 @@ def _credentials(settings: SaslSettings) -> tuple[str, str]:
 
 
 class _Exchange:
-    """What all mechanisms share."""
+    """The name and state that all mechanisms have."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -379,14 +379,14 @@ class _Gssapi(_Exchange):
         try:
             return gssapi.Credentials(name=name, usage="initiate", store=store)
         except gssapi.exceptions.GSSError:
-            # Where the key is not in the file, Kerberos says that there is no cache. What is wrong
-            # with the file it says when it reads it as a service's keys.
+            # Where the key is not in the file, Kerberos says only that there is no cache. It tells
+            # the real reason when it reads the file as a service's keys.
             gssapi.Credentials(name=name, usage="accept", store={"keytab": keytab})
             raise
 
 
 def _gss_reason(error: Any) -> str:
-    """What Kerberos says, or where it says nothing what GSSAPI does; without their numbers."""
+    """Kerberos's message, or GSSAPI's where Kerberos gives none; without their numbers."""
     if not hasattr(error, "get_all_statuses"):
         return one_line(str(error))
     said = " ".join(error.get_all_statuses(error.min_code, False)) if error.min_code else ""

@@ -43,7 +43,7 @@ class KeyStore:
     """None where the PEM text itself is given."""
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Of the private key, where it has one of its own."""
+    """The password of the private key, where that has one of its own."""
     certificates: str | None = field(default=None, repr=False)
     """PEM text: of a trust store its certificates, of a key store the chain."""
     key: str | None = field(default=None, repr=False)
@@ -52,7 +52,7 @@ class KeyStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """What ``ssl.*`` properties say."""
+    """The settings from ``ssl.*`` properties."""
 
     truststore: KeyStore | None = None
     """None: the system's certificate authorities."""
@@ -68,7 +68,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslSettings:
-    """What ``sasl.*`` properties say."""
+    """The settings from ``sasl.*`` properties."""
 
     mechanism: str
     """One of `MECHANISMS`."""
@@ -92,4 +92,4 @@ class Security:
     request_timeout_ms: int | None = None
     """``request.timeout.ms``, None where it is not set."""
     notices: tuple[str, ...] = ()
-    """What the user should know, a sentence each: properties that are ignored."""
+    """Sentences for the user, each about properties that are ignored."""

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 
 def timely_opener(deadline: float, context: ssl.SSLContext | None) -> OpenerDirector:
-    """Make what opens URLs; it raises TimeoutError where an answer is not whole by the deadline.
+    """Make an opener of URLs that raises TimeoutError if an answer is late.
+
+    An answer is late if it is not whole by the deadline.
 
     Args:
         deadline: By the clock of `time.monotonic`.
-        context: What secures https; None for Python's own.
+        context: The TLS context of https; None for Python's own.
     """
 
     def timely(kind: type[HTTPConnection], host: str, **options: Any) -> HTTPConnection:
@@ -59,7 +61,7 @@ class _TimelyResponse(HTTPResponse):
 
 
 class _TimelyStream(io.RawIOBase):
-    """What a socket receives up to a deadline."""
+    """The bytes that a socket receives up to a deadline."""
 
     def __init__(self, sock: Any, deadline: float) -> None:
         self._sock = sock

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
-"""What Java knows too and has switched off."""
+"""Versions that Java knows too and has switched off."""
 
 _TLS_13_SUITES: Final = (
     "TLS_AES_128_GCM_SHA256",
@@ -59,12 +59,12 @@ _NO_SUITE: Final = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
 def make_context(settings: TlsSettings | None) -> ssl.SSLContext:
     """Make a client's context.
 
-    As in Java, any certificate in the trust store is trusted, one that others have signed as well.
-    Which of the suites of TLS 1.3 are offered can't be chosen through `ssl`; naming any of them
-    offers all, and naming none leaves TLS 1.3 out.
+    Any certificate in the trust store is trusted, as in Java, also one that others have signed.
+    `ssl` can't choose which suites of TLS 1.3 are offered. Naming one offers all, and naming none
+    leaves TLS 1.3 out.
 
     Args:
-        settings: What was configured; None for all defaults.
+        settings: The configuration; None for all defaults.
 
     Raises:
         SourceError: A store can't be read, or a protocol or cipher suite is unknown.
@@ -89,7 +89,7 @@ def certificate_names(certificate: Mapping[str, Any]) -> tuple[str, ...]:
     """The hosts and addresses that a certificate is for.
 
     Args:
-        certificate: As `ssl.SSLObject.getpeercert` gives it.
+        certificate: The value of `ssl.SSLObject.getpeercert`.
     """
     names = [value for kind, value in certificate.get("subjectAltName", ()) if kind != "email"]
     if not names:
@@ -282,12 +282,12 @@ _NO_CIPHER: Final = frozenset(
 def tls_problem(error: ssl.SSLError | OSError, host: str, *, names: Sequence[str] = ()) -> str:
     """Say why TLS failed, in a clause that can follow the address: ``it speaks no TLS ...``.
 
-    With TLS 1.3 a peer refuses a client's certificate only after the handshake, so that the first
-    read may raise what is said here as well.
+    With TLS 1.3 a peer refuses a client's certificate only after the handshake. The first read may
+    therefore raise these errors as well.
 
     Args:
-        error: What the handshake, or a read or write after it, raised.
-        host: That was connected to.
+        error: The error of the handshake, or of a read or write after it.
+        host: The peer's host.
         names: `certificate_names` of the peer's certificate where they are known, for a host that
             does not match: OpenSSL does not give the certificate of a handshake that failed.
     """
@@ -355,6 +355,6 @@ def _verification_problem(
 
 
 def _reason(error: OSError) -> str:
-    """What OpenSSL or the system calls it, in small letters."""
+    """The name that OpenSSL or the system has for the error, in small letters."""
     reason = getattr(error, "reason", None) or error.strerror or type(error).__name__
     return str(reason).replace("_", " ").lower().removeprefix("sslv3 ").removeprefix("tlsv1 ")
