@@ -4,12 +4,12 @@ A stretch is condensed without knowing what comes before or behind it, so that s
 condensed side by side, and what is left of them put together and condensed again. The rule is:
 leave out a record only where it is certain that no state, time or fault depends on it.
 
-* Of the changes of a partition only those are kept that some field comes from, and the last. They
-  carry how many changes they stand for (`metashell.log.frames.Merged`), as two epochs count them.
-  A change that touches replicas or directories may not apply, so where there is one all are kept.
-* What comes before a PartitionRecord of the same partition is superseded.
-* Of the writes of a config value that nothing removes in the stretch the first and the last are
-  kept, and all of min.insync.replicas; of the records of producer ids likewise.
+* Only such changes of a partition are kept that some field comes from, and the last. They carry how
+  many changes they stand for (`metashell.log.frames.Merged`), as two epochs count them. A change
+  that touches replicas or directories may not apply, so where there is one all are kept.
+* Changes before a PartitionRecord of the same partition are superseded.
+* The first and the last write of a config value that nothing removes in the stretch are kept, and
+  all of min.insync.replicas. The records of producer ids are treated likewise.
 * No-ops are left out.
 * Where a leader epoch or a file begins the records on both sides are kept, counted or not.
 
@@ -50,19 +50,19 @@ _KEPT: Final = b"min.insync.replicas"
 
 @dataclass(slots=True)
 class CondensedRows:
-    """What is left of a stretch: ``rows``: int64[k], ascending; `merged` has k elements."""
+    """The records left of a stretch: ``rows``: int64[k], ascending; `merged` has k elements."""
 
     rows: I64
     merged: Merged
     checked: frozenset[str] = frozenset()
-    """Messages of which every candidate was decoded."""
+    """Messages whose candidates were all decoded."""
 
 
 def condense(records: Records, candidates: Bools) -> CondensedRows:
     """Choose the records to keep.
 
     Args:
-        records: Of one stretch, or of several that follow on each other.
+        records: The records of one stretch, or of several that follow on each other.
         candidates: bool[n]: records that are replayed if no transaction forbids it.
     """
     return _Condenser(records, candidates).run()
@@ -91,8 +91,8 @@ class _Condenser:
         self._producer_ids()
         rows, _ = self._decode("NoOpRecord", ())
         self.keep[rows] = False
-        # What the image says of itself is the last record before its end, or before a transaction
-        # that is still open.
+        # The image's own offset and time come from the last record before its end, or before a
+        # transaction that is still open.
         every = np.flatnonzero(self.candidates)
         if every.size:
             self.keep[every[-1]] = True
@@ -115,7 +115,7 @@ class _Condenser:
         both = np.concatenate([batches.first_row[filled[begins]], ends])
         superseded = both[~self.keep[both]]
         self.keep[superseded] = True
-        # What they did is counted where it was merged into.
+        # Their changes are counted in the records that they were merged into.
         self.changes[superseded] = self.leader_changes[superseded] = 0
 
     def _decode(self, name: str, fields: tuple[str, ...]) -> tuple[I64, Columns]:
@@ -130,9 +130,9 @@ class _Condenser:
         return np.searchsorted(self.walls, rows)
 
     def _configs(self) -> None:
-        """Of each value that is only written keep the first and the last record.
+        """Keep only the first and the last record of each value that is only written.
 
-        Of `_KEPT` each record stays.
+        The records of `_KEPT` all stay.
         """
         rows, columns = self._decode(
             "ConfigRecord", ("resource_type", "resource_name", "name", "value")

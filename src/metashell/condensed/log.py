@@ -83,7 +83,7 @@ class Stretch:
 
     table: pa.Table
     facts: FileFacts
-    """Of the file as far as this split goes."""
+    """The facts of the file as far as this split goes."""
     order: int
 
 
@@ -121,7 +121,7 @@ def condense_again(tables: Sequence[pa.Table], registry: Registry, how: Condensi
 
 
 def _facts_of(records: Records) -> FileFacts:
-    """What is known of the one file of some records."""
+    """The facts of the one file of some records."""
     (file,) = records.loaded.files
     chain = file.chain
     return FileFacts(
@@ -180,13 +180,13 @@ def _joined(before: tuple[EpochRun, ...], here: tuple[EpochRun, ...]) -> tuple[E
 
 @dataclass
 class CondensedLog:
-    """What is left of a directory's files."""
+    """A directory's files, condensed."""
 
     plan: Plan
     closed: list[pa.Table]
-    """Of the files that no longer change: the checkpoint and all segments but the last."""
+    """The tables of files that no longer change: the checkpoint and all segments but the last."""
     active: list[pa.Table]
-    """Of the last segment."""
+    """The tables of the last segment."""
     files: list[FileFacts]
     registry: Registry
 
@@ -197,7 +197,9 @@ class CondensedLog:
 
     @property
     def faults(self) -> list[Fault]:
-        """Of the files and of batches in them; those of records come with folding `records`."""
+        """The faults of the files and of their batches. Faults of records come with folding
+        `records`.
+        """
         return [*self.plan.faults, *(fault for facts in self.files for fault in facts.faults)]
 
 
@@ -221,9 +223,9 @@ def assemble(
     Args:
         plan: The plan.
         stretches: Its splits, but for those of files that are known.
-        how: As they were condensed.
+        how: The settings that they were condensed with.
         registry: Message definitions.
-        closed: What is left of the files known.
+        closed: The condensed tables of the files that are known.
         known: Facts of these, by their place in replay order.
     """
     files, last = dict(known or {}), active_order(plan)
@@ -300,10 +302,10 @@ def condense_place(
     """Plan and condense a metadata directory; where a file was not cut well, once more uncut.
 
     Args:
-        place: As `metashell.log.directory.find_metadata_directory` gives it.
+        place: The directory that `metashell.log.directory.find_metadata_directory` found.
         settings: How it is read; `ReadSettings.strict` is not possible.
-        merges: As for `Condensing`.
-        split_bytes: What bounds the memory.
+        merges: False to keep every record, see `Condensing`.
+        split_bytes: Bounds the size of a split, and so the memory.
         registry: Message definitions, those of the settings where None.
 
     Raises:

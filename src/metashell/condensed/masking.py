@@ -1,8 +1,8 @@
-"""What is overwritten in the values of records before they are written to a disk or sent anywhere.
+"""Overwrites parts of records' values before they are written to a disk or sent anywhere.
 
-Owns what is left of a secret, and of bytes that no definition describes: nothing, but for what
-replaying and reporting them takes. A record that can't be decoded is replaced by the reason, for
-nobody could find it out again.
+Owns the masks. A secret is overwritten, and so are bytes that no definition describes, but for the
+parts that replaying and reporting need. A record that can't be decoded is replaced by the reason,
+as nobody could find it out again.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Spread:
     heavy: tuple[tuple[int, int, int], ...] = ()
     """The halves of a topic's id, in order, and its part."""
     ends: tuple[int, ...] = ()
-    """Of each part, the first hash that belongs to a later one; as many for each where empty."""
+    """By part, the first hash that belongs to a later part. Empty where each has as many hashes."""
 
     @classmethod
     def by_weight(cls, ids: AnyArray, weights: I64, n_parts: int) -> Spread:

@@ -70,7 +70,7 @@ _OF_RECORD: Final = ("offset", "api_key", "version", "frame_version")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts:
-    """What is known of a file that condensed records come from; picklable."""
+    """The facts of a file that condensed records come from; picklable."""
 
     name: str
     size: int
@@ -84,7 +84,7 @@ class FileFacts:
     latest_timestamp_ms: int = -1
     n_batches: int = 0
     faults: tuple[Fault, ...] = ()
-    """What is wrong with its batches."""
+    """The faults of its batches."""
     unframed: tuple[Fault, ...] = ()
     """Batches of which no record can be read."""
     epochs: tuple[EpochRun, ...] = ()
@@ -100,7 +100,7 @@ def condensed_table(
 
     Args:
         records: The stretch.
-        candidates: As for `condense`.
+        candidates: The records to choose from, see `condense`.
         redaction: Whether secrets are overwritten.
         file: Place of the stretch's one file in replay order; None where the stretch has all files.
     """
@@ -108,7 +108,7 @@ def condensed_table(
 
 
 def whole_table(records: Records, redaction: Redaction, file: int | None = None) -> pa.Table:
-    """As `condensed_table`, with every record kept: where the faults of each are asked for."""
+    """A table like `condensed_table`'s with every record kept, for finding the faults of each."""
     rows = np.arange(len(records.frames), dtype=np.int64)
     known = records.frames.merged
     if known is None:
@@ -202,7 +202,7 @@ def buckets_of(records: Records, table_rows: I64, spread: Spread) -> I64:
 
 
 def topic_ids_of(records: Records, rows: I64) -> Iterator[tuple[I64, AnyArray]]:
-    """Those of some rows that are about a topic or its partitions, with its id.
+    """Choose the rows about a topic or its partitions, with the topic's id.
 
     Yields:
         (int64[n]: rows, uint64[n, 2]: the halves of ids).
@@ -233,8 +233,8 @@ def records_of(
     """Records made of condensed stretches, in replay order.
 
     Args:
-        tables: Of `SCHEMA`, those of a later stretch behind those of an earlier one.
-        files: By the numbers in the column ``file``.
+        tables: Tables of `SCHEMA`, those of a later stretch behind those of an earlier one.
+        files: The files' facts, by the numbers in the column ``file``.
         registry: Message definitions.
     """
     table = pa.concat_tables(list(tables) or [NO_RECORDS]).combine_chunks()

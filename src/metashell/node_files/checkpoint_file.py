@@ -59,7 +59,7 @@ def numbers_of(line: str, limits: tuple[int, ...], place: str, what: str) -> tup
         line: The line.
         limits: The largest that each may be.
         place: File and line, for errors.
-        what: What the line should be, for errors.
+        what: The kind of line that it should be, for errors.
 
     Raises:
         SourceError: It is something else.

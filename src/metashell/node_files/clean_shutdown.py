@@ -1,8 +1,8 @@
 """`.kafka_cleanshutdown`: a broker stopped cleanly, and since Kafka 3.7 in which broker epoch.
 
 JSON such as ``{"version":0,"brokerEpoch":255}``; before it was an empty file. A broker deletes it
-when it starts. What can't be read in it is as if it were empty: the shutdown was clean, and nothing
-says in which epoch.
+when it starts. A file that can't be read counts as empty: the shutdown was clean, and its epoch is
+unknown.
 
 Source: org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler, KIP-966.
 """

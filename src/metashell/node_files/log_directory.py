@@ -73,7 +73,7 @@ class LogDirectory:
         return read_offset_checkpoint(self.place, which) or {}
 
     def clean_shutdown(self) -> CleanShutdown | None:
-        """What the broker left when it stopped cleanly; None where it runs, or was killed.
+        """The file that a broker leaves when it stops cleanly; None where it runs, or was killed.
 
         Raises:
             SourceError: The file can't be read.

@@ -30,7 +30,7 @@ _INDEX_CACHE: Final = "remote-log-index-cache"
 
 
 class LogState(StrEnum):
-    """What becomes of a log, as its directory's name says."""
+    """The state of a log that its directory's name tells."""
 
     CURRENT = "current"
     DELETE = "delete"

@@ -146,7 +146,7 @@ def _of_names(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
 
 
 def _of_logs(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
-    """Partitions with two logs, or two futures. What is to be deleted or stray does not count."""
+    """Partitions with two logs, or two futures. Logs to be deleted and stray ones do not count."""
     found: dict[tuple[str, int, LogState], tuple[LogDirectory, LogName]] = {}
     kinds = {LogState.CURRENT: ConflictKind.TWO_LOGS, LogState.FUTURE: ConflictKind.TWO_FUTURES}
     for directory in directories:

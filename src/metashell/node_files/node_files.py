@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NodeFiles:
-    """What stands beside the log of a directory.
+    """The files beside the log of a directory.
 
     Args:
         directory: The metadata directory; None for a file alone, beside which nothing is looked

@@ -28,11 +28,11 @@ _ID_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """What the file says."""
+    """The content of ``partition.metadata``."""
 
     version: int
     topic_id: str
-    """As Kafka writes ids: base64 for URLs, without padding; never the zero id."""
+    """The id in Kafka's form: base64 for URLs, without padding; never the zero id."""
 
 
 def read_partition_metadata(directory: AnyPlace) -> PartitionMetadata | None:

@@ -116,13 +116,13 @@ class Arena:
         return values
 
     def _gathered(self, dtype: str, pos: AnyArray) -> AnyArray | None:
-        """The same by the kernel; None where numpy has to do it, or to refuse it."""
+        """`gather` by the kernel; None where numpy has to do it, or to refuse it."""
         library = load.library()
         if library is None or pos.dtype.kind != "i" or pos.ndim != 1:
             return None
 
         one = np.dtype(dtype)
-        # As far as the view of numpy goes.
+        # The bytes end where numpy's view of them ends.
         data = self.u1[: self.size + SLACK // 2 + one.itemsize - 1]
         return gather_each(library, data, one, np.ascontiguousarray(pos, dtype=np.int64))
 
@@ -150,7 +150,7 @@ def gather_ragged(
 
     Args:
         arena: The bytes.
-        dtype: Of one element, such as ``">i4"``; ``"u1"`` for bytes.
+        dtype: The dtype of one element, such as ``">i4"``; ``"u1"`` for bytes.
         starts: int64[n] or int32[n], where each run begins.
         counts: int[n], elements in each run; nothing is read where it is 0 or less.
 

@@ -1,8 +1,8 @@
 """Columns as Arrow arrays.
 
-What lies in one piece is shared with Arrow, not copied. A uuid is sixteen bytes
-(``fixed_size_binary[16]``), or its text, the form in which every Kafka tool names it, where a
-person will read it.
+Arrow shares the memory of a column that lies in one piece: it is not copied. A uuid is sixteen
+bytes (``fixed_size_binary[16]``). Where a person will read it, it is its text, the form that every
+Kafka tool shows.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def to_arrow(spec: FieldSpec, column: DecodedColumn, *, uuid_text: bool = True) 
 def number_array(
     values: AnyArray, valid: Bools | None = None, kind: pa.DataType | None = None
 ) -> pa.Array:
-    """Numbers or bools, in the machine's order, as they are.
+    """Numbers or bools in the machine's order, shared where possible.
 
     pa.array would first import pandas where that is installed, and the masked arrays of numpy.
 
     Args:
         values: dtype[n].
         valid: bool[n], False for null; None where there is none.
-        kind: What the numbers mean, such as a time; None for plain ones.
+        kind: The meaning of the numbers, such as a time; None for plain ones.
     """
     if values.dtype == np.bool_:
         data = np.packbits(values, bitorder="little")

@@ -258,7 +258,7 @@ class _BlockDecoder:
             starts[list_offsets[rows] + i] = pos[rows]
             _, pos[rows] = self.struct(plan, pos[rows], end[rows], ())
         self._depth -= 1
-        # What was found within bounds is decoded whole: elements stand side by side now.
+        # All starts are known now: the elements are decoded at once, side by side.
         steps, self._steps = self._steps, _NO_LIMIT
         items, _ = self.struct(plan, starts, ends, None if keep else ())
         self._steps = steps

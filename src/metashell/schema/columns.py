@@ -1,4 +1,4 @@
-"""What a columnar decode gives: one column a field, strings and arrays as spans.
+"""The columns of a columnar decode: one a field, strings and arrays as spans.
 
 A column of fixed-size values holds them; one of strings, bytes or arrays holds where each value
 lies in the arena, and gathers the bytes only when asked. So a field that nobody reads costs its
@@ -126,7 +126,7 @@ class SpanColumn:
         return [None if b is None else decode_utf8(b) for b in self.raws()]
 
     def texts(self) -> list[str]:
-        """As `strings`, null rows as empty text."""
+        """Every row as text, like `strings`, but null is empty text."""
         values, list_offsets = self.gather()
         data = values.tobytes()
         bounds = list_offsets.tolist()
@@ -221,7 +221,7 @@ class Columns:
         return Columns(self.specs, n, self.ok[:n], self._map(lambda column: _head(column, n)))
 
     def on(self, arena: Arena) -> Columns:
-        """The same rows in an arena that begins with the same bytes, nothing copied."""
+        """The rows in an arena that begins with the same bytes, nothing copied."""
         return Columns(self.specs, self.n, self.ok, self._map(lambda column: _on(column, arena)))
 
     def _map(self, change: Callable[[DecodedColumn], DecodedColumn]) -> Mapping[str, DecodedColumn]:
@@ -234,13 +234,13 @@ class Columns:
 class LateFields(Mapping[str, DecodedColumn]):
     """Fields of n rows that are decoded when they are first asked for (late materialization).
 
-    The first is decoded alone: most questions want one. Who asks for another mostly wants several,
-    so with it come all others.
+    The first field is decoded alone: most questions want one. The second one brings all others with
+    it, as more than one mostly means several.
 
     Args:
-        names: Of all fields.
+        names: The names of all fields.
         decode: Decodes the fields of the names given, for all rows.
-        known: Those that are decoded already.
+        known: The fields that are decoded already.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class LateFields(Mapping[str, DecodedColumn]):
         known: Mapping[str, DecodedColumn],
     ) -> None:
         self._names, self._decode, self.known = names, decode, dict(known)
-        """Those that are decoded."""
+        """The fields that are decoded."""
         self._left = [name for name in names if name not in known]
         self._is_first = True
 

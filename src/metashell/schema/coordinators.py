@@ -1,9 +1,9 @@
-"""What the records of the coordinators' logs mean: their types, by log and by number.
+"""The record types of the coordinators' logs, by log and by number.
 
 A coordinator's record has a key and a value. The key is an int16, the record's *type*, and a
 message that is never flexible; the value is an int16, its *version*, and a message. No value is a
-tombstone. ``coordinator_messages/`` has the definitions, a folder a log; ``data`` has what stands
-inside or beside their records. Nothing of it is read before a coordinator's log is.
+tombstone. ``coordinator_messages/`` has the definitions, a folder a log. ``data`` has the messages
+inside or beside their records. These files are read only when a coordinator's log is.
 
 Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde, and the generated
 CoordinatorRecordType of each coordinator.
@@ -49,7 +49,7 @@ class RecordType:
     """A type of a coordinator's records."""
 
     number: int
-    """What the key begins with, an int16."""
+    """The int16 that the key begins with."""
     name: str
     """Such as ``OffsetCommit``: the definitions' names are this and ``Key`` or ``Value``."""
     key: MessageSpec

@@ -48,11 +48,11 @@ class CheckedRows:
     """Rows of one type by what is wrong with them; int64, in the order in which they were given."""
 
     bad_keys: I64
-    """Those whose keys do not decode."""
+    """Rows whose keys do not decode."""
     bad_values: I64
-    """Those whose values do not, though their keys do."""
+    """Rows whose values do not decode, though their keys do."""
     left: I64
-    """Those that were not looked at: who asks has to decode them."""
+    """Rows that were not looked at. The caller has to decode them."""
 
 
 def check_keyed(spans: KeyedSpans, key: MessageSpec, value: MessageSpec, rows: I64) -> CheckedRows:

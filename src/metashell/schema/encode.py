@@ -52,7 +52,7 @@ def encode_record(
     """Encode the value of a metadata record: the frame, then the message.
 
     Raises:
-        ValueError: As `encode_message`.
+        ValueError: See `encode_message`.
     """
     assert spec.api_key is not None
     header = encode_uvarint(frame_version) + encode_uvarint(spec.api_key) + encode_uvarint(version)

@@ -72,7 +72,7 @@ class IdTable:
         return self._found(pairs)
 
     def _found(self, pairs: AnyArray) -> I64:
-        """The same for each pair of halves."""
+        """The index of each pair of halves, int64[n]; -1 where it is missing."""
         at = self._first_slots(pairs)
         found = self._slots[at]
         if not len(self._pairs):

@@ -34,12 +34,12 @@ def to_json(
     """A value as JSON, on one line without `indent`.
 
     Args:
-        value: Of what JSON has, and numbers that it has not.
+        value: A value of JSON's types, which may hold numbers that JSON lacks.
         ascii_only: Whether all else is escaped: a name may hold a lone surrogate, which no encoding
             can write.
         indent: Spaces of a level.
         default: Gives a value that can be written for one that can't.
-        stand_in: As for `finite`.
+        stand_in: Gives the value to write for a number that JSON lacks, see `finite`.
 
     Raises:
         TypeError: It holds something else.

@@ -114,14 +114,14 @@ class MessageSpec:
 
     name: str
     api_key: int | None
-    """Of a metadata record, or the type of a coordinator's record; None for control records."""
+    """The type of a metadata record or a coordinator's record; None for control records."""
     control_type: int | None
-    """Of a control record; None for metadata records."""
+    """The type of a control record; None for metadata records."""
     versions: Versions
     flexible: Versions
     fields: tuple[FieldSpec, ...]
     kind: str = ""
-    """What the definition's ``type`` says, such as ``metadata`` or ``coordinator-key``."""
+    """The definition's ``type``, such as ``metadata`` or ``coordinator-key``."""
 
     def __hash__(self) -> int:
         """Leaves the fields out: plans are looked up by definition, and all fields take long."""

@@ -1,8 +1,9 @@
-"""Decodes records by the kernel: plans become its tables, what it writes becomes columns.
+"""Decodes records by the kernel: plans become its tables, its output becomes columns.
 
-Verdicts and columns are those of `metashell.schema.columnar`. What is too unusual for the kernel is
-left to that: structs with more tags than a number has bits, structs nested very deep, and blocks in
-which arrays in arrays have so many elements that the order of vector steps decides.
+Verdicts and columns are equal to those of `metashell.schema.columnar`. That module decodes whatever
+is too unusual for the kernel: structs with more tags than a number has bits, structs nested very
+deep, and blocks in which arrays in arrays have so many elements that the order of vector steps
+decides.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def decode(
     fields: Collection[str] | None,
     trailing: bool,
 ) -> Columns | None:
-    """As `metashell.schema.columnar.decode`; None where the kernel does not do."""
+    """Decode like `metashell.schema.columnar.decode`; None where the kernel can't."""
     program = _program(spec, version, None if fields is None else frozenset(fields))
     if program is None:
         return None
@@ -68,7 +69,7 @@ def decode(
 
 
 def _limits() -> kernel.Limits:
-    """What is refused, or left to numpy."""
+    """The sizes beyond which a message is refused, or left to numpy."""
     return kernel.Limits(columnar.MAX_STRUCTS, columnar.MAX_NESTED_STEPS, columnar.BLOCK_ROWS)
 
 
@@ -111,7 +112,7 @@ class _Program:
     fields: AnyArray
     layouts: AnyArray
     dtypes: list[np.dtype[Any]]
-    """Of the array of each slot."""
+    """The dtype of each slot's array."""
     slots: dict[int, int]
     """First slot of each field plan, by the identity of the plan."""
     elements: dict[int, _Program]
@@ -255,7 +256,7 @@ def _is_fixed(plan: FieldPlan) -> bool:
 
 
 def _dtypes(kind: int, plan: FieldPlan) -> list[np.dtype[Any]]:
-    """Of the arrays of a field's slots."""
+    """The dtypes of the arrays of a field's slots."""
     if kind == kernel.FIXED:
         return [_native(plan)]
     if kind == kernel.STRUCT:

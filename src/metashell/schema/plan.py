@@ -41,7 +41,7 @@ class FieldPlan:
     """The column's name."""
     spec: FieldSpec
     dtype: str
-    """Of one element on the wire: ``u1`` for strings and bytes, empty for structs."""
+    """The dtype of an element on the wire: ``u1`` for strings and bytes, empty for structs."""
     size: int
     """Bytes of one element; 0 for strings, bytes and structs."""
     nullable: bool

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ResourceType(IntEnum):
-    """What a config belongs to; the value is the code in records."""
+    """The type of a config's owner; the value is the code in records."""
 
     UNKNOWN = 0
     TOPIC = 2

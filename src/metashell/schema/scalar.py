@@ -3,7 +3,7 @@
 Owns how bytes are read by a definition, field after field. Must never be on a hot path, and must
 never trust a length: each is checked against what is left before it is used.
 
-What is accepted is what Kafka's generated readers accept, and stricter in three points that no
+It accepts the same bytes as Kafka's generated readers, but is stricter in three points that no
 Kafka writer reaches: a varint beyond 31 bits (Kafka reads a negative length, so null), a known tag
 whose content does not take exactly its stated size, and a version above the definition's range.
 
@@ -54,12 +54,12 @@ _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodedRecord:
-    """What the value of a metadata record says, as far as it can be read."""
+    """The value of a metadata record, as far as it can be read."""
 
     api_key: int | None
     """None where the frame can't be read."""
     version: int | None
-    """Of the message; None where the frame can't be read."""
+    """The message's version; None where the frame can't be read."""
     spec: MessageSpec | None
     """None where the api key is unknown."""
     fields: dict[str, object] | None
@@ -320,7 +320,7 @@ class _Reader:
 
     def _read_tagged(self, spec: FieldSpec, version: int, size: int) -> object:
         outer, self._stop = self._stop, self.pos + size
-        # Of a nullable struct that is tagged a varint says whether it is there, not a byte.
+        # A varint, not a byte, says whether a tagged nullable struct is present.
         if spec.is_struct and not spec.is_array and version in spec.nullable:
             present = self._read_uvarint("presence") > 0
             value = self._read_element(spec, version, True, nullable=False) if present else None

@@ -15,7 +15,7 @@ _DAY_MS: Final = 86_400_000
 def java_time(timestamp_ms: int) -> str:
     """``2026-09-21T14:14:09.411Z[UTC]``: any int64 of ms since the epoch.
 
-    Of the fraction of a second only what is not zero at its end is written, as Java does.
+    Zeros at the end of the second's fraction are left out, as in Java.
     """
     text, ms = _to_the_second(timestamp_ms)
     if ms:

@@ -73,7 +73,7 @@ class TableNames:
 
     @property
     def listed(self) -> Sequence[str]:
-        """Those that are listed before the record types."""
+        """Tables that are listed before the record types."""
         more = () if self._more is None else self._more.states
         return (*(image_names() if self._has_image else ()), *more)
 
@@ -112,8 +112,8 @@ class ClusterCatalog(TableNames):
 
     Args:
         source: The cluster.
-        image: What the image's tables show.
-        elsewhere: As of `TableNames`.
+        image: Gives the image that its tables show.
+        elsewhere: See `TableNames`.
     """
 
     def __init__(
@@ -142,10 +142,10 @@ class FleetCatalog(TableNames):
 
     Args:
         clusters: Gives each cluster that can be read, with its name.
-        registry: Message definitions of all.
-        image: Gives what a cluster's tables of the image show.
-        more: As of `TableNames`.
-        elsewhere: As of `TableNames`.
+        registry: Message definitions of all clusters.
+        image: Gives the image that a cluster's tables show.
+        more: See `TableNames`.
+        elsewhere: See `TableNames`.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ def no_table(name: str, names: Iterable[str], elsewhere: MoreTables | None = Non
     Args:
         name: The name.
         names: The tables that there are.
-        elsewhere: Those of coordinators' logs that a broker's log directory has.
+        elsewhere: The tables of coordinators' logs that a broker's log directory has.
     """
     if elsewhere is not None and elsewhere.find(name) is not None:
         return UsageError(

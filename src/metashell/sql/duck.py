@@ -71,7 +71,7 @@ class Catalog(Protocol):
 
     @property
     def listed(self) -> Sequence[str]:
-        """Those that lists of tables show."""
+        """The tables that lists of tables show."""
 
     def find(self, name: str) -> str | None:
         """A table's own name, whatever the case."""
@@ -90,7 +90,7 @@ class Catalog(Protocol):
 
 @dataclass(slots=True)
 class _Watch:
-    """What happens while a statement runs, for those who make its rows.
+    """The state of a running statement, for the makers of its rows.
 
     They know nothing of the connection: DuckDB holds them, and Python could not free a circle.
     """
@@ -98,7 +98,7 @@ class _Watch:
     stopping: Event = field(default_factory=Event)
     failure: BaseException | None = None
     unread: Unread = field(default_factory=Unread)
-    """What can't be read for the rows of the statement."""
+    """Faults: data that can't be read for the rows of the statement."""
 
     def poll(self) -> None:
         """End the reading of rows that nobody wants any more."""
@@ -360,7 +360,7 @@ def _no_files() -> UsageError:
 
 
 def _sentence(text: str, statement: str) -> str:
-    """What DuckDB says in one line, with the place in the statement."""
+    """DuckDB's message in one line, with the place in the statement."""
     first = _KIND.sub("", text.partition("\n")[0]).strip().rstrip("!.")
     where = _POSITION.search(text)
     if where is None:
@@ -369,7 +369,7 @@ def _sentence(text: str, statement: str) -> str:
     column = len(where[4]) - len(where[1])
     lines = statement.splitlines()
     if 0 < number <= len(lines):
-        # Of a long line only the surroundings are shown.
+        # DuckDB shows only a part of a long line.
         shown = excerpt.removeprefix("...")
         at = lines[number - 1].find(shown.removesuffix("..."))
         column += max(at, 0) - (len(excerpt) - len(shown))

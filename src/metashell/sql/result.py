@@ -1,4 +1,4 @@
-"""What a statement gave, whoever ran it."""
+"""The result of a statement, by any engine."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ class Result:
     is_answer: bool
     """False where the rows only say how many were changed."""
     unread: Unread = field(default_factory=Unread)
-    """What could not be read for the rows that came by now."""
+    """Data that could not be read for the rows that came by now."""

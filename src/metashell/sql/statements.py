@@ -26,17 +26,18 @@ KEYWORDS: Final = tuple(
     table drop values pivot summarize interval
     """.split()  # noqa: SIM905 - seventy quoted words are harder to read
 )
-"""What completion proposes besides names."""
+"""Keywords that completion proposes besides names."""
 
 _BEFORE_TABLES: Final = frozenset({"from", "join", "table", "describe", "desc", ","})
-"""What a table's name can stand behind; columns can, too, behind a comma."""
+"""The words before a table's name. Behind a comma there can be columns, too."""
 
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
     """Split a text into (kind, piece); the pieces joined are the text.
 
     Kinds: ``comment``, ``dollar`` and ``text`` (strings), ``quoted`` (a name), ``word``, ``end``
-    (a semicolon), ``space``, ``other``. What is not closed reaches to the end.
+    (a semicolon), ``space``, ``other``. A string or comment without an end reaches to the text's
+    end.
     """
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "other"

@@ -1,8 +1,8 @@
 """The tables that SQL sees of one cluster: names, columns, and rows a few columns at a time.
 
-The same names and columns as those of the Spark data source, without the columns in front that say
-which directory a row is from. Only `records` has one column more, the topic. Spark reads splits of
-files, each by itself, and a split does not know the names of topics.
+Names and columns are those of the Spark data source, without its first columns, which name a row's
+directory. Only `records` has one column more, the topic. Spark reads splits of files, each by
+itself, and a split does not know the names of topics.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class HowRead(Protocol):
 
 
 class TableCapabilities(Protocol):
-    """What a source has."""
+    """The capabilities of a source."""
 
     @property
     def has_image(self) -> bool:
@@ -115,7 +115,7 @@ class MoreTables(Protocol):
         """A table's own name, whatever the case."""
 
     def help(self, name: str) -> str:
-        """What a table has."""
+        """The description of a table."""
 
     def schema(self, name: str) -> pa.Schema:
         """A table's columns; a KeyError where there is no such table."""
@@ -131,7 +131,7 @@ class ReadTables(MoreTables, Protocol):
 
 
 class TableSource(Protocol):
-    """What tables are made of: an opened source."""
+    """An opened source, of which tables are made."""
 
     log: MetadataLog
     redaction: Redaction
@@ -142,7 +142,7 @@ class TableSource(Protocol):
 
     @property
     def capabilities(self) -> TableCapabilities:
-        """What it has."""
+        """The capabilities of the source."""
 
     @property
     def image(self) -> Image:
@@ -170,7 +170,7 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """What is known of a table without any data."""
+    """A table's facts that need no data."""
 
     name: str
     help: str
@@ -279,17 +279,17 @@ def read_table(
     """Some columns of a table.
 
     Args:
-        source: Whose.
+        source: The source of the table.
         image: The image that its tables show.
         name: One of the tables there are.
-        columns: At least one, all of the table's.
+        columns: The wanted columns of the table, at least one.
         poll: Called now and then; may raise.
-        told: Called with what can't be read, but for a batch cut off at the end of the log. Of a
-            table of records that is while its batches are made.
-        report: Told of what is missing of coordinators' logs.
+        told: Called for each part that can't be read, but not for a batch cut off at the log's end.
+            A table of records calls it while its batches are made.
+        report: Told of the parts that are missing of coordinators' logs.
 
     Returns:
-        A table; of records, which may be many, batches that are made as they are asked for.
+        A table; for records, which may be many, batches that are made as they are asked for.
 
     Raises:
         SourceError: The source can't be read.
@@ -416,11 +416,11 @@ def _last_offset(source: TableSource) -> int:
 
 
 def with_sql_times(rows: _Rows, told: Callable[[str], None]) -> _Rows:
-    """Rows whose times are all such that SQL has: it counts microseconds in 64 bits.
+    """Make all times of rows fit SQL, which counts microseconds in 64 bits.
 
     Args:
-        rows: Of a table.
-        told: Called with what to say of each other time, which becomes null.
+        rows: Rows of a table.
+        told: Called with a sentence on other times, which become null.
     """
     for i, column in enumerate(rows.schema):
         if not pa.types.is_timestamp(column.type) or not rows.num_rows:
