@@ -34,7 +34,7 @@ class MetashellError(Exception):
 
     Args:
         message: One sentence without a full stop.
-        hint: What to do next, or None.
+        hint: The user's next step, or None.
     """
 
     exit_code = ExitCode.FAILED
@@ -66,7 +66,7 @@ class NoLeaderError(SourceError):
     """No leader of a quorum can be followed.
 
     Args:
-        message: What each controller gave.
+        message: Each controller's answer.
         is_answered: Whether a controller answers, and none leads; else none answers.
         hint: How many voters a leader needs, and which are missing.
     """
@@ -79,12 +79,12 @@ class NoLeaderError(SourceError):
 class InternalError(SourceError):
     """A bug of metashell, also one that showed in another process.
 
-    Where a part of an answer fails so, such as a directory of a fleet, the others are given.
+    If it breaks one part of an answer, such as a directory of a fleet, the other parts are given.
 
     Args:
-        message: What it is, and where.
-        traceback: For who asks for it by `DEBUG`; it may hold anything.
-        hint: What to do next.
+        message: The error and its place.
+        traceback: Shown only if `DEBUG` is set; it may hold anything.
+        hint: The user's next step.
     """
 
     exit_code = ExitCode.INTERNAL
@@ -95,9 +95,9 @@ class InternalError(SourceError):
 
     @classmethod
     def of(cls, error: BaseException) -> InternalError:
-        """What is told of an exception that is no `MetashellError`.
+        """The error that reports an exception that is no `MetashellError`.
 
-        Its own message is not shown: it may hold a secret.
+        The exception's own message is not shown: it may hold a secret.
         """
         if isinstance(error, cls):
             return error
@@ -109,7 +109,7 @@ class InternalError(SourceError):
 
     @classmethod
     def told(cls, traceback: str, kind: str) -> InternalError:
-        """The same of its traceback and its type's name."""
+        """The error made from an exception's traceback and the name of its type."""
         frames = re.findall(OUR_FRAME, traceback)
         where = f" at {frames[-1][0]}, line {frames[-1][1]}" if frames else ""
         return cls(
@@ -119,7 +119,7 @@ class InternalError(SourceError):
         )
 
     def lines(self, prefix: str) -> list[str]:
-        """As of every error; the traceback stands before it where that is asked for."""
+        """The lines of every error; the traceback stands before them if `DEBUG` is set."""
         lines = super().lines(prefix)
         return [*self.traceback.splitlines(), lines[0]] if os.environ.get(DEBUG) else lines
 
@@ -160,7 +160,7 @@ class DecodeError(MetashellError):
     """Bytes do not hold what their definition says.
 
     Args:
-        message: What is wrong, with the field path in front where there is one.
+        message: The fault, with the field path in front where there is one.
         pos: Position of the byte at fault in the buffer decoded, or None.
     """
 

@@ -10,10 +10,12 @@ _UNKNOWN: Final = object()
 
 
 class lazy(Generic[_T]):
-    """As `functools.cached_property`, which since Python 3.12 may compute a value twice.
+    """A cached property that computes its value once, also when several threads ask for it.
+
+    `functools.cached_property` may compute a value twice since Python 3.12.
 
     The object's ``lock`` is held while a value is computed, so that one lazy value can use another.
-    Who asks for a value that is known waits for nobody.
+    A known value is read without the lock.
     """
 
     def __init__(self, compute: Callable[[Any], _T]) -> None:

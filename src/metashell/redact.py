@@ -1,19 +1,21 @@
 """The one policy for secrets, which every output passes through.
 
-What counts as secret: SCRAM salts and keys; the data of delegation tokens in texts, as Kafka itself
-hides it there (not their ids, which are node names, and not in rows); config values by their key.
-Front ends hold one `Redaction` and ask it; nothing else in the program decides what is secret or
-has a switch of its own. This module imports nothing of ours and never writes anything.
+These are secret: SCRAM salts and keys, config values by their key, and the data of delegation
+tokens in texts. Kafka itself hides the data of tokens in texts. Rows show it. The ids of tokens are
+node names and are shown, too. Front ends hold one `Redaction` and ask it; nothing else in the
+program decides what is secret or has a switch of its own. This module imports nothing of ours and
+never writes anything.
 
-A config key is secret where, a ``listener.name.<name>.`` prefix and a mechanism after it aside, it
-ends with one of Kafka's keys of type PASSWORD or contains a telling word, or where it belongs to a
-broker and no Kafka release knows it (plugins keep credentials there); a resource of a type that
-Kafka does not know is taken for a broker. A telling word decides even
-in keys that are known to hold a number (``delegation.token.max.lifetime.ms``): to hide one too many
-is the harmless mistake.
+A prefix ``listener.name.<name>.`` of a config key, and a mechanism after it, are ignored. A config
+key is secret in three cases:
+- It ends with one of Kafka's keys of type PASSWORD.
+- It contains a telling word. This holds even for keys that are known to hold a number
+  (``delegation.token.max.lifetime.ms``): to hide one value too many does no harm.
+- It belongs to a broker, and no Kafka release knows it. Plugins keep credentials there. A resource
+  of a type that Kafka does not know is taken for a broker.
 
-A field of a message is secret, too, where its name has one of these words, or that of a field in it
-does: nobody knows what a new definition means by it. The few that are known to be none are listed.
+A field of a message is secret, too, if its name, or the name of a field in it, has a telling word:
+nobody knows what a new definition means by it. The few harmless fields with such names are listed.
 
 Bytes that were not understood may hold anything: they are hidden as well (`raw_is_secret`), in
 outputs and in files that the program keeps.
@@ -33,7 +35,7 @@ from metashell.dataclass import dataclass
 from metashell.shipped import shipped
 
 REDACTED: Final = "[redacted]"
-"""What stands in place of a secret, in every kind of output."""
+"""The text that replaces a secret in every kind of output."""
 
 SCRAM_RECORD: Final = "UserScramCredentialRecord"
 TOKEN_RECORD: Final = "DelegationTokenRecord"
@@ -109,7 +111,7 @@ _DIGEST_DIGITS: Final = 16
 _OWN_MAX: Final = 64
 """Secrets of our own that are remembered, the newest; tokens are renewed again and again."""
 _PART_CHARS: Final = 12
-"""As many characters of a longer secret are secret, too."""
+"""The length in characters of a part of a longer secret that is hidden, too."""
 _WORD_CHARS: Final = 8
 """A shorter secret may be a part of any word: it is hidden where it is a word of its own."""
 _ENCODED_CHARS_MIN: Final = 6
@@ -118,7 +120,7 @@ _SAID_CHARS_MAX: Final = 4096
 """More of what a peer says is never printed."""
 _PERCENT: Final = re.compile(rb"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
-"""What a piece of base64 or hex stands in."""
+"""The characters of base64 and hex, matched around a piece that was found."""
 
 _T = TypeVar("_T")
 
@@ -150,7 +152,7 @@ def is_known_config_key(key: str) -> bool:
 def name_fields(record_name: str, fields: Mapping[str, Iterable[str]]) -> None:
     """Take the names of a message's fields from its definition: some mean a secret.
 
-    What was secret by another definition of the message stays so.
+    A field that another definition of the message made secret stays secret.
 
     Args:
         record_name: The message's name.
@@ -193,8 +195,8 @@ def record_secret_fields(record_name: str, data: Mapping[str, object]) -> frozen
 def row_secret_fields(record_name: str) -> frozenset[str]:
     """Name the fields that are secret in every row of a table, and in what is kept of a record.
 
-    A token's are none: whose it is and how long it holds is what an operator asks for, and its HMAC
-    is not in the metadata. Of configs the value is secret in some rows, see `is_secret_config`.
+    A token has no such fields: operators ask who owns it and when it expires, and its HMAC is not
+    in the metadata. A config's value is secret in some rows, see `is_secret_config`.
     """
     if record_name == TOKEN_RECORD:
         return _named_secrets.get(record_name, _NONE)
@@ -225,13 +227,13 @@ def raw_is_secret(
 
 
 def hidden_bytes(record_name: str | None, raw: bytes, pos: int) -> str:
-    """What stands in place of a record's bytes: how many, where, and a digest to compare them by.
+    """The text in place of a record's bytes, with their number, position and digest.
 
-    Of a message that may hold secrets nothing is told: who has the digest of a weak password can
-    find it by guessing.
+    A message that may hold secrets gets no digest: whoever has the digest of a weak password can
+    find the password by guessing.
 
     Args:
-        record_name: As for `raw_is_secret`.
+        record_name: The message's name; None if no definition describes the record.
         raw: The bytes.
         pos: Position of the record's batch in its file.
     """
@@ -267,10 +269,10 @@ def remember_secret(secret: str, within: str = "") -> None:
 
 
 def without_own_secrets(text: str) -> str:
-    """What a peer says without any secret that was sent: as text, base64, hex or with ``%XX``.
+    """A peer's text without any secret that was sent, be it as text, base64, hex or with ``%XX``.
 
-    A part of a long secret is hidden as well, and so is the whole of what was encoded around it.
-    The text is cut where it is very long.
+    A part of a long secret is hidden as well, and so is the whole encoded text around a secret. A
+    very long text is cut.
     """
     head = text[:_SAID_CHARS_MAX]
     secret = [span for one in _own_secrets for span in _spans(head, one)]
@@ -287,7 +289,7 @@ def without_own_secrets(text: str) -> str:
 def _spans(text: str, secret: str) -> Iterator[tuple[int, int]]:
     """Where a text repeats a secret."""
     raw = secret.encode("utf-8", "surrogatepass")
-    # As bytes, each a character, with what is percent-encoded decoded.
+    # The text's bytes, each as a character, with percent-encoded bytes decoded.
     decoded, begins = [], []
     pos, chars = 0, text.encode("utf-8", "surrogatepass")
     at_byte = [i for i, c in enumerate(text) for _ in c.encode("utf-8", "surrogatepass")]
@@ -332,7 +334,7 @@ def _base64(raw: bytes) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What one run of the program may show; the default hides every secret."""
+    """The secrets that one run of the program may show; the default hides all of them."""
 
     show_secrets: bool = False
     """Whether the user asked to see secrets (``--show-secrets``)."""

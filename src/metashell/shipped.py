@@ -7,8 +7,9 @@ from typing import cast
 
 
 def shipped(module_file: str, name: str) -> Path:
-    """What lies beside a module under a name; its `name`, `suffix`, `is_dir`, `iterdir` and
-    `read_text` are there in a zip file too.
+    """The file or directory of a name beside a module; in a zip file it is a `zipfile.Path`.
+
+    Both kinds have `name`, `suffix`, `is_dir`, `iterdir` and `read_text`.
     """
     # Not importlib.resources: it takes longer to import than the files to read.
     path = Path(module_file).with_name(name)

@@ -1,6 +1,6 @@
-"""What a mistyped word was meant to be: one correction of a slip, or the names that are like it.
+"""Finds the name that a mistyped word was meant to be, or the names that are like it.
 
-Pure functions over words; looking costs a bounded number of comparisons.
+These are pure functions over words. A search makes a bounded number of comparisons.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ THEMES: Final[Mapping[str, Mapping[str, str]]] = {
 """Style of each role, by the theme's name; each has every role."""
 
 ROLES: Final = tuple(_DEFAULT)
-"""What has a style."""
+"""The names of the roles; each role has a style."""
 
 _COLOUR: Final = (
     r"ansi(?:default|black|white|gray|(?:bright)?(?:red|green|yellow|blue|magenta|cyan)|brightblack)"

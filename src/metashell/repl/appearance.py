@@ -1,4 +1,4 @@
-"""What the prompt and the toolbar look like, as prompt_toolkit's formatted text."""
+"""Draws the prompt and the toolbar as prompt_toolkit's formatted text."""
 
 from __future__ import annotations
 

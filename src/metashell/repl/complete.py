@@ -1,6 +1,6 @@
-"""Completion of a line: ours by the commands themselves, the system's shell's by file names.
+"""Completes a line: metashell's commands by their rules, the system shell's by file names.
 
-Runs in a thread of its own. What goes wrong here costs the proposals, never the prompt.
+Completion runs in a thread of its own. An error in it costs the proposals, never the prompt.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a command's text goes in the REPL: the screen, or a pager.
+"""Sends a command's text in the REPL to the screen or to a pager.
 
-Short output is written to the screen; output longer than the screen goes to the user's pager,
-whole, while it is made. No more than a screenful is ever held. What the screen or the pager gets
-has passed `for_terminal`.
+Short output is written to the screen. Output longer than the screen goes whole to the user's pager
+while it is made. No more than a screenful is ever held. All text for the screen or the pager has
+passed `for_terminal`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the REPL is told about a source, and the way in.
+"""All that the REPL needs to know of a source, and the REPL's entry point.
 
 This module must stay cheap to import: whoever builds a `ShellSession` may never start the REPL.
 """
@@ -26,13 +26,13 @@ class ShellSession:
     root: Directory
     """The root of the file system."""
     source_name: str
-    """What the prompt calls the source, such as ``demo``."""
+    """The source's name in the prompt, such as ``demo``."""
     status: Callable[[], SourceStatus]
     """The state for the toolbar. May be slow: it is called in a thread, never twice at once."""
     warm_up: Callable[[], None] | None = None
     """Computes what the first commands will need; called once, in the thread of `status`."""
     opened: Source | FleetSource | None = None
-    """What the tree stands on, for the commands that look behind it."""
+    """The source behind the tree, for commands that read more than the tree."""
     show_secrets: bool = False
     """Whether secrets are shown; the toolbar then says so."""
     habits: Habits = NO_HABITS

@@ -61,6 +61,6 @@ class StatusWatcher:
             self._changed()
         afterwards, self._afterwards = self._afterwards, None
         if afterwards is not None:
-            # What goes wrong here goes wrong again, and is told, in the command that needs it.
+            # An error here comes again in the command that needs the value, and is told there.
             with suppress(Exception):
                 afterwards()
