@@ -26,7 +26,7 @@ class ViewsAhead:
     """Mounts views that can't be seen yet.
 
     Args:
-        app: What they are a part of.
+        app: The program that the views belong to.
     """
 
     def __init__(self, app: Explorer) -> None:

@@ -71,10 +71,10 @@ def _providers() -> type[Provider]:
 
 
 class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
-    """The explorer.
+    """The explorer's program.
 
     Args:
-        session: What to explore.
+        session: The source and the user's settings.
     """
 
     CSS_PATH = "app.tcss"
@@ -83,7 +83,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     COMMANDS: ClassVar = {_providers}
     BINDINGS: ClassVar = list(KEYS)
     ALLOW_IN_MAXIMIZED_VIEW: ClassVar = "StatusLine, KeyBar, FilterBar, JumpBar, HelpPanel"
-    """What stays beside a part that has the whole screen."""
+    """The widgets that stay visible beside a part that has the whole screen."""
 
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.jobs = Jobs(self, self.job_failed, self._jobs_changed)
         """Runs what takes time."""
         self.scene: Scene | None = None
-        """What is shown; None while the source is being opened."""
+        """The shown scene; None while the source is being opened."""
         self.is_open = False
         """Whether the first view is there."""
         self._path = session.path
@@ -114,11 +114,11 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.following = Following(self)
         """Watches the source for news."""
         self.defect: Exception | None = None
-        """What went wrong in the thread that draws: the program then ends."""
+        """The error in the thread that draws: the program then ends."""
         self.type_ahead = TypeAhead(self)
         """Holds back what is typed before it can be taken."""
         self.kept: dict[str, Any] = {}
-        """What commands keep from one run to the next."""
+        """Values that commands keep from one run to the next."""
         self.ahead = ViewsAhead(self)
         """Mounts views before they are asked for."""
         self._timeline: Timeline | None = None
@@ -417,7 +417,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             return
         self.tell(error_text(InternalError.of(error)), "error")
 
-    # What the user takes away, and ends.
+    # Copying, suspending and quitting.
 
     def copy(self, text: str, what: str) -> None:
         """Put a text on the clipboard of the user's terminal."""

@@ -1,10 +1,10 @@
-"""What the terminal shows, cell by cell, so that only what differs is sent, in few bytes.
+"""Keeps the terminal's cells, so that only cells that differ are sent, in few bytes.
 
 Textual draws a whole view several times when it comes to the front, and names both colours of each
 piece of text anew. Over a slow line each byte counts.
 
-A picture that has anything in it which is not understood here is sent as it is, and nothing of the
-terminal is known afterwards. No widget here.
+A picture with unknown sequences is sent unchanged. Then all cells of the terminal are unknown. No
+widget here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class DrawnCells:
         self._rows, self._cursor = [], None
 
     def draw(self, picture: str, width: int, height: int) -> str:
-        """What has to be sent so that a picture is seen.
+        """The bytes to send so that a picture is seen.
 
         Args:
             picture: Texts at places, in styles; it begins with a place and ends with that of the
@@ -67,7 +67,7 @@ class DrawnCells:
             height: Rows of it.
 
         Returns:
-            Fewer bytes that have the same effect; empty where there is nothing to change.
+            Fewer bytes with the same effect; empty if nothing changes.
         """
         if (self._width, len(self._rows)) != (width, height):
             self._rows = [[None] * width for _ in range(height)]
@@ -173,7 +173,7 @@ def _cells_of(text: str, style: CellStyle) -> Sequence[_Cell] | None:
 
 @lru_cache(maxsize=4096)
 def _of_blank(style: CellStyle) -> CellStyle:
-    """What of a style can be seen of a blank: text has a colour, a blank has none."""
+    """The visible part of a style on a blank: text has a colour, a blank has none."""
     if style.attributes & _SEEN_OF_BLANKS:
         return style
     return CellStyle(background=style.background)

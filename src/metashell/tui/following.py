@@ -28,7 +28,7 @@ _STORE_S: Final = 30.0
 _LEAST_S: Final = 0.3
 """Between two states that are shown."""
 _UNTOLD_S: Final = 60.0
-"""What says nothing is shown about that often: views tell offsets, and the bar has an end."""
+"""Seconds until a state that adds only NoOps is shown: views and the timeline tell its offset."""
 _UNTOLD_REST: Final = 500.0
 """Where showing it took t seconds, that many times t pass before it is again: while nothing happens
 a large cluster must not cost more than a small one."""
@@ -38,10 +38,10 @@ _REST: Final = 2.0
 
 
 class Following:
-    """What is new in the source.
+    """Watches the source for news.
 
     Args:
-        app: Is told.
+        app: The program that shows the news.
     """
 
     def __init__(self, app: Explorer) -> None:

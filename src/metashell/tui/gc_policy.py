@@ -27,7 +27,7 @@ _ARENA_MAX: Final = -8
 _MMAP_THRESHOLD: Final = -3
 """M_MMAP_THRESHOLD of it."""
 _COLUMN_BYTES: Final = 1 << 20
-"""What is as large is a column, and goes back to the system as soon as it is freed."""
+"""Larger blocks are columns, and go back to the system as soon as they are freed."""
 _OLD: Final = 100
 """So many collections of what is not quite new make a full one worth it."""
 
@@ -61,10 +61,11 @@ def ready_for_keys() -> Iterator[None]:
 
 
 def _share_freed_memory() -> None:
-    """Have glibc's allocator keep one heap: it has one for each few threads, a job's each.
+    """Have glibc's allocator keep one heap. By default it has one for each few threads.
 
-    What one job freed could not be used by the next, and 400 MB lay about. Large blocks stay out of
-    the heap, where small ones behind them would hold them back.
+    Jobs run in threads. Without this, one job can't use the memory that another job freed, and
+    400 MB stayed unused. Large blocks stay out of the heap, where small blocks behind them would
+    keep them from being freed.
     """
     _call_allocator("mallopt", _ARENA_MAX, 1)
     _call_allocator("mallopt", _MMAP_THRESHOLD, _COLUMN_BYTES)
@@ -109,8 +110,8 @@ class Collecting:
         """Whether a full collection is worth it, and disturbs nobody.
 
         Args:
-            now: The time, as of `time.monotonic`.
-            counts: As of `gc.get_count`.
+            now: The time by `time.monotonic`.
+            counts: The counts of `gc.get_count`.
         """
         if counts[2] < _OLD:
             return False

@@ -64,7 +64,7 @@ class Job:
         comes_last: bool = False,
     ) -> None:
         self.title = title
-        """What it does, as a person reads it, such as ``listing /image/topics``."""
+        """The text for the user, such as ``listing /image/topics``."""
         self.owner = owner
         self.key = key
         self.began = time.monotonic()
@@ -114,7 +114,7 @@ def _give_way() -> None:
 
 
 class Told(Message):
-    """What a job has to say, on its way to the thread that draws."""
+    """A job's message to the thread that draws."""
 
     bubble = False
 
@@ -146,7 +146,7 @@ class Jobs:
 
     @property
     def running(self) -> tuple[Job, ...]:
-        """Those that go on and are wanted, oldest first."""
+        """The jobs that run and are not cancelled, oldest first."""
         return tuple(job for job in self._running if not job.cancelled())
 
     def goes_on(self, job: Job | None) -> TypeGuard[Job]:
@@ -155,7 +155,7 @@ class Jobs:
 
     @property
     def busy(self) -> tuple[Job, ...]:
-        """The same without those that wait for news in the background: they have no title."""
+        """The running jobs with a title. Jobs that wait for news in the background have none."""
         return tuple(job for job in self.running if job.title)
 
     def start(
@@ -174,16 +174,16 @@ class Jobs:
         """Begin a job; one of the same owner and key is cancelled.
 
         Args:
-            title: What it does; empty for what goes on in the background for good.
+            title: The text for the user; empty for a job that runs in the background all the time.
             work: Called in a thread of its own.
             done: Called in the thread that draws, with what `work` returned.
-            owner: The widget it is for: where that is gone, nothing is done.
-            key: Which of its jobs it is.
+            owner: The widget that it works for; its result is dropped if the widget is gone.
+            key: The name of the job among the owner's jobs.
             failed: Called in place of `done` for an error that is no defect; else it is shown.
-            leads: Whether the keys typed behind it are for where it leads.
-            is_awaited: Whether they are for what it finds, which may take long.
-            comes_last: Begin once nothing else goes on that the user waits for: two jobs that fold
-                all partitions take the memory of both.
+            leads: Whether the keys typed after it are for the place that it leads to.
+            is_awaited: Whether these keys are for its result, which may take long.
+            comes_last: Whether it begins only once the user waits for no other job: two jobs that
+                fold all partitions take the memory of both.
         """
         self.cancel(owner, key)
         job = Job(
@@ -232,7 +232,7 @@ class Jobs:
 
     @property
     def leading(self) -> tuple[Job, ...]:
-        """Those that keys wait for, newest first."""
+        """The jobs that keys wait for, newest first."""
         awaited = (job for job in reversed(self.running) if job.leads or job.is_awaited)
         return tuple(job for job in awaited if job.owner.is_attached)
 
@@ -249,13 +249,14 @@ class Jobs:
                 job.leads = True
 
     def _let_pass(self, job: Job, older: tuple[Job, ...]) -> None:
-        """Wait a moment for jobs that keys wait for, and for the one whose place a job takes.
+        """Wait a moment for jobs that keys wait for, and for the job that this one replaces.
 
-        All share one lock and few processors. Where nodes are passed by, no job of one begins.
+        All jobs share one lock and few processors. While the user passes nodes by, no node's job
+        begins.
 
         Args:
             job: The job, in whose thread it is called.
-            older: Those that went on when it was started.
+            older: The jobs that ran when it was started.
 
         Raises:
             KeyboardInterrupt: It was cancelled meanwhile.

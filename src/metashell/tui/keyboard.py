@@ -1,8 +1,8 @@
-"""What a terminal sends, byte for byte, as events: whatever the bytes are.
+"""Turns the bytes that a terminal sends into events, whatever the bytes are.
 
-Textual's parser knows the keys; it ends with an error, or takes the pieces for keys, where a
-sequence is broken or unknown. So whole sequences are told apart here (ECMA-48), and what it does
-not know is dropped. The size of the terminal is the kernel's to say and never taken from here.
+Textual's parser knows the keys. A broken or unknown sequence makes it fail, or it takes the pieces
+for keys. Therefore this module finds whole sequences (ECMA-48), and drops unknown ones. The size of
+the terminal comes from the operating system's kernel and never from here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _ESC: Final = "\x1b"
 _PASTE_BEGIN, _PASTE_END = "\x1b[200~", "\x1b[201~"
 _INTERRUPT: Final = b"\x03"
 _CONTROLS: Final = "[O"
-"""What begins a sequence that a letter ends: CSI and SS3."""
+"""The second characters of sequences that a letter ends: CSI and SS3."""
 _STRINGS: Final = "]P_^X"
-"""What begins a string that BEL or ST ends: OSC, DCS, APC, PM and SOS."""
+"""The second characters of strings that BEL or ST ends: OSC, DCS, APC, PM and SOS."""
 _LONGEST: Final = 30
 """Characters of a sequence that Textual may know."""
 
@@ -39,13 +39,13 @@ class Keyboard:
         self._decode = getincrementaldecoder("utf-8")("replace").decode
         self._parser = XTermParser()
         self._sequence = ""
-        """What came of an escape sequence so far; empty outside of one."""
+        """The part of an escape sequence that has come so far; empty outside of a sequence."""
         self._is_dropped = False
         """Whether the rest of it is dropped."""
         self._came = 0.0
         """When something came last, as of `time.monotonic`."""
         self._paste: str | None = None
-        """What was pasted so far; None outside of that."""
+        """The text pasted so far; None outside of a paste."""
         self._paste_tail = ""
         """The last characters of it, which the end may begin with."""
 
@@ -133,7 +133,7 @@ class Keyboard:
         return True
 
     def _guarded(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """What the parser makes of something; nothing where it can't."""
+        """The messages of the parser; none if the parser fails."""
         try:
             for message in messages:
                 if isinstance(message, Resize | InBandWindowResize):

@@ -42,7 +42,7 @@ class Arrival:
     scene: Scene
     """The state there."""
     point: str
-    """What was typed."""
+    """The offset or the time, written the way the user typed it."""
     batch: tuple[int, int] | None = None
     """The first and the last offset of the batch, whose records are listed, that it lies in."""
 
@@ -210,10 +210,10 @@ class Moving(AppPart):
         """Show another scene as soon as it is made.
 
         Args:
-            title: What goes on.
-            make: Makes it, in a job.
+            title: The title of the job.
+            make: Makes the scene, in a job.
             leads: Whether keys wait for it.
-            point: Where the user wanted to go; another place is told.
+            point: The offset or time that the user wanted; a message says if another one is shown.
         """
         app = self.explorer
         if app.timeline is not None:
@@ -237,8 +237,8 @@ class Moving(AppPart):
         """Show the scene that was gone to, unless the user went elsewhere meanwhile.
 
         Args:
-            scene: What is shown.
-            point: As for `_renew`.
+            scene: The scene to show.
+            point: The offset or time that the user wanted.
         """
         app = self.explorer
         before = app.scene

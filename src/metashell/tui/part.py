@@ -1,4 +1,4 @@
-"""What every part of the program can reach: the program."""
+"""Gives every part of the program access to the program."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from metashell.tui.view import VIEWS
 
 _THREAD: Final = "metashell-import"
 _FIRST: Final = ("metashell.tui.timeline.timeline", VIEWS[0].module)
-"""What is drawn as soon as the source is open."""
+"""The modules that are drawn first, once the source is open."""
 _LATER: Final = (
     *(spec.module for spec in VIEWS[1:] if not (spec.for_fleet or spec.for_groups)),
     *(spec.module for spec in VIEWS if spec.for_fleet or spec.for_groups),
@@ -25,7 +25,7 @@ _LATER: Final = (
     "metashell.tui.screens.bookmarks",
     "metashell.tui.screens.export",
 )
-"""What a key brings up, the likely ones first."""
+"""The modules that a view or a key needs, the likely ones first."""
 
 
 def import_first() -> Callable[[], None]:

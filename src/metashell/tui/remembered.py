@@ -1,8 +1,8 @@
-"""What the explorer remembers from one run to the next: bookmarks, columns and sorting.
+"""Remembers bookmarks, columns and sorting from one run of the explorer to the next.
 
-It is one JSON file in the user's state directory, readable by its owner alone. It holds paths,
-offsets, cluster ids and names of columns: no values, addresses or credentials. A file that can't be
-read or written costs the memory, never the program.
+They are in one JSON file in the user's state directory, readable by its owner alone. It holds
+paths, offsets, cluster ids and names of columns: no values, addresses or credentials. If the file
+can't be read or written, only the bookmarks and settings are lost. The explorer goes on.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _place(value: Any) -> VisitedNode | None:
 
 
 def _read(path: Path) -> Any:
-    """What the file says; nothing where it is no such file."""
+    """The file's JSON value; None if it is no readable JSON file."""
     try:
         # A named pipe in its place can't hang the program.
         if not stat.S_ISREG(os.stat(path).st_mode):

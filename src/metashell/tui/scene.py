@@ -1,4 +1,4 @@
-"""What the whole program shows at one moment, and asking it: no widget here.
+"""The scene that the whole program shows at one moment, and running commands on it: no widget here.
 
 A scene is the source at one offset. Every view shows the same scene; time travel and news of a live
 source make a new one.
@@ -34,11 +34,11 @@ NO_IMAGE: Final = (
     "no metadata log here: also give the log directory that has __cluster_metadata-0, "
     "such as -d DIR -d DIR"
 )
-"""Of coordinators' logs alone."""
+"""The message for a source that has only coordinators' logs."""
 NO_GROUPS: Final = (
     "no logs of groups or transactions here: give a broker's log directories, such as -d DIR -d DIR"
 )
-"""Of a metadata log alone."""
+"""The message for a source that has only a metadata log."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -46,7 +46,7 @@ class Scene:
     """One state of what is explored."""
 
     opened: Source | FleetSource
-    """What was opened, at the offset shown; of a fleet all of it."""
+    """The opened source at the offset shown, or the whole fleet."""
     serial: int = 0
     """Another one for each scene."""
     previous: Source | None = None
@@ -56,7 +56,7 @@ class Scene:
     None outside of all clusters.
     """
     prefix: str = ""
-    """What stands before the cluster's own paths: empty, or ``/clusters/NAME``."""
+    """The text before the cluster's own paths: empty, or ``/clusters/NAME``."""
     problem: str | None = None
     """Why the cluster at `prefix` can't be read; `cluster` is None then."""
 
@@ -70,12 +70,12 @@ class Scene:
 
     @property
     def why_no_image(self) -> str:
-        """What to say where metadata is needed, and there is none."""
+        """The message for a view that needs metadata, if there is none."""
         return self.why_no_cluster if self.cluster is None else NO_IMAGE
 
     @property
     def why_no_cluster(self) -> str:
-        """What to say where a cluster is needed, and there is none at hand."""
+        """The message for a view that needs a cluster, if none is current."""
         return self.problem or NO_CLUSTER
 
     @property
@@ -85,7 +85,7 @@ class Scene:
 
     @property
     def source(self) -> Source | None:
-        """What was opened, where that is no fleet."""
+        """The opened source; None for a fleet."""
         from metashell.sources.source import Source
 
         return self.opened if isinstance(self.opened, Source) else None
@@ -106,7 +106,7 @@ class Scene:
     def span(self) -> tuple[int, int] | None:
         """Offsets of the previous stop and of this one, the lower first; None without a previous.
 
-        What changed behind the first up to the second is what changed since that stop.
+        The changes behind the first offset, up to the second one, are the changes since that stop.
         Cost: may decode.
         """
         if self.previous is None or self.cluster is None:
@@ -127,14 +127,15 @@ def scene_of(
     previous: Source | None = None,
     has_groups: bool | None = None,
 ) -> Scene:
-    """The scene of what was opened; of a fleet with the cluster that a path lies in. Cost: may open
-    it.
+    """The scene of an opened source. A fleet's scene has the cluster that a path lies in.
+
+    Cost: may open the cluster.
 
     Args:
-        opened: What was opened.
-        path: Where one is.
+        opened: The opened source or fleet.
+        path: The current path.
         previous: The cluster as it was shown before.
-        has_groups: Whether it has logs of groups, where that is known.
+        has_groups: Whether it has logs of groups; None if unknown.
     """
     from metashell.sources.source import Source
 
@@ -161,7 +162,7 @@ def _has_groups(source: Source) -> bool:
 
 
 def scene_at(scene: Scene, point: int | str | None) -> Scene:
-    """The same cluster at another offset or time; None for the end of the log.
+    """The scene with its cluster at another offset or time; None for the end of the log.
 
     Raises:
         MetashellError: The files do not cover it.
@@ -173,7 +174,7 @@ def scene_at(scene: Scene, point: int | str | None) -> Scene:
 
 
 def scene_with(scene: Scene, moved: Source) -> Scene:
-    """The same cluster in another state of it."""
+    """The scene with its cluster in another state."""
     opened = moved if scene.fleet is None else scene.opened
     return replace(
         scene, opened=opened, serial=next(_SERIALS), previous=scene.cluster, cluster=moved
@@ -181,13 +182,13 @@ def scene_with(scene: Scene, moved: Source) -> Scene:
 
 
 def scene_there(scene: Scene, path: str, *, moves: bool, point: int | str | None = None) -> Scene:
-    """The scene of a path: another one where that lies in another cluster. Cost: may open it.
+    """The scene of a path; a new one if it lies in another cluster. Cost: may open the cluster.
 
     Args:
-        scene: Where one was.
-        path: Where one goes.
+        scene: The scene before.
+        path: The path to go to.
         moves: Whether to go to `point` too, rather than to the state that the cluster is in.
-        point: As for `scene_at`.
+        point: The offset or time; None for the end of the log.
 
     Raises:
         MetashellError: The files do not cover the point.
@@ -212,7 +213,7 @@ def settle(scene: Scene) -> None:
 
 
 def cluster_at(scene: Scene, path: str) -> str:
-    """What stands before the paths of the cluster that a path lies in; empty for none."""
+    """The text before the paths of the cluster that a path lies in; empty outside of clusters."""
     if scene.fleet is None:
         return ""
     from metashell.commands.framework.cluster import member_at
@@ -228,20 +229,20 @@ def is_below(path: str, prefix: str) -> bool:
 
 @dataclass(slots=True)
 class CommandAnswer:
-    """What a command said."""
+    """The answer of a command."""
 
     status: int
     """Its exit code."""
     text: str
-    """What it wrote, escaped as for a terminal; colours are ANSI sequences of ours."""
+    """The text output, escaped for a terminal; its colours are ANSI sequences of ours."""
     tables: list[pa.Table]
     """Rows that it wrote as a table for people: see `metashell.commands.rows.cell_text`."""
     warnings: list[str]
     """Diagnostics, a line each, escaped."""
     context: Context
-    """As the command left it: `cd` and `at` change it."""
+    """The context that the command left: `cd` and `at` change it."""
     verdicts: Sequence[Iterable[str]] = ()
-    """What it said before its rows, as data; see `RowsQuery.verdict`."""
+    """The sentences before the rows, as data; see `RowsQuery.verdict`."""
 
     @property
     def table(self) -> pa.Table | None:
@@ -297,17 +298,17 @@ def ask(
     """Run a command on a scene; to be called in a job.
 
     Args:
-        scene: What is asked.
+        scene: The scene that the command reads.
         words: The command's words, taken as they are, or a command line.
         cwd: The current directory.
         cancelled: Asked by long loops.
         width: Columns that its text may take.
         habits: Aliases and default options; those of the user count only for what the user typed.
-        kept: What commands keep from one run to the next.
+        kept: Values that commands keep from one run to the next.
         interactive: Whether `cd` and `at` make sense.
         history: Lines typed before.
         on_text: Called with each piece of text as it comes, in place of `CommandAnswer.text`.
-        reads_older: As `Context.reads_older`.
+        reads_older: Whether rows wait for small older files, which hold more timestamps.
 
     Raises:
         KeyboardInterrupt: It was cancelled.

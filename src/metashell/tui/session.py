@@ -1,7 +1,7 @@
-"""What the explorer is told, and the way in.
+"""The settings of the explorer, and its entry point.
 
-This module must stay cheap to import: whoever builds an `ExplorerSession` may never
-start the explorer.
+This module must stay cheap to import: whoever builds an `ExplorerSession` may never start the
+explorer.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorerSession:
-    """What to explore, and how the user likes it."""
+    """The source to explore, and the user's settings."""
 
     open: Callable[[Progress], Source | FleetSource]
     """Opens the source; slow, and called in a thread once the first screen is drawn."""
     name: str
-    """What to call the source while it is not open, such as ``demo``."""
+    """The source's name while it is not open, such as ``demo``."""
     title: Callable[[Source | FleetSource], str]
-    """What to call it afterwards."""
+    """The source's name once it is open."""
     path: str = "/"
     """Where to begin."""
     show_secrets: bool = False
@@ -53,10 +53,10 @@ class ExplorerSession:
     """Finds what else there is to be said by now; called in a job."""
 
     def key(self, name: str, usual: str) -> str:
-        """The first key that does something, as the user is told it.
+        """The first key of an action, as messages name it.
 
         Args:
-            name: Of what it does, as `keys` has it.
+            name: The name of the action in `keys`.
             usual: The built-in key.
         """
         return self.keys.get(name, usual).partition(",")[0]

@@ -36,7 +36,7 @@ class Terminal(LinuxDriver):
         self._input_ends = False
         self._cells = DrawnCells()
         self._wakened, self._waker = os.pipe()
-        """What is written to the second wakes the thread that reads keys."""
+        """A pipe: a byte written to its second end wakes the thread that reads keys."""
         os.set_blocking(self._wakened, False)
 
     def start_application_mode(self) -> None:
@@ -97,14 +97,14 @@ class Terminal(LinuxDriver):
         os.close(nowhere)
 
     def _read(self) -> bytes:
-        """What was typed; empty where the terminal is gone."""
+        """The bytes typed; empty if the terminal is gone."""
         try:
             return os.read(self.fileno, _CHUNK)
         except OSError:
             return b""
 
     def _run_input_thread(self) -> None:
-        """The same; a defect ends the program as any other does."""
+        """Read input in the thread; an exception ends the program like any other defect."""
         try:
             self.run_input_thread()
         except Exception as error:

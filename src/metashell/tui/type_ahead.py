@@ -1,7 +1,7 @@
-"""Keys, one after the other: the next is handled when all that the one before does is done.
+"""Handles keys one after the other: the next key waits until the one before is done.
 
-A key may open a line or a screen, or move the focus. What was typed behind it is meant for that,
-and comes before any of it is there. The same holds for a job that leads to another place.
+A key may open a line or a screen, or move the focus. The keys typed after it are meant for the new
+place, and come before it is there. A job that leads to another place has the same effect.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from metashell.tui.jobs import Job
 
 _WITHOUT_SOURCE: Final = ("quit", "suspend_process", "cancel", "help", "screenshot_file")
-"""What keys do while the source is being opened; all others wait for it."""
+"""The actions of keys that work while the source is being opened; all other keys wait for it."""
 _SUSPEND: Final = "ctrl+z"
 _AT_ONCE: Final = ("ctrl+c", _SUSPEND)
 """Keys that wait for nothing while it is."""
 _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
 _ELSEWHERE: Final = ("view", "command_line", "find", "go_to", "help", "quit")
-"""What keys do that is the same whatever a view finds."""
+"""The actions of keys that do not depend on the result of a view."""
 _IN_PART: Final = ("look", "arrange")
 """Keys of the jobs that follow a path in their tree, or sort and filter their table."""
 _TAKING: Final = ("export", "copy_value", "open_in")
-"""What keys do with what is shown."""
+"""The actions of keys that use the shown content."""
 _OF_STATE: Final = (
     "changes", "bookmark", "relations", "command_line", "go_to", "place_back", "place_forward",
     *_TAKING,
 )  # fmt: skip
-"""What keys do that is for where a move in time ends."""
+"""The actions of keys that wait for the end of a move in time."""
 _OF_NODE: Final = ("look", "other_table", *_TAKING)
-"""What keys do with the node or the record that the cursor went to."""
+"""The actions of keys that wait for the node or the record that the cursor went to."""
 _GATHERS_S: Final = 0.02
 """How often it is looked whether the list of everything has what is typed."""
 _CHOOSING: Final = ("enter", "down", "up", "pagedown", "pageup")
@@ -144,7 +144,7 @@ class TypeAhead:
 
     @property
     def _leading(self) -> Job | None:
-        """What keys wait for besides each other: not for what is long within a view not seen."""
+        """The job that keys wait for; long jobs within a hidden view do not count."""
         if not self._app.is_open:
             return None
         return next((job for job in self._app.jobs.leading if self._is_seen(job)), None)
@@ -258,7 +258,7 @@ class TypeAhead:
         """Move the focus when something new is drawn, for which keys wait: they are for it.
 
         Args:
-            part: What is drawn anew.
+            part: The part that is drawn anew.
             move: Moves the focus.
         """
 

@@ -1,4 +1,4 @@
-"""What a view is: one of the program's pages, all of which show the same scene."""
+"""A view: one of the program's pages, all of which show the same scene."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class View(AppPart, Vertical):
     """
 
     HELP: ClassVar[str] = ""
-    """What F1 says about it, in Markdown."""
+    """The view's help in Markdown, shown by F1."""
 
     lists_records: ClassVar[bool] = False
     """Whether an offset that the user goes to is a record to be seen, and not only a state."""
@@ -111,7 +111,7 @@ class View(AppPart, Vertical):
             part.border_title = self.title_of(part)
 
     def title_of(self, part: Widget) -> Content:
-        """What a part is called: the heading above it, else the view."""
+        """The title of a part: the heading above it, or else the view's title."""
         title = line(next(spec.title for spec in VIEWS if spec.id == self.id))
         for widget in self.walk_children():
             if widget is part:

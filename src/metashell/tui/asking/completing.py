@@ -1,8 +1,8 @@
-"""A line that is typed with the shell's completion, and remembers the lines before.
+"""An input line with the shell's completion and a history of entered lines.
 
-What completion proposes is the commands' business; here is what keys do with it. The proposals are
-found in a job, one at a time: while that goes on only the newest line is remembered. A key that is
-for proposals waits for them, and so do the keys behind it.
+The commands make the proposals; this module says what keys do with them. A job finds the proposals,
+and only one job runs at a time: meanwhile only the newest line is remembered. A key that uses
+proposals waits for them, and so do the keys after it.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
 
 
 def completed(line: str, item: Completion, rest: str = "", *, behind: str = " ") -> str:
-    """A line up to the cursor with a proposal taken.
+    """The line up to the cursor after a proposal is taken.
 
     Args:
-        line: What stands before the cursor.
+        line: The text before the cursor.
         item: The proposal.
-        rest: What stands behind it.
-        behind: What ends a word.
+        rest: The text behind the cursor.
+        behind: The text that ends a word.
     """
     text = f"{line[: len(line) + item.start]}{item.text}"
     is_open = text.endswith(("/", "=")) or (behind and rest.startswith(behind))
@@ -54,17 +54,17 @@ def completed(line: str, item: Completion, rest: str = "", *, behind: str = " ")
 def taken_by_tab(
     line: str, rest: str, items: Sequence[Completion], chosen: Completion | None, *, behind: str
 ) -> str:
-    """A line up to the cursor as tab completes it.
+    """The line up to the cursor after tab completes it.
 
-    That takes the proposal chosen, or the only one, else what all of them begin with: it never
-    chooses, as what stands in the line is what enter goes by.
+    Tab takes the chosen proposal or the only one. Otherwise it takes the common beginning of all
+    proposals. It never chooses, because enter goes by the text in the line.
 
     Args:
-        line: What stands before the cursor.
-        rest: What stands behind it.
+        line: The text before the cursor.
+        rest: The text behind the cursor.
         items: The proposals.
-        chosen: The one that was gone to with the arrows; None for none.
-        behind: What ends a word.
+        chosen: The proposal selected with the arrows; None if none is.
+        behind: The text that ends a word.
     """
     item = items[0] if len(items) == 1 else chosen
     if item is None:
@@ -73,7 +73,7 @@ def taken_by_tab(
 
 
 def common_beginning(line: str, items: Sequence[Completion]) -> str:
-    """What all proposals begin with, put in the place of what was typed; the line for nothing."""
+    """The line with the common beginning of all proposals; the same line if that adds nothing."""
     lines = [f"{line[: len(line) + item.start]}{item.text}" for item in items]
     least, most = min(lines, default=line), max(lines, default=line)
     n_same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), None)
@@ -195,8 +195,8 @@ class CompletingInput(AppPart, Input):
         completer: Proposes; called in a job.
         proposals: Shows them, wherever it is.
         history: The lines entered before; None for none.
-        value: What stands there already.
-        placeholder: What is said while nothing does.
+        value: The text that it starts with.
+        placeholder: The hint in an empty line.
     """
 
     HELP = (
@@ -212,7 +212,7 @@ class CompletingInput(AppPart, Input):
     ]
 
     BEHIND: ClassVar[str] = " "
-    """What ends a word."""
+    """The text that ends a word."""
     ASKS_WHEN_EMPTY: ClassVar[bool] = False
     """Whether anything is proposed for an empty line before `tab` asks for it."""
 
@@ -222,7 +222,7 @@ class CompletingInput(AppPart, Input):
         def __init__(self, line: str) -> None:
             super().__init__()
             self.line = line
-            """What stands before the cursor."""
+            """The text before the cursor."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class CompletingInput(AppPart, Input):
         self._job: Job | None = None
         self._wanted: str | None = None
         self._put_off: Callable[[], object] | None = None
-        """What a key does once the proposals are there."""
+        """The action of a key that waits for the proposals."""
         self._shown_for: str | None = None
         self._quiet: str | None = None
         """A line for which nothing is to be proposed, unless it is asked for."""
@@ -261,7 +261,7 @@ class CompletingInput(AppPart, Input):
         """Whether what is proposed is for what stands before the cursor now."""
         return self._shown_for == self.value[: self.cursor_position]
 
-    # What changes.
+    # Changes of the line.
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Look for proposals."""
@@ -293,7 +293,7 @@ class CompletingInput(AppPart, Input):
             try:
                 return completer(scene, line, job.cancelled)
             except Exception:
-                # What goes wrong here costs the proposals, never the line.
+                # An error here costs the proposals, never the line.
                 if os.environ.get("METASHELL_DEBUG"):
                     raise
                 return ()
@@ -347,7 +347,7 @@ class CompletingInput(AppPart, Input):
         """Whether a key waits for proposals that are on their way.
 
         Args:
-            action: What it does once they are there.
+            action: The key's action, which runs once the proposals are there.
         """
         if not self._is_asking:
             return False
@@ -406,7 +406,7 @@ class CompletingInput(AppPart, Input):
         is_back = self._history is not None and self._history.is_back
         can_move = by > 0 or self.proposals.highlighted is not None
         if can_move and not is_back:
-            # Those for what stood there before can still be seen, and are not to be taken.
+            # Proposals for an earlier text may still be on the screen; none of them may be taken.
             if self.waits(lambda: self.action_choose(by)):
                 return
             if self.proposals.are_shown:

@@ -166,7 +166,7 @@ class TextLines(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.lines: list[Row] = []
-        """What was written, as it may be drawn."""
+        """The lines written, escaped so that they can be drawn."""
         self.follows = False
         """Whether the newest line stays in sight."""
         self._rows: list[Row] = []
@@ -224,7 +224,7 @@ class TextLines(ScrollView, can_focus=True):
         self.refresh(layout=self.styles.is_auto_height)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as there are."""
+        """The number of rows of the wrapped text."""
         return len(self._rows) or len(self.lines)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""What a command said: its text as it comes, its tables to be gone through, and its warnings."""
+"""A command's output: its text while it is written, its tables, and its warnings."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _MOST_CUT: Final = 3
 
 
 class OutputPane(AppPart, Vertical):
-    """What a command said.
+    """A command's output.
 
-    While the focus is on it the keys of the whole program mean here what they mean anywhere.
+    While it has the focus, the keys of the whole program work on it.
     """
 
     BINDINGS: ClassVar = [
@@ -74,7 +74,7 @@ class OutputPane(AppPart, Vertical):
 
     @property
     def text(self) -> TextLines:
-        """What was written as text."""
+        """The widget with the text output."""
         return self.query_one("#output-text", TextLines)
 
     @property
@@ -159,7 +159,7 @@ class OutputPane(AppPart, Vertical):
         table = self._table
         self.query_one(WholeText).show(None if table is None else table.cut_text)
 
-    # As a view that can be filtered.
+    # The interface of a view that can be filtered.
 
     @property
     def _table(self) -> RowTable | None:
@@ -224,7 +224,7 @@ def path_of(row: Mapping[str, Any], root: Directory, prefix: str) -> str | None:
     Args:
         row: Values by the names of their columns.
         root: The root of the whole tree.
-        prefix: What stands before the paths of the cluster at hand.
+        prefix: The text before the paths of the current cluster.
 
     Returns:
         An absolute path of the whole tree; None where there is no such node.

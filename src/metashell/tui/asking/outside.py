@@ -36,7 +36,7 @@ def show_in(explorer: Explorer, program: str, what: str, text: str) -> None:
     Args:
         explorer: Gives the terminal away meanwhile.
         program: Which of the two.
-        what: What the text is, for messages.
+        what: A name of the text for messages.
         text: The text; unsafe characters are escaped.
     """
     command = command_of(program, os.environ)
@@ -69,11 +69,11 @@ def command_of(program: str, environ: Mapping[str, str]) -> str | None:
 
 
 def environment_of(program: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """What the program's environment is."""
+    """The environment variables of the program."""
     if program != "pager":
         return dict(environ)
     given = pager_environment(environ)
-    # What fits one screen is to stay on it: nothing else would show it.
+    # Without `-F` a text that fits one screen stays visible; nothing else would show it.
     return {**given, "LESS": f"{given['LESS']} -+F"}
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What a command gave, as one screen shows it."""
+    """The result of a command, shown by one screen."""
 
     line: str
     """The command line."""

@@ -57,7 +57,7 @@ def directory_at(scene: Scene, path: str) -> str:
 def propose(
     scene: Scene, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
 ) -> list[Completion]:
-    """What may come next, each in place of the whole line; empty where nothing begins so."""
+    """The completions of a typed path, each for the whole line; empty if no node begins so."""
     cut = typed.rfind("/") + 1
     head, last = typed[:cut], typed[cut:]
     # The line is no shell's: what would be a quote there is a part of a name here.

@@ -1,3 +1,3 @@
-"""What surrounds the views: tabs, status, keys, help, themes, the palette."""
+"""The frame around the views: tabs, status, keys, help, themes, the palette."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What keys do that open something above the view, travel, or take something away."""
+"""Actions of keys that open a screen above the view, travel in time, or close something."""
 
 from __future__ import annotations
 
@@ -175,10 +175,10 @@ class Actions(AppPart):
         self._push_on_scene(CommandScreen)
 
     def run_command(self, line: str, *, where: str) -> None:
-        """Run a command, and show what it says.
+        """Run a command, and show its output.
 
         Args:
-            line: What a user would type.
+            line: The command line, written the way a user types it.
             where: The path that it runs at.
         """
         from metashell.tui.screens.command import CommandScreen

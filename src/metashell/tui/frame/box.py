@@ -1,4 +1,4 @@
-"""What is asked above a view: its screen takes all keys."""
+"""A question in a box above a view; its screen takes all keys."""
 
 from __future__ import annotations
 

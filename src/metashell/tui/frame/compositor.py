@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 _ONCE: Final = ("rich_style", "background_colors")
-"""What no drawing changes of a node, and takes a walk up to the program."""
+"""Attributes of a node that no drawing changes; computing them takes a walk up to the program."""
 
 
 class _Drawing:

@@ -13,7 +13,7 @@ from metashell.tui.frame.taking_focus import give_back
 
 
 class Filterable(Protocol):
-    """What can be filtered: a view, or what a command said."""
+    """A part that can be filtered: a view, or a command's output."""
 
     @property
     def filter_text(self) -> str | None:
@@ -34,10 +34,10 @@ _FILTERING: Final = "-filtering"
 
 
 class FilterBar(Input):
-    """A filter for a view, which holds as it is typed.
+    """A filter for a view, applied while it is typed.
 
     Args:
-        view: What is filtered.
+        view: The view to filter.
     """
 
     HELP = (
@@ -102,7 +102,7 @@ class FilterBar(Input):
             self.remove()
 
     def _end(self) -> None:
-        # What was typed last has come before this.
+        # The text typed last has been applied before this.
         self.has_ended = True
         give_back(self._view, self._came_from)
         self.remove()

@@ -91,7 +91,7 @@ class Help(HelpPanel):
 
 
 def help_text(widget: Widget | None, screen: Screen[object]) -> str:
-    """What is said of a part, of the view that it lies in, and of the program, in Markdown."""
+    """The help of a part, of the view around it, and of the program, in Markdown."""
     texts: list[str] = []
     nodes = [screen] if widget is None else widget.ancestors_with_self
     for node in nodes:

@@ -1,4 +1,4 @@
-"""What to say of a key that does nothing where it is pressed."""
+"""The message for a key that does nothing where it is pressed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _help_key(app: Explorer) -> str | None:
 
 
 def _unavailable(app: Explorer, key: str) -> Binding | None:
-    """What the key would do for another node, say."""
+    """The key's binding that is disabled here, for example because it needs another node."""
     chain: Any = app.screen._modal_binding_chain
     for _node, bindings in chain:
         found: list[Binding] = bindings.key_to_bindings.get(key, [])

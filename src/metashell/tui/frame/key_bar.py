@@ -1,6 +1,6 @@
-"""The footer: as many keys as there is room for, in the same order everywhere.
+"""The footer: the keys for which there is room, in the same order everywhere.
 
-What the focused part can do comes first, then what can be done anywhere; help is always there.
+Keys of the focused part come first, then the keys of the whole program. Help is always there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metashell.tui.frame.keys import MAXIMISE, RESTORE
 _ORDER: Final = ("command", "filter", "find", "go", "quit", "help")
 """Ids of the keys of the whole program, in the order of the footer."""
 _NEEDED: Final = ("help", "command", "filter")
-"""Those that have their room before a part's own."""
+"""Ids of the keys that get room before the focused part's keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Shown:
 
     binding: Binding
     key: str
-    """As it is drawn."""
+    """The key's name in the footer."""
     is_enabled: bool
     tooltip: str
 
@@ -42,7 +42,7 @@ class Shown:
 
 
 def chosen(keys: Sequence[Shown], width: int) -> list[Shown]:
-    """Those for which there is room, in the order in which they are shown."""
+    """The keys for which there is room, in the order in which they are shown."""
     of_all = {key.binding.id: key for key in keys if key.binding.id in _ORDER}
     own = [key for key in keys if key.binding.id not in _ORDER]
     needed = [of_all[name] for name in _NEEDED if name in of_all]

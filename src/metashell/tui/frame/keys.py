@@ -14,7 +14,7 @@ from metashell.tui.view import VIEWS
 MAXIMISE: Final = "maximise"
 """Id and action of the key that gives a part the whole screen."""
 RESTORE: Final = "Restore size"
-"""What that key does while a part has it."""
+"""The name of that key while a part has the whole screen."""
 KEYS: Final = (
     *(
         Binding(spec.key, f"view('{spec.id}')", spec.title, show=False, id=f"view.{spec.id}")
@@ -270,4 +270,4 @@ KEYS: Final = (
         tooltip="show the value in your editor",
     ),
 )
-"""What can be pressed anywhere but in a line that is typed."""
+"""The keys that work everywhere except in an input line."""

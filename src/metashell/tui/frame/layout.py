@@ -1,8 +1,8 @@
-"""Has each widget told its size: the library forgets it of one that comes while others scroll.
+"""Tells each widget its size. Textual forgets a widget that is mounted while others scroll.
 
-After scrolling, Textual lays everything out again as soon as somebody asks for the place of a
-widget. What was mounted or resized since then is in that map, and the layout proper, which compares
-with it, finds nothing new to be told.
+After scrolling, Textual lays everything out again when somebody asks for the place of a widget.
+Widgets mounted or resized since then are already in that map. The proper layout compares with the
+map, finds no change, and tells these widgets nothing.
 """
 
 from __future__ import annotations

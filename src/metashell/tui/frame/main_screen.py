@@ -28,7 +28,7 @@ class MainScreen(AppPart, Screen[None]):
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-    """As in Textual. The widgets that lose and get the focus draw themselves."""
+    """Textual's attribute without the repaint: widgets draw themselves when their focus changes."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -43,7 +43,7 @@ class MainScreen(AppPart, Screen[None]):
         return self._timer
 
     def minimize(self) -> None:
-        """As in Textual, but nothing scrolls where no part has the whole screen."""
+        """Restore the size of a part; nothing scrolls if no part has the whole screen."""
         if self.maximized is not None:
             super().minimize()
 

@@ -45,10 +45,10 @@ _SHARED: Final = ("metashell.tui.rows.", "metashell.tui.frame.", "textual.")
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """What can be chosen."""
+    """An item of the palette."""
 
     text: str
-    """What it is, escaped."""
+    """The item's name, escaped."""
     run: Callable[[], Any]
     help: str = ""
     words: tuple[str, ...] = ()
@@ -56,17 +56,20 @@ class PaletteEntry:
 
     @property
     def shown(self) -> Content:
-        """As it stands in the list, in one line."""
+        """The item's line in the list."""
         return self.shown_with(self.help)
 
     def shown_with(self, help: str) -> Content:
-        """As it stands in the list with a help behind it."""
+        """The item's line in the list with a help behind its name."""
         if not help:
             return Content(self.text)
         return Content.assemble(self.text, "  ", (help.replace("`", ""), "$text-muted"))
 
     def found(self, query: str, score: float) -> Hit | None:
-        """As a result of a query with which its text has a score; None where it is none."""
+        """The hit for a query; None if neither the name nor the help matches.
+
+        The score says how well the query matches the name.
+        """
         if query.casefold() in self.text.casefold():
             return self.hit(_OF_TEXT + score)
         for help in (self.help, *self.words):
@@ -75,12 +78,12 @@ class PaletteEntry:
         return self.hit(score / (score + 1)) if score > 0 else None
 
     def hit(self, score: float) -> Hit:
-        """As a result."""
+        """The hit with a score."""
         return Hit(score, self.shown, self.run, text=self.text)
 
 
 class Palette(Provider):
-    """What the palette finds."""
+    """The provider of all items that the palette finds."""
 
     @property
     def explorer(self) -> Explorer:
@@ -124,7 +127,7 @@ class Palette(Provider):
                 yield PaletteEntry(f"Theme: {name}", partial(setattr, self.app, "theme", name))
 
     def _actions(self) -> Iterator[PaletteEntry]:
-        """What keys do here, those of the focused part first."""
+        """The actions of keys that work here; actions of the focused part come first."""
         app = self.explorer
         seen: set[str] = set()
         for node, binding, enabled, _ in self.screen.active_bindings.values():
@@ -218,7 +221,7 @@ def speaks_of(text: str, query: str) -> bool:
 
 
 def words_of_key(node: DOMNode, keys: str) -> tuple[str, ...]:
-    """What the help of a part says of a key, in sentences."""
+    """The sentences of a part's help that mention a key."""
     is_view = isinstance(node, View)
     said = words_of_view(str(node.id)) if is_view else sentences(getattr(node, "HELP", None) or "")
     marked = [f"`{key}`" for key in keys.split(",")]
@@ -227,7 +230,7 @@ def words_of_key(node: DOMNode, keys: str) -> tuple[str, ...]:
 
 @cache
 def words_of_view(view_id: str) -> tuple[str, ...]:
-    """What the help of a view and of its parts says, in sentences."""
+    """The sentences of the help of a view and of its parts."""
     spec = next(spec for spec in VIEWS if spec.id == view_id)
     found = vars(importlib.import_module(spec.module)).values()
     parts = [part for part in found if isinstance(part, type) and issubclass(part, Widget)]

@@ -1,4 +1,4 @@
-"""What the user is told: one message, which goes with the next key once it can have been read."""
+"""Shows one message at a time. A key ends it once it was shown long enough to be read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PassingMessages:
 
     _path = "/"
     _told_before: tuple[Notification, ...] = ()
-    """What was told before the last key."""
+    """The messages shown before the last key."""
 
     @property
     def path(self) -> str:

@@ -36,7 +36,7 @@ _SPIN_S: Final = 0.1
 _SLOWLY: Final = 10
 """Steps of it at once where it is below another screen."""
 _PATIENCE_S: Final = 0.2
-"""What takes less is not worth a word."""
+"""Seconds before a job is shown; shorter jobs are not."""
 _MOST_TOLD: Final = 3
 """Lines told at once; all of them are printed when the program has ended."""
 _STYLES: Final[dict[Kind, str]] = {
@@ -55,7 +55,7 @@ class StatusLine(AppPart, Widget):
     DEFAULT_CSS = "StatusLine { height: 1; }"
 
     _content: Content | None = None
-    """What is to be drawn, where that is made already."""
+    """The content to draw; None until it is made."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -160,7 +160,7 @@ class StatusLine(AppPart, Widget):
         )
 
     def _work(self, width: int) -> str:
-        """What goes on, once it takes long enough to be noticed."""
+        """The text about the running jobs that take long enough to be noticed."""
         now = time.monotonic()
         noticed = [job for job in self._jobs if now - job.began >= _PATIENCE_S]
         if not noticed:

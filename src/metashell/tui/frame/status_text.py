@@ -1,6 +1,6 @@
-"""What the status line says, in the order in which it matters: what does not fit is cut at its end.
+"""The text of the status line, the most important pieces first. A text too long is cut at its end.
 
-Knows nothing of Textual.
+This module knows nothing of Textual.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class LineState:
     is_newest: bool = True
     """Whether it is the end of the log."""
     newest_key: str = "E"
-    """What leads there."""
+    """The key that goes to the end of the log."""
     n_clusters: int | None = None
-    """Of a fleet: how many clusters it has, where none of them is at hand."""
+    """A fleet's number of clusters, set while none of them is current."""
     cluster: str = ""
-    """Of a fleet: the name of the cluster at hand."""
+    """The name of the current cluster of a fleet."""
     is_paused: bool = False
     n_newer_states: int = 0
     """States that came while it was paused."""
@@ -64,7 +64,7 @@ class LineState:
 
 
 def pieces(standing: LineState) -> list[StatusPiece]:
-    """What is to be said of where everything stands, the most important first."""
+    """The pieces of the status line, the most important first."""
     status = standing.status or SourceStatus()
     problems = [text for text in (status.problem, standing.problem) if text]
     lag = [(text, "fact") for text in lag_texts(status)] if status.is_live else []
@@ -126,15 +126,15 @@ def work_text(
     stop: str = "esc cancels",
     width: int = 80,
 ) -> str:
-    """What is said of what goes on: which job, how far it is, and how to stop it.
+    """The text about the running jobs: the newest job, its progress, and the key that stops it.
 
     Args:
-        title: The newest job's.
-        progress: (done, in all) where it tells.
-        n_more: How many others go on.
+        title: The newest job's title.
+        progress: (done, in all); None if the job does not tell.
+        n_more: The number of other jobs.
         frame: Counts up, and moves the spinner.
-        stop: What key does what.
-        width: Columns that there are.
+        stop: The key that stops the job, and its action.
+        width: The width of the line in columns.
     """
     rest = ""
     if progress is not None and progress[1] > 0:
@@ -163,9 +163,9 @@ def cut_front(text: str, width: int) -> str:
 
 
 def fit(said: Sequence[StatusPiece], width: int) -> list[StatusPiece]:
-    """As many pieces as fit into so many columns with gaps between; the last one may be cut.
+    """The pieces that fit into a number of columns, gaps included; the last one may be cut.
 
-    Of a problem, which may name a long path, the end is shown, and room is left for the rest.
+    A problem may name a long path: its end is shown, and a third of the line is left for the rest.
     """
     kept: list[StatusPiece] = []
     left = width

@@ -32,7 +32,7 @@ class Description:
     """A table that describes a directory."""
 
     title: str
-    """What the rows are."""
+    """The table's title."""
     words: tuple[str, ...]
     """The command that gives them, with the options that ask for all columns as a table."""
     base: ColumnNames
@@ -49,10 +49,10 @@ _Maker: TypeAlias = Callable[[ColumnNames, NodePlace], Description | None]
 def description_of(
     names: ColumnNames, place: NodePlace, *, in_fleet: bool = False
 ) -> Description | None:
-    """What describes a directory; None where its list of children does.
+    """The table that describes a directory; None if the list of its children is shown instead.
 
     Args:
-        names: Its path below the cluster's root, or the fleet's where it lies in no cluster.
+        names: Its path below the cluster's root; below the fleet's root if it lies in no cluster.
         place: The directory.
         in_fleet: Whether it lies in no cluster of a fleet.
     """
@@ -69,7 +69,7 @@ def description_of(
 
 
 def _of_part(names: ColumnNames) -> Description | None:
-    """What a part says of its directory, or of the one above that only leads to it."""
+    """The table of a part that lies in this directory, or of the one part that it leads to."""
     for part in parts_below(names[1]):
         told = part.described
         if told is not None and names[1:] in (part.path, part.path[:1]):
@@ -168,7 +168,7 @@ def user_names(row: RowValues) -> ColumnNames | None:
 
 
 def _of_coordinators(names: ColumnNames) -> Description | None:
-    """What the part of a coordinator's log says of the directory of its things."""
+    """The table of a coordinator's part whose things lie in this directory."""
     for part in coordinator_roots().get(names[0], ()):
         below = directory_below(part)
         levels = (*part.path, *below)
@@ -188,7 +188,7 @@ def _of_things(
     if n_above:
         words = (*words, "--", quote(names[len(part.path)]))
     elif part.asked_for:
-        # What is asked for takes a look at other logs.
+        # The columns asked for have values from other logs.
         words = (*words[:-1], ",".join(told.columns))
     return Description(told.title, words, names, lambda row: _named(row, columns), told.columns)
 

@@ -42,7 +42,7 @@ def head_of(
 
 
 def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
-    """What is wrong with a partition, why and since when; empty where nothing is, and of others."""
+    """A partition's problem, its reason and its start; empty for all other nodes."""
     topic = _topic_of(place)
     if topic is None:
         return ""

@@ -30,7 +30,7 @@ _IN_TOPIC: Final = "configs"
 _SHOWN: Final = ("offset", "time", "what")
 """Columns that are shown at first; `what` is the change in words, and the last has most room."""
 _OF_NODES: Final = ("offset", "time", NAME, "what")
-"""The same where nodes below have changes too."""
+"""The first columns of a history with changes of nodes below."""
 _LATER: Final = "later: "
 """Before the words of a change that lies behind the state that is shown."""
 
@@ -100,13 +100,13 @@ def find_history(
     most_records: int,
     cancelled: Callable[[], bool],
 ) -> NodeHistory:
-    """The newest changes of a node: also of what is gone, and of what is yet to come.
+    """The newest changes of a node, also after its removal and after the shown offset.
 
     Args:
         cluster: The cluster as it is shown; changes behind that are marked as later.
         path: A path of the cluster's own tree.
-        span: As `Scene.span`.
-        most_changes: How many.
+        span: Offsets of the previous stop and of this one, like `Scene.span`.
+        most_changes: The largest number of changes.
         most_records: Records that they are made from.
         cancelled: Asked by long loops.
     """
@@ -138,18 +138,18 @@ def changes_between(
     most_records: int,
     cancelled: Callable[[], bool],
 ) -> CommandResult | None:
-    """What some records changed in the image, in the order of the log.
+    """The changes of the image made by some records, in the order of the log.
 
     Args:
         cluster: The cluster as it is shown; changes behind that are marked as later.
         first: The offset of the first record.
-        last: That of the last one.
-        most_changes: How many, the newest.
+        last: The offset of the last record.
+        most_changes: The largest number of changes, the newest ones.
         most_records: Records that they are made from, the newest.
         cancelled: Asked by long loops.
 
     Returns:
-        The rows as those of a command; None where nothing changed.
+        The rows as a command's result; None if nothing changed.
     """
     newest = cluster.newest
     words = ["changes", "--since", str(first), "--until", str(last), "/image"]
@@ -175,11 +175,11 @@ def _newest_first(table: pa.Table, most: int) -> pa.Table:
 
 
 def name_below(path: str, of: Sequence[str]) -> str:
-    """What a changed node is called in a history; empty for the node that has the history.
+    """The name of a changed node in a history; empty for the node that has the history.
 
     Args:
-        path: Of the changed node.
-        of: As `history_paths` has them.
+        path: The path of the changed node.
+        of: The paths that `history_paths` gives.
     """
     for start, name in zip(of, ("", f"{_IN_TOPIC}/"), strict=False):
         if path == start:

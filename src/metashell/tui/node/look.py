@@ -1,7 +1,7 @@
-"""What the right side of the explorer shows of a node: computed in a job, with no widget.
+"""Computes the explorer's right side, which shows one node. It runs in a job and has no widget.
 
-Everything is asked of the one cluster that the node lies in, with paths below its own root, so that
-a cluster of a fleet needs nothing of its own.
+All questions go to the one cluster of the node, with paths below the cluster's own root. A cluster
+of a fleet therefore needs no special case.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class Seen:
     """A node in a scene, looked at in a job.
 
     Args:
-        scene: What is shown.
+        scene: The shown scene.
         path: An absolute path of the whole tree.
         cancelled: Asked by long loops.
-        reads_older: Whether to wait for older files, which tell more times.
+        reads_older: Whether to wait for older files, which hold more timestamps.
         turn: Waits until no other job works on all partitions.
 
     Raises:
@@ -171,7 +171,7 @@ class Seen:
         return NodeLook(**base, **self._with_legend(content))
 
     def _with_legend(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The same, with what marks mean where there are any and nothing else is to be said."""
+        """The content with a note that explains the marks, if there are marks and no other note."""
         marked = content.get("marked")
         if self._span is None or marked is None or content["note"]:
             return content
@@ -224,7 +224,7 @@ class Seen:
         return (value, found) if self._is_back else (found, value)
 
     def _gone(self) -> NodeLook:
-        """What is to be said of a path where nothing is."""
+        """The look at a path without a node."""
         is_earlier = self._scene.cluster is not None and not self._scene.is_newest
         content = self._history() if self._has_history else {}
         where = "at this offset" if is_earlier else "any more"

@@ -67,7 +67,7 @@ class LineView(AppPart, ScrollView, can_focus=True):
 
     @property
     def filter_text(self) -> str:
-        """What lines must contain to be shown, whatever the case; empty for all."""
+        """The text that a shown line contains in any case; empty for all lines."""
         return self._filter
 
     def show(self, lines: Sequence[ValueLine], *, afresh: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What is to be shown of a node, and the ways to look at one. No widget."""
+"""The content shown for a node, and the modes of looking at one. No widget."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class LookMode(StrEnum):
     """A way to look at a node."""
 
     OVERVIEW = "overview"
-    """Of a cluster's root: how it is, in a few lines."""
+    """A cluster's root: a summary in a few lines."""
     VALUE = "value"
     TEXT = "text"
     RECORD = "record"
     HISTORY = "history"
     TABLE = "table"
-    """Of a directory: the answer of the command that describes it."""
+    """A directory: the answer of the command that describes it."""
     CHILDREN = "children"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLook:
-    """What is to be shown of a node."""
+    """The content shown for a node."""
 
     path: str
     serial: int
-    """Of the scene that it was seen in."""
+    """The serial number of the node's scene."""
     mode: LookMode
     modes: Sequence[LookMode]
     """In which ways it can be looked at."""
@@ -46,7 +46,7 @@ class NodeLook:
     """``leaf`` or ``directory``; ``gone`` where nothing is there."""
     head: str
     title: str = ""
-    """What the described table is called, where there is one."""
+    """The title of the described table; empty without one."""
     lines: Sequence[ValueLine] | None = None
     table: pa.Table | None = None
     first: Sequence[str] = ()
@@ -56,19 +56,19 @@ class NodeLook:
     rows: TableRows | None = None
     """The rows as they are drawn, made ahead."""
     note: str = ""
-    """What is to be known besides."""
+    """A remark shown with the content."""
     lacks_times: bool = False
     """Whether older files were not read that tell more times."""
     copy: Callable[[], str] | None = None
     """Makes all of the text, where lines are shown."""
     offset: int | None = None
-    """Of the record that last changed it."""
+    """The offset of the record that last changed the node."""
     path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
     """The path of the node that a row is about."""
 
 
 def with_rows(look: NodeLook, remembered: Remembered) -> NodeLook:
-    """The same with its rows made ahead, in a job."""
+    """The look with its rows made ahead, in a job."""
     if look.table is None:
         return look
     rows = rows_ahead(remembered, look.table, look.marked, look.first, look.changed)

@@ -1,6 +1,6 @@
-"""What the root of a cluster says of itself: a line each, of what commands answer. No widget.
+"""Sums up a cluster at its root: one line for each fact, from the answers of commands. No widget.
 
-What takes longer comes later: lines are given out as they become known.
+Slow facts come later: lines are given out when they become known.
 """
 
 from __future__ import annotations

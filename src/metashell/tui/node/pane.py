@@ -48,7 +48,7 @@ _TOLD: Final = {
     LookMode.RECORD: "show the record that last changed the node",
     LookMode.HISTORY: "show the changes of the node, newest first",
 }
-"""What the keys do that are seen from the tree too."""
+"""Tooltips of the keys that are shown while the tree has the focus, too."""
 _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
@@ -163,7 +163,7 @@ class NodePane(AppPart, Vertical):
         note.display = False
         yield note
 
-    # What is shown.
+    # Showing a node.
 
     def show_node(self, scene: Scene, path: str) -> None:
         """Show a node of a scene, an absolute path of the whole tree."""
@@ -174,7 +174,7 @@ class NodePane(AppPart, Vertical):
         is_news = (
             before is not None and before.is_newest and scene.is_newest and path == path_before
         )
-        # What the user reads stays in sight when there are news.
+        # News keep the scroll position: the user may be reading there.
         self._seeks_change = before is not None and before.serial != scene.serial and not is_news
         # Times that are shown do not go away for a moment.
         self._start(reads_older=is_news and self._look is not None and not self._look.lacks_times)
@@ -347,7 +347,7 @@ class NodePane(AppPart, Vertical):
         """Whether the table shows the rows of what is looked at: they are sorted in a job first."""
         return self._look is not None and self._table.table is self._look.table
 
-    # What the user does.
+    # The user's actions.
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
@@ -430,7 +430,7 @@ class NodePane(AppPart, Vertical):
         self._show_change()
         self._show_tabs()
 
-    # What the view hands on.
+    # The interface for the view around it.
 
     def focus_content(self) -> None:
         """Put the focus on what is shown."""
@@ -454,14 +454,14 @@ class NodePane(AppPart, Vertical):
         return (self._lines if self._look.table is None else self._table).filter_text
 
     def drop_filter(self) -> str:
-        """As `View.drop_filter`."""
+        """Drop the filter; returns its text. See `View.drop_filter`."""
         text = self.filter_text or ""
         if text:
             self.filter_by("")
         return text
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
-        """As `View.tables`."""
+        """The shown table with a name for its file. See `View.tables`."""
         look = self._look
         shown = None if look is None or look.table is None else self._table.shown
         if look is None or shown is None:
@@ -470,7 +470,7 @@ class NodePane(AppPart, Vertical):
         return ((title.lower().replace(" ", "-"), shown),)
 
     def copyable(self) -> tuple[str, str] | None:
-        """As `View.copyable`."""
+        """The kind and the text of the content to copy. See `View.copyable`."""
         look = self._look
         if look is None:
             return None

@@ -1,4 +1,4 @@
-"""What a node is related to, by what commands answer. For jobs, no widget.
+"""Finds the neighbours of a node with the answers of commands. For jobs, no widget.
 
 A topic leads to its configs, brokers, ACLs, quotas and records; each of these leads back.
 """
@@ -30,7 +30,7 @@ class Relation:
     """A neighbour, or a group of them."""
 
     name: str
-    """What it is called."""
+    """The neighbour's or the group's name."""
     told: str = ""
     """A few words about it."""
     path: str | None = None
@@ -38,9 +38,9 @@ class Relation:
     chip: Chip | None = None
     """The filter of the records that are about the node."""
     key: str = ""
-    """Of a group: the letter that goes there."""
+    """A group's letter key, which goes to it."""
     children: tuple[Relation, ...] = ()
-    """Of a group."""
+    """A group's neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def relations_of(
     """Find the neighbours of a node; None where none are known for its kind.
 
     Args:
-        scene: What is shown, with a cluster.
+        scene: The shown scene, with a cluster.
         path: A path of the cluster's own tree.
         cancelled: Asked by long loops.
     """
@@ -108,7 +108,7 @@ def _records(flag: str, value: str) -> Relation:
 
 
 def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of a topic, or of a partition of it."""
+    """Neighbours of a topic, or of a partition of it."""
     topic = _name_of(place.parent if len(below) > 1 and place.parent else place, below[0])
     yield Relation("topic", topic, encode_path((_IMAGE, "topics", "byName", topic)), key="t")
     yield _configs(asked, "TOPIC", topic)
@@ -218,7 +218,7 @@ def _quotas(asked: _Asked, users: set[str]) -> Relation:
 
 
 def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of a resource that has configs."""
+    """Neighbours of a resource that has configs."""
     kind, _, name = below[0].partition(":")
     yield _configs(asked, kind, name)
     if kind == "TOPIC":
@@ -232,7 +232,7 @@ def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterat
 
 
 def _of_broker(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of a broker."""
+    """Neighbours of a broker."""
     broker = below[0]
     yield _configs(asked, "BROKER", broker)
     rows = asked.rows("partitions", "--replica", broker)
@@ -246,7 +246,7 @@ def _of_broker(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterato
 
 
 def _of_acl(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of an ACL."""
+    """Neighbours of an ACL."""
     row = next((row for row in asked.rows("acls") if row["id"] == below[0]), None)
     if row is None:
         return
@@ -262,7 +262,7 @@ def _of_acl(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[R
 
 
 def _of_quota(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of an entity with quotas."""
+    """Neighbours of an entity with quotas."""
     rows = [row for row in asked.rows("quotas") if quota_names(row)[0] == below[0]]
     user = next((row["user"] for row in rows if row["user"] is not None), None)
     if user is not None:
@@ -270,7 +270,7 @@ def _of_quota(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator
 
 
 def _of_user(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
-    """Of the credentials of a user."""
+    """Neighbours of a user's credentials."""
     if len(below) > 1:
         yield from _of_principal(asked, f"User:{below[1]}")
 

@@ -24,7 +24,7 @@ _INLINE: Final = 72
 """A list of scalars stands on one line where it is no longer."""
 _WIDEST_KEY: Final = 32
 _DEEPEST: Final = 40
-"""What is nested deeper is written as JSON."""
+"""The deepest level that has lines of its own; deeper levels are written as JSON."""
 _TAB: Final = 4
 _LOOKS_OTHERWISE: Final = re.compile(
     r"^(?:|null|true|false|-?[0-9.]+(?:[eE][+-]?[0-9]+)?|\s.*|.*\s)$"
@@ -56,7 +56,7 @@ class Lines:
 
 
 def clipped(lines: Iterable[ValueLine]) -> Lines:
-    """As many lines as are shown; a long one is cut."""
+    """The lines up to the limits of lines and characters; a long line is cut."""
     kept: list[ValueLine] = []
     left = MOST_CHARACTERS
     for line in lines:

@@ -18,7 +18,7 @@ _NONE: Final = "none"
 _STEP: Final = 2
 _WIDEST_KEY: Final = 32
 _DEEPEST: Final = 8
-"""What is nested deeper is compared as a whole."""
+"""The deepest level that is compared by its members; deeper levels are compared as a whole."""
 
 
 class _Absent:

@@ -62,7 +62,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
         super().__init__(id=id)
         self.chips: list[Chip] = []
         self.problem = ""
-        """What is wrong with the filters."""
+        """The error in the filters; empty if there is none."""
         self.n_hidden = 0
         """How many NoOpRecords the list leaves out."""
         self.current = 0
@@ -171,11 +171,11 @@ class _FilterLine(CompletingInput):
 
 
 class ChipPrompt(Box[Chip | None]):
-    """A line in which a filter is typed, with what ``log`` proposes.
+    """A line in which a filter is typed, with the proposals of ``log``.
 
     Args:
-        typed: What stands there at first.
-        check: Tells what is wrong with a chip, in a job.
+        typed: The text that the line starts with.
+        check: Finds the error of a chip, in a job.
         complete: Proposes words for what is typed, in a job.
     """
 
@@ -231,7 +231,7 @@ class ChipPrompt(Box[Chip | None]):
         return self.query_one(CompletingInput)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What was wrong may not be any more."""
+        """Drop the error message: it was about the text before."""
         event.stop()
         self._tell("")
 

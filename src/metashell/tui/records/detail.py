@@ -56,7 +56,7 @@ class Bytes:
     position: int
     """In the file; of a compressed batch, in what it holds."""
     hidden: str | None = None
-    """What is told in their place where they are not shown; they are not here then."""
+    """The text shown in place of hidden bytes, which are not kept here; None if they are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +144,12 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
 def hidden_raw(
     records: Records, redaction: Redaction, row: int, data: Mapping[str, object] | None
 ) -> str | None:
-    """What is told in place of a record's value, None where its bytes may be shown.
+    """The text in place of a record's value; None if its bytes may be shown.
 
     Args:
-        records: Its log's.
-        redaction: What may be shown.
-        row: Which record.
+        records: The records of its log.
+        redaction: The policy for secrets.
+        row: The record's row.
         data: Its decoded fields by Kafka's names, None where it can't be decoded.
     """
     frames = records.frames
@@ -266,7 +266,7 @@ def _is_inflated(records: Records, row: int) -> bool:
 
 
 def _origin(records: Records, row: int) -> int:
-    """What positions of a record count from: where its file begins, or its inflated batch."""
+    """The origin of positions in a record: the start of its file, or of its inflated batch."""
     if not _is_inflated(records, row):
         return records.file_of(row).start
     frames = records.frames

@@ -66,7 +66,7 @@ class FilteredRecords(View):
         """The end of the log that is shown, of which the reader is."""
         self._typing: Timer | None = None
         self._typed: str | None = None
-        """What is to be searched as soon as nothing more is typed; None for nothing else."""
+        """The text to search for once the user stops typing; None if no search is waiting."""
         self._jobs: dict[str, Job] = {}
         """The last job of each key."""
 
@@ -171,7 +171,7 @@ class FilteredRecords(View):
         self._typing = self.set_timer(_TYPING_S, self._grep)
 
     def keep_filter(self) -> None:
-        """Search at once: the next keys are for what is found. What is wrong stays no longer."""
+        """Search at once: the next keys are for the matches. An error is shown as a message."""
         if self._typing is not None:
             self._typing.stop()
         self._grep()

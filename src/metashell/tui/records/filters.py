@@ -1,4 +1,4 @@
-"""What filters of records are: words of ``log``, a chip each. No widget here."""
+"""Filters of records: each is a chip, an option of ``log`` with its value. No widget here."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ class Chip:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """As ``log`` takes it."""
+        """The filter as words of ``log``."""
         return (self.flag,) if self.value is None else (f"{self.flag}={self.value}",)
 
     @property
     def text(self) -> str:
-        """As it is shown."""
+        """The filter as a chip shows it."""
         if self.value is None:
             return _SWITCHES[self.flag]
         return f"{self.flag.removeprefix('--')} {self.value}"
 
     @property
     def line(self) -> str:
-        """As it is typed."""
+        """The filter as a user types it."""
         name = self.flag.removeprefix("--")
         return name if self.value is None else f"{name} {quote(self.value) or _EMPTY}"
 
 
 def chip_of(typed: str) -> Chip | None:
-    """What was typed as a chip; None where nothing was.
+    """The chip of a typed filter; None if nothing was typed.
 
     Raises:
-        UsageError: It is no filter.
+        UsageError: The text is no filter.
     """
     words = split(typed)
     if not words:
@@ -128,10 +128,10 @@ def context_of(source: Source) -> Context:
 
 
 def filter_of(context: Context, chips: Sequence[Chip]) -> Filter:
-    """What chips ask for.
+    """The filter that some chips ask for.
 
     Raises:
-        UsageError: As ``log`` says it.
+        UsageError: ``log`` rejects the words.
     """
     words = [Word(word) for chip in chips for word in chip.words]
     request = parse_request(COMMAND, context, words)

@@ -10,13 +10,13 @@ _MOST: Final = 4096
 
 
 def hex_lines(data: bytes, position: int = 0, width: int = 16, most: int = _MOST) -> Iterator[str]:
-    """A line for each so many bytes.
+    """Lines with the bytes in hex and as ASCII.
 
     Args:
         data: The bytes.
-        position: What is written before the first one.
-        width: Bytes of a line.
-        most: After so many bytes, how many follow is told instead.
+        position: The position written before the first byte.
+        width: Bytes in a line.
+        most: The largest number of bytes written; a last line counts the others.
     """
     digits = max(len(f"{position + min(len(data), most):x}"), 4)
     for at in range(0, min(len(data), most), width):

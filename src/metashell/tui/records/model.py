@@ -27,7 +27,7 @@ _NONE: Final[I64] = np.empty(0, dtype=np.int64)
 class _Part:
     piece: LogPiece
     offsets: AnyArray | None = None
-    """As `_narrow` has them; None while nobody has looked."""
+    """The offsets of matching records, with the type of `_narrow`; None before the search."""
     batches: AnyArray = field(default_factory=lambda: _NONE)
     """The base offset of the batch of each, likewise."""
     hidden: AnyArray = field(default_factory=lambda: _NONE)
@@ -60,7 +60,7 @@ class Matches:
         self._firsts: I64 = _NONE
         """int64[n]: the first offset of each."""
 
-    # What is known.
+    # The search so far.
 
     def plan(self, pieces: Iterable[LogPiece], wanted: Filter, *, anew: bool) -> list[LogPiece]:
         """Take over how the log is cut; returns the pieces that must be looked through.
@@ -143,7 +143,7 @@ class Matches:
             return len(offsets)
         return int(np.searchsorted(offsets, self._limit, side="right"))
 
-    # What is shown.
+    # The shown rows.
 
     def __len__(self) -> int:
         return int(self._starts[-1])

@@ -1,4 +1,4 @@
-"""What the records view has done in jobs: looking through a log, finding, exporting. No widget."""
+"""The jobs of the records view: they search a log, find records, and export them. No widget."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Opened:
     reader: LogReader
     wanted: Filter
     found: tuple[PieceMatches, ...]
-    """What is wanted of what is new in it."""
+    """The matches in the new part of the log."""
 
 
 def open_log(job: Job, source: Source, earlier: LogReader | None, chips: Sequence[Chip]) -> Opened:
-    """Look at a log's files; where it only grew, at what is new in it at once.
+    """Open the files of a log; if the log only grew, search the new part at once.
 
     Args:
-        job: It is done in.
+        job: The job that this runs in.
         source: The end of the log.
         earlier: The reader of the same log before.
-        chips: What is wanted of it.
+        chips: The filters of the records.
     """
     context = context_of(source)
     exact = context.needs_source()
@@ -76,15 +76,15 @@ def look_through(
     near: Callable[[], int],
     tell: Callable[[list[PieceMatches]], object],
 ) -> None:
-    """Look through pieces, those first that are nearest to what is looked at.
+    """Search pieces of a log; the pieces nearest to the shown offset come first.
 
     Args:
-        job: It is done in.
-        reader: Of the log.
-        wanted: What is looked for.
-        pieces: Where.
-        near: The offset that is looked at.
-        tell: Called in the thread that draws with what was found.
+        job: The job that this runs in.
+        reader: The reader of the log.
+        wanted: The filter of the records.
+        pieces: The pieces to search.
+        near: Gives the offset that the user looks at.
+        tell: Called with the matches, in the thread that draws.
     """
     names = reader.topic_names(wanted.selection, job.cancelled)
     todo, found, told = list(pieces), list[PieceMatches](), 0.0
@@ -109,7 +109,7 @@ def take_nearest(pieces: list[LogPiece], offset: int) -> LogPiece:
 
     Args:
         pieces: One at least, in offset order.
-        offset: What is looked at.
+        offset: The offset that the user looks at.
     """
     behind = bisect_right(pieces, offset, key=lambda piece: piece.first_offset)
     before = max(behind - 1, 0)

@@ -1,6 +1,6 @@
-"""What a list says of a record: partitions and configs in fewer words, and where a search matches.
+"""Shortens the line of a record in a list: partitions and configs take fewer words.
 
-Pure.
+It also finds the matches of a search in the short line. Pure functions.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from metashell.schema.resource_types import ResourceType
 
 _NAME: Final = "[A-Za-z0-9._-]"
 _PARTITION: Final = re.compile(rf"topic=({_NAME}+) partitionId=(?=[0-9]+(?: |$))")
-"""What says in a record which partition it is about: ``orders-3`` in a list."""
+"""The words of a record that name its partition: ``orders-3`` in a list."""
 _CONFIG: Final = re.compile(
     rf'resourceType=([0-9]{{1,3}}) resourceName=(?:"")?({_NAME}*)( )name=({_NAME}+) value(?==)'
 )
-"""What says which config it is about: ``TOPIC:orders retention.ms=1`` in a list."""
+"""The words of a record that name its config: ``TOPIC:orders retention.ms=1`` in a list."""
 _PARTITION_WORD: Final = re.compile(rf"({_NAME}+)-([0-9]+)")
 _CONFIG_WORDS: Final = re.compile(
     rf"(?:({'|'.join(each.name for each in ResourceType)}):({_NAME}+))?"
@@ -49,7 +49,7 @@ def with_short_words(pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
 
 
 def _in_a_config(kind: str | None, name: str, key: str | None, value: str) -> str:
-    """What finds the records of a config by its words; empty without any."""
+    """A pattern for the records of a config, from the short words for it; empty without any."""
     pair = "" if key is None else f"{key} value={value}"
     if kind is None:
         return pair
@@ -58,13 +58,13 @@ def _in_a_config(kind: str | None, name: str, key: str | None, value: str) -> st
 
 
 def short_line(line: RecordLine, pattern: re.Pattern[str] | None) -> tuple[str, list[Span]]:
-    """What stands behind the type, and what to mark in it.
+    """The text behind a record's type, and the spans to mark in it.
 
-    It has fewer words unless a match begins or ends in one that would be left out.
+    The text is short, except if a match begins or ends in a word that the short text leaves out.
 
     Args:
-        line: The record as ``log`` prints it.
-        pattern: What was searched.
+        line: The record's line, printed by ``log``.
+        pattern: The pattern of the search.
     """
     spans = [] if pattern is None else _matches(pattern, line)
     pieces = _pieces(line.summary)

@@ -43,7 +43,7 @@ _BRACKET: Final = {
     (False, False): "│",
     (False, True): "└",
 }
-"""What joins the shown records of a batch: by whether one is the first and the last of them."""
+"""The signs that join the shown records of a batch, by (is the first, is the last) of them."""
 _MORE: Final = "…"
 _LONGEST: Final = 4096
 """Characters of a record that are drawn, wherever is scrolled to."""
@@ -120,9 +120,9 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self.follows = True
         """Whether the cursor stays on the last row, whatever comes."""
         self.empty = ""
-        """What is said where there is no row."""
+        """The text of an empty list."""
         self.pattern: re.Pattern[str] | None = None
-        """What is marked in the lines."""
+        """The pattern whose matches are marked in the lines."""
         self.left = 0
         """How far lines are scrolled: from 1 on without time and epoch, then a column more each."""
         self._lines: dict[int, RecordLine] = {}
@@ -133,11 +133,11 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self._seeks = False
         """Whether the line of the cursor is to be scrolled to what it was found for."""
 
-    # What is shown.
+    # The row of the cursor.
 
     @property
     def here(self) -> int | Gap | None:
-        """What the cursor is on: a record's offset, a gap, or nothing."""
+        """The place of the cursor: a record's offset or a gap; None in an empty list."""
         return self.model.at(self.cursor) if len(self.model) else None
 
     def line_at(self, row: int) -> RecordLine | None:
@@ -414,7 +414,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         return time if len(self._days) <= 1 else f"{day} {time}"
 
     def _summary(self, line: RecordLine, style: Style | None = None) -> Text:
-        """What stands behind the type, with what a search matches marked."""
+        """The text behind the type, with the matches of a search marked."""
         told, spans = short_line(line, self.pattern)
         summary = escape(told[:_LONGEST])
         text = Text(no_wrap=True, end="")

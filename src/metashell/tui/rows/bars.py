@@ -18,13 +18,13 @@ def bar(value: float | None, largest: float, width: int, share: float | None = N
     """A horizontal bar.
 
     Args:
-        value: How long it is; None for nothing known.
-        largest: What takes the whole width.
+        value: The value that the bar shows; None if unknown.
+        largest: The value that takes the whole width.
         width: Cells.
-        share: Where a mark stands; None for no mark.
+        share: The value at which a mark stands; None for no mark.
 
     Returns:
-        As many cells; what is not 0 is seen.
+        A text of so many cells; a value above 0 takes at least an eighth of a cell.
     """
     if largest <= 0 or width <= 0:
         return " " * max(width, 0)
@@ -54,9 +54,9 @@ def sparkline(
 
     Args:
         values: Evenly spaced, the oldest first; None for nothing known.
-        n_values: How many the whole width stands for: with fewer it is empty to the left.
+        n_values: The number of values that fill the width; with fewer values the left is empty.
         width: Cells; each shows the largest of its values.
-        largest: What is drawn highest; None for the largest value. 0 is always drawn lowest.
+        largest: The value drawn highest; None for the largest value. 0 is always drawn lowest.
     """
     known = [v for v in values if v is not None]
     top = max(known, default=0) if largest is None else largest

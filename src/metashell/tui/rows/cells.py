@@ -211,8 +211,8 @@ def columns_of(table: pa.Table, first: Sequence[str], remembered: Remembered) ->
 
     Args:
         table: The rows.
-        first: Those shown unless the user chose others; all if empty.
-        remembered: What the user chose.
+        first: The columns shown unless the user chose others; all if empty.
+        remembered: The user's choices.
     """
     return remembered.columns(table.column_names) or tuple(first) or tuple(table.column_names)
 
@@ -227,8 +227,8 @@ def rows_ahead(
     """Rows for `RowTable.show`, made in a job: to format them takes as long as to draw them.
 
     Args:
-        remembered: Which columns the user chose.
-        table: As for `RowTable.show`, and so are the others.
+        remembered: The user's choice of columns.
+        table: The argument of `RowTable.show`.
         marked: Likewise.
         first: Likewise.
         changed: Likewise.
@@ -240,7 +240,7 @@ def rows_ahead(
 
 
 def there(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the columns that a table has."""
+    """The columns, of those named, that a table has."""
     return tuple(name for name in names if name in table.column_names)
 
 
@@ -334,13 +334,14 @@ def order_of(
     text: str,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> pa.Array | None:
-    """Rows to show, in order; None for all as they are. Words that have colours are sorted by how
-    bad they are.
+    """The shown rows, in order; None for all rows in their own order.
+
+    Words that have colours are sorted by their severity.
 
     Args:
         table: The rows.
         sort: (column, whether descending); None for the order given.
-        text: What a cell of each must contain, whatever the case.
+        text: The text that a cell of each row must contain; its case is ignored.
         cancelled: Asked between pieces.
 
     Returns:
@@ -376,7 +377,7 @@ def _severities(column: pa.ChunkedArray, words: Words) -> pa.Array | None:
     if not words or is_number(column.type):
         return None
     found = severities(shown_texts(column), words)
-    # What is not known comes last either way.
+    # Unknown values come last in both directions.
     return None if found is None else pc.if_else(column.is_valid(), found, None)
 
 
@@ -400,7 +401,7 @@ def _hits(column: pa.Array, text: str) -> pa.Array:
     if is_list(kind):
         if "," in text or "-".startswith(text):
             return pc.match_substring(shown_texts(column), text, ignore_case=True)
-        # What has no comma lies within one element.
+        # A text without a comma lies within one element.
         values = _hits(column.flatten(), text)
         parents = pc.list_parent_indices(column).filter(values)
         keep = np.zeros(len(column), dtype=np.bool_)
@@ -437,7 +438,7 @@ def place_of(table: pa.Table, row: Mapping[str, Any] | None) -> int | None:
         both = hits if found is None or hits is None else pc.and_(found, hits)
         n = 0 if both is None else pc.sum(both).as_py() or 0
         if not n:
-            # What changed besides does not make it another row.
+            # A row stays the same row if other columns changed, too.
             if found is None:
                 return None
             continue

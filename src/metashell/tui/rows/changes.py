@@ -15,12 +15,12 @@ from metashell.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """What is not as it was at the previous stop."""
+    """The rows and cells that differ from the previous stop."""
 
     rows: pa.Array | None
     """bool[n]; None without such a stop."""
     cells: Mapping[str, pa.Array]
-    """As `changed_cells` has them."""
+    """By column, bool[n]: the result of `changed_cells`."""
 
     @classmethod
     def between(cls, table: pa.Table, before: pa.Table, key: str) -> TableChanges:
@@ -37,13 +37,13 @@ UNCHANGED: Final = TableChanges(None, {})
 def changed_rows(
     table: pa.Table, before: pa.Table | None, key: str, columns: Sequence[str] | None = None
 ) -> pa.Array | None:
-    """Which rows are new or not as they were.
+    """Find the rows that are new or that changed.
 
     Args:
         table: The rows.
-        before: Rows of the same kind, of the state before; None where there is none.
+        before: Rows of the same kind, from the state before; None without such a state.
         key: The column that names a row.
-        columns: What is compared; None for all.
+        columns: The columns to compare; None for all.
 
     Returns:
         bool[n]; None without a state before.
@@ -68,13 +68,13 @@ def changed_cells(
     keys: Sequence[Hashable],
     keys_before: Sequence[Hashable],
 ) -> dict[str, pa.Array]:
-    """Which cells are not as they were.
+    """Find the cells that changed.
 
     Args:
         table: The rows.
-        before: Rows of the same kind, of another state.
-        keys: What each row of `table` is about; None for what is not compared.
-        keys_before: Likewise of `before`.
+        before: Rows of the same kind, from another state.
+        keys: The thing that each row of `table` is about; None for rows that are not compared.
+        keys_before: The things of the rows of `before`.
 
     Returns:
         By the names of columns with such cells, bool[n]; a row that `before` lacks has none.

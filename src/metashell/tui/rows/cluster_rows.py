@@ -17,11 +17,11 @@ _CLUSTER = "cluster"
 
 @dataclass(frozen=True, slots=True)
 class ClusterRows:
-    """What a command answered."""
+    """The answer of a command."""
 
     table: pa.Table
     warnings: tuple[str, ...]
-    """What it had to say besides, without its name in front; escaped."""
+    """The command's warnings without its name in front; escaped."""
 
 
 def cluster_rows(
@@ -52,12 +52,12 @@ def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False
 def batch_around(
     scene: Scene, path: str, offset: int, *, of_history: bool = False
 ) -> tuple[int, int]:
-    """The first and the last offset of a record's batch, which counts whole.
+    """The first and the last offset of a record's batch, which is applied as a whole.
 
-    From its last offset on both are that one: there is nothing left of the batch.
+    The last offset of a batch gives itself twice: no record of the batch follows it.
 
     Args:
-        scene: What is shown.
+        scene: The shown scene.
         path: A path of the cluster whose log it is, where several are open.
         offset: The record's.
         of_history: Whether it may lie anywhere in the files, later than what is shown too.

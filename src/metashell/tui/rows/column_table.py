@@ -1,6 +1,6 @@
 """A table whose columns are as wide as its rows need and the room allows, and its cursor's column.
 
-What does not fit scrolls beside the first column, a column at a time.
+Columns without room scroll beside the first column, one column at a time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UP, _DOWN = " ▲", " ▼"
 
 
 class ColumnTable(AppPart, DataTable):
-    """What lays out columns; `RowTable` has the rows."""
+    """Lays out the columns; `RowTable` has the rows."""
 
     NARROW: ClassVar[Collection[str]] = ()
     """Columns that leave the room to others on a narrow screen."""
@@ -196,8 +196,8 @@ class ColumnTable(AppPart, DataTable):
         """The columns, each as wide as it needs and may be.
 
         Args:
-            rows: What they hold.
-            room: Cells that all of them have.
+            rows: The rows of the table.
+            room: The width for all columns, in cells.
             has_arrows: Whether each header has room for an arrow, not only that of the sorting.
             are_cut: Whether texts leave a narrow screen to others, because not all fit.
         """

@@ -26,7 +26,7 @@ class ColumnsScreen(Box[list[str]]):
 
     Args:
         names: All columns.
-        shown: Those that are shown now.
+        shown: The columns shown now.
     """
 
     HELP = "`space` shows or hides a column, `enter` shows the table."

@@ -13,13 +13,13 @@ _FILTERED: Final = "-filtered"
 
 
 def show_filter(widget: Widget, text: str, n_shown: int, n_all: int) -> None:
-    """Say by what a widget is filtered; short of room the count gives way to the text.
+    """Show a widget's filter on its border; without enough room the count gives way to the text.
 
     Args:
-        widget: What is filtered.
-        text: What rows must contain; empty for no filter, and no line.
-        n_shown: How many rows do.
-        n_all: How many rows there are.
+        widget: The widget whose rows are filtered.
+        text: The text that rows must contain; empty for no filter, and no line.
+        n_shown: The number of rows that contain it.
+        n_all: The number of all rows.
     """
     widget.set_class(bool(text), _FILTERED)
     said = line(f"filter {text}: {n_shown:,} of {n_all:,}") if text else None
@@ -28,10 +28,10 @@ def show_filter(widget: Widget, text: str, n_shown: int, n_all: int) -> None:
 
 
 def nothing_left(what: str, text: str) -> str:
-    """What is said where a filter leaves nothing.
+    """The message for a filter that leaves nothing.
 
     Args:
-        what: What is filtered, in the singular.
+        what: The kind of thing that is filtered, in the singular.
         text: The filter.
     """
     return f"no {what} contains '{line(text).plain}': escape drops the filter"

@@ -122,7 +122,7 @@ class RowTable(ColumnTable):
         self._afresh = False
         self._told: dict[str, Any] | None = None
         self._styles: Styles | None = None
-        """Those of the lines that are being drawn."""
+        """The styles of the lines that are being drawn."""
         self._is_moved = False
         """Whether the user moved the cursor."""
         self._goes_up = False
@@ -144,14 +144,14 @@ class RowTable(ColumnTable):
         The cursor stays on the row that is about the same: `place_of` says which.
 
         Args:
-            table: The rows; types as `metashell.commands.rows.cell_text` has them.
+            table: The rows, with the types that `metashell.commands.rows.cell_text` takes.
             marked: bool[n]: rows that changed since the previous stop; None for none.
             first: The columns shown unless the user chooses others; all if not given.
-            afresh: Forget filter and cursor: they are rows about something else. The order is that
-                which the user chose for such rows.
-            at: Where the cursor goes then: values of some columns of that row.
+            afresh: Whether the rows are about something else. Then filter and cursor are forgotten,
+                and the order is the one that the user chose for such rows.
+            at: The row that the cursor goes to then, by values of some of its columns.
             changed: By column, bool[n]: cells that changed since the previous stop.
-            rows: The same as `rows_ahead` made them.
+            rows: The rows made by `rows_ahead`; None if they are not made yet.
         """
         self.changed, self._rows_ahead = changed or {}, rows
         is_first = self._given is None
@@ -194,7 +194,7 @@ class RowTable(ColumnTable):
 
     @property
     def filter_text(self) -> str:
-        """What rows must contain to be shown, whatever the case; empty for all."""
+        """The text that a shown row contains in any case; empty for all rows."""
         return self._filter
 
     def filter_by(self, text: str) -> None:
@@ -213,7 +213,7 @@ class RowTable(ColumnTable):
         """(column, whether descending) that decides about the order; None for that given."""
         return self._sort
 
-    # What the user does.
+    # The user's actions.
 
     def action_sort(self) -> None:
         """Sort by the column of the cursor."""

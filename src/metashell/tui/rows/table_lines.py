@@ -1,9 +1,10 @@
 """Draws the lines of a `RowTable`.
 
-The library's own way makes a Rich console render each cell, and a full page of them takes longer
+The library's own way makes a Rich console render each cell. A full page of cells then takes longer
 than a key press may.
 
-What is drawn is the same: the fixed columns, then those that the rest of the room shows.
+The lines look the same: the fixed columns come first, then the columns that the rest of the room
+shows.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ class Styles:
     base: Style
     fixed: Style
     rows: tuple[Style, Style]
-    """Of even and odd rows."""
+    """The styles of even and odd rows."""
     behind: tuple[Style, Style]
-    """Of the room behind the last column of such rows."""
+    """The styles of the room behind the last column of even and odd rows."""
     cursor: Style
     fixed_cursor: Style
     hover: Style
     colours: Mapping[str, Style]
-    """Of cells that stand out or whose row does, as `TableRows` names them."""
+    """Styles of cells that stand out and of the cells of such rows, by `TableRows`' names."""
 
 
 def styles_of(table: Any) -> Styles:
@@ -109,14 +110,14 @@ def draw_row(
     Args:
         cells: Its cells.
         columns: The columns, for their widths.
-        styles: Those of the table.
+        styles: The styles of the table.
         row: Its number.
-        n_fixed: How many columns stay where they are.
+        n_fixed: The number of columns that stay where they are.
         left: Cells by which the others are scrolled.
         width: Cells of the line.
-        room: How many of them are seen: a scroll bar may be over the others.
+        room: The number of cells that are seen: a scroll bar may cover the others.
         is_cursor: Whether the cursor is on it.
-        is_hover: Whether the mouse is.
+        is_hover: Whether the mouse is on it.
     """
     over, fixed_over = Style.null(), Style.null()
     if is_hover:
@@ -178,12 +179,11 @@ def readable(
 def cut_column(
     cells: Sequence[Text], columns: Sequence[Column], *, n_fixed: int, left: int, room: int
 ) -> int | None:
-    """The column whose text is seen in part and goes on behind what is seen of the line; None where
-    none does.
+    """The column whose text is seen in part and goes on at the right edge; None if no text does.
 
     Args:
         cells: The texts of the line.
-        columns: As `readable` has them, and so are the others.
+        columns: The argument of `readable`.
         n_fixed: Likewise.
         left: Likewise.
         room: Likewise.

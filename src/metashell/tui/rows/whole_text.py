@@ -1,4 +1,4 @@
-"""What a table has no room for in one of its rows: all of it, below the table."""
+"""The cut texts of a table's row, shown in full below the table."""
 
 from __future__ import annotations
 

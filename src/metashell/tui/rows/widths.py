@@ -20,9 +20,9 @@ def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: i
 
     Args:
         columns: All columns.
-        room: Cells that there are.
-        which: Places of those that may be narrowed.
-        least: What each of these keeps, without the blanks around it.
+        room: The width for all columns, in cells.
+        which: Places of the columns that may be narrowed.
+        least: The width that each of these keeps, without the blanks around it.
 
     Returns:
         Whether all columns fit.

@@ -72,13 +72,13 @@ class _CommandLine(CompletingInput):
 
 
 class CommandScreen(Box[None]):
-    """A line for a command, and what it said.
+    """A line for a command, and the command's output.
 
     Args:
-        text: What the line begins with.
-        runs: Whether that is run at once.
-        where: The path that it runs at; that of the explorer if not given.
-        result: What is shown at once: a command's rows from before.
+        text: The text that the line starts with.
+        runs: Whether this text is run at once.
+        where: The path that it runs at; the explorer's path if empty.
+        result: An earlier result of a command, shown at once.
     """
 
     HELP = (
@@ -130,7 +130,7 @@ class CommandScreen(Box[None]):
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
-        """What was said, the proposals, and the line."""
+        """The output, the proposals, and the line."""
         kept = self.explorer.kept.setdefault(_HISTORY, [])
         proposals = Proposals()
         habits = self.explorer.session.habits
@@ -171,7 +171,7 @@ class CommandScreen(Box[None]):
 
     @property
     def pane(self) -> OutputPane:
-        """What it said."""
+        """The pane with the command's output."""
         return self.query_one(OutputPane)
 
     # Running.
@@ -416,14 +416,14 @@ def _command_of(words: Sequence[str], habits: Habits) -> Command | None:
 def _complete(
     scene: Scene, text: str, where: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
-    """What the shell proposes behind a line."""
+    """The shell's proposals for a line."""
     return complete_on(scene, text, directory_of(scene, where), habits, cancelled)
 
 
 def complete_on(
     scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
-    """What the shell proposes behind a line, in a directory of a scene; to be called in a job."""
+    """The shell's proposals for a line, in a directory of a scene; to be called in a job."""
     begin, waits = last_statement(text)
     if text.lstrip().startswith(("!", "#")) or waits:
         return ()
@@ -442,10 +442,9 @@ def complete_on(
 
 
 def _silent(line: str, context: Context, scene: Scene) -> str:
-    """What is said of a line that printed nothing: the file of the last redirection, as typed.
+    """The message for a line that printed nothing: it names the file of the last redirection.
 
-    Without one that what was asked for is not there, or of a command that answers nothing that it
-    is done.
+    Without a redirection it says that nothing was found, or that the command is done.
     """
     run = statements(line)
     found = [statement.redirect for statement in run if statement.redirect is not None]

@@ -41,7 +41,7 @@ _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST: Final = 60
 _KEEP: Final = "keep: a file of this name stays, nothing is written"
 _OVERWRITE: Final = "overwrite: a file of this name is replaced"
-"""What becomes of a file that exists."""
+"""The choices for a file that exists."""
 _OVER: Final = "--force writes over it"
 
 
@@ -81,7 +81,7 @@ class ExportScreen(Box[str | None]):
         """The name that was made up, until another is typed."""
 
     def compose(self) -> ComposeResult:
-        """What, how and where."""
+        """The choices of a table, a format and a file."""
         with Vertical():
             with Horizontal():
                 yield Label("Table")
@@ -250,7 +250,7 @@ def _plain(name: str) -> str:
 
 
 def screenshot_name(source: str, view: str, offset: int | None) -> str:
-    """What a picture of the screen is called."""
+    """The file name of a picture of the screen."""
     where = "" if offset is None else f"-{offset}"
     return f"metashell-{_plain(source) or 'source'}-{_plain(view)}{where}.svg"
 

@@ -66,12 +66,12 @@ def find_words(text: str, start: str) -> list[str] | None:
 
 
 def topic_named(scene: Scene, text: str, start: str) -> str | None:
-    """The topic whose whole name a search is; None where there is none below a path.
+    """The path of the topic that a search names in full; None if no such topic lies below `start`.
 
     Args:
-        scene: What is shown.
-        text: What is typed.
-        start: Where the search begins, an absolute path of the whole tree.
+        scene: The shown scene.
+        text: The typed search.
+        start: The path where the search begins, an absolute path of the whole tree.
     """
     words = split(text)
     if len(words) != 1 or words[0].wild or words[0].startswith(_BEGINS):
@@ -82,12 +82,12 @@ def topic_named(scene: Scene, text: str, start: str) -> str | None:
 
 
 def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
-    """The words of the search among topics alone, which goes first; None where there is none.
+    """The words of a first search among topics alone; None if there is no such search.
 
     Args:
-        scene: What is shown.
-        text: What is typed.
-        start: Where the search begins, an absolute path of the whole tree.
+        scene: The shown scene.
+        text: The typed search.
+        start: The path where the search begins, an absolute path of the whole tree.
     """
     topics = scene.prefix + encode_path(["image", "topics", "byName"])
     if any(word.startswith(_BEGINS) for word in split(text)):
@@ -108,12 +108,12 @@ def _part(word: Word) -> str:
 
 
 def _short_name(path: str) -> str:
-    """What a node is called in a line that has room for little of it."""
+    """The name of a node, cut for a line with little room."""
     return cut(path.rpartition("/")[2], _MOST_NAMED)
 
 
 def _nothing_found(text: str) -> str:
-    """What was looked for in vain, and what else can be looked for; fits a line."""
+    """The message for a search without results: one line, with another way to search."""
     words = split(text)
     if any(word.startswith(_BEGINS) for word in words):
         return "no node passes these tests · values: :grep TEXT"
@@ -127,8 +127,8 @@ def _find(
     """Search below a path, topics first.
 
     Returns:
-        What the search answered, None where it found more than is kept; and how many it found,
-        where some may count twice.
+        The answer of the search, None if it found more than is kept. The number of results, of
+        which some may count twice.
     """
     words = find_words(text, start)
     assert words is not None
@@ -194,9 +194,9 @@ class FindScreen(Box[None]):
         self._timer: Timer | None = None
         self._job: Job | None = None
         self._then: Callable[[], object] | None = None
-        """What a key does once there is a result."""
+        """The action of a key that waits for a result."""
         self.problem: str | None = None
-        """What is wrong with what is typed."""
+        """The error in the typed search; None if there is none."""
 
     def compose(self) -> ComposeResult:
         """The results, how far the search is, and the line."""
@@ -227,7 +227,7 @@ class FindScreen(Box[None]):
 
     @property
     def results(self) -> PathList:
-        """What was found so far."""
+        """The list of results so far."""
         return self.query_one(PathList)
 
     @property

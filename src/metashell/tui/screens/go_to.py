@@ -72,7 +72,7 @@ class GoToScreen(Box[None]):
     """
 
     _proposed: PathTarget | None = None
-    """What the hint names in place of what is typed: enter goes there."""
+    """The target that the hint offers in place of the typed path: enter goes there."""
 
     def compose(self) -> ComposeResult:
         """The line, what may come next, and a hint."""
@@ -148,7 +148,7 @@ class GoToScreen(Box[None]):
         self.query_one(Hint).say("\n".join(said))
 
     def _other_way(self) -> str:
-        """What the line may have been meant for."""
+        """A hint about the key that the user may have meant."""
         session = self.explorer.session
         if self.line.value.strip().isdecimal():
             return f"{session.key('time.at', '@')} goes to an offset"

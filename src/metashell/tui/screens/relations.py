@@ -105,7 +105,7 @@ class RelationsScreen(ListBox[None]):
         self._walked = [found]
         """The neighbours of the nodes on the way, the last ones are shown."""
         self._shown: list[Relation] = []
-        """What each line is about."""
+        """The neighbour that each line is about."""
 
     def compose(self) -> ComposeResult:
         """The list, and the keys."""
@@ -130,7 +130,7 @@ class RelationsScreen(ListBox[None]):
 
     @property
     def chosen(self) -> Relation | None:
-        """What the cursor is on."""
+        """The neighbour under the cursor."""
         at = self.query_one(OptionList).highlighted
         return None if at is None else self._shown[at]
 

@@ -46,7 +46,7 @@ class Stand:
     note: tuple[int, str, bool] | None
     """(the offset that it is for, what to say there, whether that is about the timeline)."""
     state: str
-    """What goes on, such as ``▶ 4/s``."""
+    """The state of playing, such as ``▶ 4/s``."""
     has_focus: bool = False
     """Whether keys are for it: where it stands is then marked."""
     states: StateHistory | None = None
@@ -56,10 +56,10 @@ class Stand:
 
 
 def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
-    """All lines.
+    """All lines of the timeline.
 
     Args:
-        stand: What to draw.
+        stand: The state of the timeline.
         style_of: The style of a part: a group's name, ``fault``, ``label`` and others.
     """
     style_of = cache(style_of)
@@ -110,7 +110,7 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     ends.append((f"{track.low}  ", f"  {track.high}"))
     middle = _middle(stand, style_of, is_wide=is_wide)
     rooms = [max(stand.width - len(left) - len(right), 0) for left, right in ends]
-    # What the cursor is on matters more than when the log begins and ends.
+    # The text about the cursor matters more than the ends of the log.
     fits = (i for i, room in enumerate(rooms) if middle.cell_length <= room)
     at = next(fits, len(ends) - 1)
     left, right = map(line, ends[at])

@@ -1,4 +1,4 @@
-"""What F1 says about the timeline."""
+"""The help of the timeline, shown by F1."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ _STOPS_KEPT: Final = 16
 
 
 class Jumper:
-    """Moves a timeline to what was asked for, and keeps where that is.
+    """Moves a timeline to the next or previous stop of a kind, and keeps the stops found.
 
     Args:
-        timeline: What is moved.
+        timeline: The timeline to move.
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -47,12 +47,12 @@ class Jumper:
         partitions that are not well (``state``).
 
         Args:
-            what: Which of these.
+            what: The kind of stop.
             by: 1 for the next, -1 for the previous one.
             path: The node, an absolute path of the whole tree.
-            scene: What is shown, with a cluster.
+            scene: The shown scene, with a cluster.
             track: The cluster's log.
-            facts: What is known of it.
+            facts: The facts known about the log.
         """
         path = _own_path(scene, path)
         key = (what, "" if what in _OF_CLUSTER else path)

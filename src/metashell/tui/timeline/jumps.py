@@ -37,7 +37,7 @@ class Stops:
     offsets: I64
     """Ascending, each once."""
     texts: Mapping[int, str]
-    """What is there, by offset, where that is known."""
+    """The texts about the offsets; offsets without a known text are missing."""
 
     def beside(self, offset: int, by: int) -> int | None:
         """The next (1) or previous (-1) one; None where there is none."""
@@ -46,7 +46,7 @@ class Stops:
         return int(self.offsets[at]) if 0 <= at < len(self.offsets) else None
 
     def within(self, low: int, high: int) -> Stops:
-        """Those whose state can be shown."""
+        """The stops whose state can be shown, from `low` to `high`."""
         kept = (self.offsets >= low) & (self.offsets <= high)
         return self if kept.all() else Stops(self.offsets[kept], self.texts)
 
@@ -67,12 +67,12 @@ def stops_of(found: Iterable[tuple[int, str]], density: Density) -> Stops:
 
 
 def node_stops(source: Source, path: str, density: Density, cancelled: Callable[[], bool]) -> Stops:
-    """Where the node of a path, or anything below it, changed.
+    """Find the changes of the node of a path, and of all nodes below it.
 
     Args:
         source: The cluster at the end of its log.
         path: A path of the cluster's own tree.
-        density: Of its log.
+        density: The density of its log.
         cancelled: Asked now and then.
     """
     keys = _keys_below(source, path)
@@ -88,12 +88,12 @@ def node_stops(source: Source, path: str, density: Density, cancelled: Callable[
 def leader_stops(
     source: Source, path: str, density: Density, cancelled: Callable[[], bool]
 ) -> Stops:
-    """Where leaders changed: of the topic or partition of a path, else of the quorum.
+    """Find leader changes: of a topic or partition if the path is one, or else of the quorum.
 
     Args:
         source: The cluster at the end of its log.
         path: A path of the cluster's own tree.
-        density: Of its log.
+        density: The density of its log.
         cancelled: Asked now and then.
     """
     if not is_of_topic(path):
@@ -108,12 +108,12 @@ def leader_stops(
 
 
 def fault_stops(source: Source, reach: tuple[int, int], density: Density) -> Stops:
-    """Where something is wrong. Cost: decodes everything from the oldest state on.
+    """Find the faults of the log. Cost: decodes everything from the oldest state on.
 
     Args:
         source: The cluster at the end of its log.
         reach: Offsets whose state can be shown: a fault beyond them is told of at the end.
-        density: Of its log.
+        density: The density of its log.
     """
     faults = [*density.faults, *source.all_faults()]
     if not isinstance(source, CondensedSource) and source.history_image is not source.image:
@@ -142,12 +142,12 @@ def is_of_topic(path: str) -> bool:
 def _changes(
     source: Source, paths: Sequence[str], cancelled: Callable[[], bool]
 ) -> Iterable[dict[str, Any]]:
-    """What the command ``changes`` says of some paths, but for what changed nothing."""
+    """The rows of the command ``changes`` for some paths, without rows that changed nothing."""
     scene = Scene(opened=source, cluster=source)
     words = ["changes", "-o", "table", "--columns", "offset,time,path,type,change,fields,log"]
     words += ["--", *paths]
     for found in ask(scene, words, cancelled=cancelled).tables:
-        # As numbers: a log can hold times of no calendar.
+        # Times become numbers: a log can hold times that no calendar has.
         at = found.column_names.index("time")
         table = found.set_column(at, "time", found.column("time").cast(pa.int64()))
         for row in table.to_pylist():
@@ -164,13 +164,13 @@ def _place(row: Mapping[str, Any], density: Density) -> int:
 
 
 def _told(row: Mapping[str, Any], of: Sequence[str], what: str) -> str:
-    """What happened to a node, which is called by what its path has behind the one asked for."""
+    """The change of a node, behind the node's name below the paths asked for."""
     name = name_below(str(row["path"]), of)
     return f"{name}: {what}" if name else what
 
 
 def _what(row: Mapping[str, Any]) -> str:
-    """What a change did, in a few words."""
+    """The change in a few words."""
     if row["change"] != "changed":
         return str(row["change"])
     return change_text(row["change"], fields_of(row["fields"]), record=row["type"])

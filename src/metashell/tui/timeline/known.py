@@ -1,4 +1,4 @@
-"""What is found out about a cluster's log for the timeline. For jobs."""
+"""The facts about a cluster's log that the timeline needs. For jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimelineFacts:
-    """What was found out."""
+    """Facts about a cluster's log."""
 
     newest: Source
     """The cluster at the end of its log."""
@@ -23,7 +23,7 @@ class TimelineFacts:
     reach: tuple[int, int]
     """First and last offset whose state can be shown."""
     faults: Stops
-    """Those that are known without decoding."""
+    """The faults that are known without decoding."""
 
 
 def find_out(job: Job, newest: Source, known: TimelineFacts | None) -> TimelineFacts:

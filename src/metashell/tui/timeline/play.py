@@ -18,10 +18,10 @@ _SLOWEST, _FASTEST = 0.25, 1e6
 
 
 class Player:
-    """Moves a timeline on by itself.
+    """Plays the log: moves a timeline on without keys.
 
     Args:
-        timeline: What is moved.
+        timeline: The timeline to move.
     """
 
     def __init__(self, timeline: Timeline) -> None:

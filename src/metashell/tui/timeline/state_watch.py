@@ -19,7 +19,7 @@ _EVERY_S: Final = 30.0
 
 
 class StateWatch:
-    """What is known of the clusters' partitions.
+    """The history of the partitions' states, by cluster.
 
     Args:
         timeline: The timeline that shows it.

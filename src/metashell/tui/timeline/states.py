@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metashell.tui.timeline.jumps import Stops
 
 _SHADES: Final = "░▒▓"
-"""Of partitions that are under-replicated, so that they look different without colour too."""
+"""The glyphs of under-replicated partitions, which look different without colour, too."""
 _MOST_RECORDS: Final = 5_000_000
 """Records of partitions that are counted; a log with more has no second line."""
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
@@ -37,9 +37,9 @@ def state_cells(history: StateHistory, edges: I64, density: Density) -> list[Cel
     """A cell for each column: its worst state, as high as the number of partitions.
 
     Args:
-        history: At ends of batches.
+        history: The numbers at the ends of batches.
         edges: int64[columns + 1]: the first batch of each column.
-        density: Of the log.
+        density: The density of the log.
     """
     lasts = np.append(-1, density.last)[edges]
     places = np.searchsorted(history.offsets, lasts, side="right")
@@ -79,7 +79,7 @@ def rises(history: StateHistory) -> Stops:
 
 
 class _RiseTexts(Mapping[int, str]):
-    """What rises at an offset, worded when it is asked for: there may be a million."""
+    """The rising numbers at each offset. Texts are made on demand: there may be a million."""
 
     def __init__(self, history: StateHistory, rising: I64) -> None:
         self._history, self._rising = history, rising
@@ -109,13 +109,13 @@ def _sign(n: int, most: int, glyphs: str) -> str:
 
 
 def find_states(newest: Source, density: Density) -> StateHistory | None:
-    """Count the partitions along a log, at ends of batches; None where that is too much.
+    """Count the partitions along a log, at ends of batches; None if the log has too many records.
 
     For jobs. Cost: decodes partitions.
 
     Args:
         newest: The cluster at the end of its log.
-        density: Of the log.
+        density: The density of the log.
     """
     if isinstance(newest, CondensedSource):
         return None

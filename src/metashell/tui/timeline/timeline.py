@@ -86,7 +86,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.track: Track | None = None
         """The log; None while it is being looked at, and where there is none."""
         self.axis = Axis.TIME
-        """What columns are equally wide in."""
+        """The quantity that is equal for all columns: time or offsets."""
         self.player = Player(self)
         """Plays the log."""
         self.states = StateWatch(self)
@@ -271,10 +271,10 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Put the cursor on an offset; the program follows once it rests.
 
         Args:
-            offset: Where to go.
-            at_once: Do not wait.
-            by_column: Tell what the column holds, not what the batch does.
-            note: What is there.
+            offset: The offset of the cursor.
+            at_once: Whether the program follows without waiting.
+            by_column: Whether the text is about the column's records, and not about the batch.
+            note: A text about the offset.
         """
         self._tentative, self._is_by_column = offset, by_column
         self._note = (offset, note, False) if note else None

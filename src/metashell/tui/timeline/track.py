@@ -41,7 +41,7 @@ class Track:
     """The log divided into columns.
 
     Args:
-        density: What is written where.
+        density: The numbers of records by offset.
         reach: First and last offset whose state can be shown.
         registry: Names the types.
         faults: Offsets of the faults that are known, in any order.
@@ -128,14 +128,14 @@ class Track:
         stops = self.density.stops
         return len(stops) - int(np.searchsorted(stops, offset, side="right"))
 
-    # What is drawn.
+    # Drawing.
 
     def bar(self, n: int, axis: Axis, before: int | None = None) -> list[Cell]:
         """All columns.
 
         Args:
-            n: How many.
-            axis: What they are equally wide in.
+            n: The number of columns.
+            axis: The quantity that is equal for all columns.
             before: The offset of the previous stop, if that is to be marked.
         """
         if (n, axis) not in self._heights:
@@ -155,7 +155,8 @@ class Track:
         names = list(groups)
         counts = np.array(list(groups.values()))
         sums, dominant = counts.sum(axis=0), counts.argmax(axis=0)
-        # What is usual differs from a topic of 10,000 partitions by orders of magnitude.
+        # The scale is logarithmic: a topic of 10,000 partitions has orders of magnitude more
+        # records than usual changes.
         most = math.log1p(int(sums.max(initial=0))) or 1.0
         levels = np.ceil(np.log1p(sums) / most * len(BLOCKS)).astype(np.int64)
         cells = []
@@ -178,7 +179,7 @@ class Track:
         found: list[int] = np.unique(columns).tolist()
         return found
 
-    # What is told.
+    # Texts.
 
     def time_at(self, offset: int) -> int | None:
         """Time of the last batch up to an offset, ms; None before the first one."""

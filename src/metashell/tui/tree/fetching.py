@@ -20,10 +20,10 @@ _TIDY_S: Final = 0.25
 
 
 class Fetching:
-    """What is being fetched for a tree.
+    """Fetches the names of a tree's directories.
 
     Args:
-        tree: The tree: its `fetched` is called with what was found, or None.
+        tree: The tree: its `fetched` is called with the names found, or with None.
     """
 
     def __init__(self, tree: NodeTree) -> None:
@@ -37,7 +37,7 @@ class Fetching:
         Args:
             root: The root that the key begins at.
             key: The directory.
-            path: What to call it.
+            path: The directory's path, for the job's title.
             leads: Whether the keys typed meanwhile are for the names.
         """
 

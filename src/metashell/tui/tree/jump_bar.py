@@ -20,7 +20,7 @@ _NONE: Final = "no name contains "
 
 
 class _JumpLine(Input):
-    """What is typed."""
+    """The input for the beginning of a name."""
 
     BINDINGS: ClassVar = [Binding("enter", "submit", "Stay there", id="jump.stay")]
 
@@ -52,7 +52,7 @@ class JumpBar(AppPart, Horizontal):
         self._line = tree.cursor_line
 
     def compose(self) -> ComposeResult:
-        """What the line is for, and the line."""
+        """A label, and the input."""
         yield Label(_LABEL, markup=False)
         yield _JumpLine(placeholder="the name that begins with …", compact=True)
 

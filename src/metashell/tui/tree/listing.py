@@ -1,6 +1,6 @@
-"""What the tree asks of the file system, to be called in jobs: names, paths, what changed.
+"""The tree's questions to the file system, for jobs: names, paths, changes.
 
-No widget here. Everything may decode, and of a fleet open a cluster.
+No widget here. Every question may decode, and may open a cluster of a fleet.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Cancelled = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class TreeLook:
-    """What a path leads to, and what is to be open."""
+    """The node that a path leads to, and the listings of open directories."""
 
     key: NodeKey
     """The node, or the nearest directory above where it is not there."""
     missing: NodeKey
-    """What of the path is not there; empty where all is."""
+    """The last names of the path, which are not there; empty if the node is there."""
     listings: dict[NodeKey, FetchedNames]
     """New ones."""
 
@@ -72,7 +72,7 @@ def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> Fet
 
 
 def with_text(names: Sequence[str], text: str, cancelled: Cancelled) -> Sequence[str]:
-    """Those names that contain a text, whatever the case."""
+    """The names that contain a text; its case is ignored."""
     folded = text.casefold()
     found: list[str] = []
     for start in range(0, len(names), _SLICE):
@@ -89,12 +89,12 @@ def look(
     known: Mapping[NodeKey, FetchedNames],
     cancelled: Cancelled,
 ) -> TreeLook:
-    """Follow a path, and list the directories on the way and all others to be open.
+    """Follow a path, and list the directories on the way and all other directories to open.
 
     Args:
         root: The root.
         path: An absolute path; parts of it may not be there.
-        wanted: What else is to be open.
+        wanted: The other directories to open.
         filters: Filters of directories.
         known: Listings of the same tree that need not be made again.
         cancelled: Asked in between.
@@ -129,7 +129,7 @@ def look(
 
 
 class ChangedNodes:
-    """What of a scene's cluster changed since the previous stop.
+    """The nodes of a scene's cluster that changed since the previous stop.
 
     Args:
         scene: The scene.
@@ -181,7 +181,7 @@ class ChangedNodes:
         return marks
 
     def _of_coordinator(self, moments: Moments | None, rows: I64) -> list[bool]:
-        """The same of nodes of coordinators' logs, which have other offsets: by time."""
+        """Whether each node of a coordinator's log changed, by time: its offsets are its own."""
         assert self._span is not None
         found: Sequence[Moment | None] = [None] * len(rows) if moments is None else moments.of(rows)
         if self._times is None:

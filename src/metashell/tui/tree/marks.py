@@ -19,7 +19,7 @@ _KEPT: Final = 20_000
 
 
 class Marks:
-    """What is known of the lines of a tree.
+    """The known marks of the lines of a tree.
 
     Args:
         tree: The tree.

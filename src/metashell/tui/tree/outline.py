@@ -1,8 +1,8 @@
 """The lines of a tree of directories that are opened one by one. Pure: no widget, no thread.
 
-A directory may have a million names: they stay the sequence that the directory gives, and nothing
-is made for a name but for the lines that are asked for. What a look-up, an opening or a closing
-costs depends on how many directories are open, never on how many names they have.
+A directory may have a million names. They stay in the sequence that the directory gives, and
+objects are made only for the lines asked for. The cost of a look-up, an opening or a closing
+depends on the number of open directories, never on the number of names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FetchedNames:
     text: str = ""
     """The filter; empty for none."""
     shown: Sequence[str] | None = None
-    """Those names that contain it; None for all."""
+    """The names that contain the filter; None for all."""
     kinds: dict[str, bool] = field(default_factory=dict)
     """Which of the children that were asked for are directories."""
 
@@ -76,7 +76,7 @@ class TreeLine:
     lasts: tuple[bool, ...]
     """For each level from 1 to `depth` whether what stands there is the last of its directory."""
     note: str = ""
-    """What to say in place of a node."""
+    """The text of a line without a node."""
     text: str = ""
     """The filter of an open directory."""
 
@@ -141,7 +141,7 @@ class _Open:
         return at + self.starts[i - 1] - self.ats[i - 1] + self.kids[i - 1].n_lines
 
     def at_line(self, line: int) -> tuple[int, _Open | None, int]:
-        """What is at a line: (place of the name, its directory if open, line in that or -1)."""
+        """The place of a line: (place of the name, its directory if open, line in that or -1)."""
         i = bisect_right(self.starts, line) - 1
         if i < 0:
             return line, None, -1
@@ -153,7 +153,7 @@ class _Open:
 
     @property
     def note(self) -> str:
-        """What the line says that stands in place of names."""
+        """The text of the line that a directory without visible names has."""
         if self.listing is None:
             return LOADING
         return f"(nothing with {self.listing.text})" if self.listing.text else EMPTY
@@ -168,7 +168,7 @@ class Outline:
 
     def __init__(self, root: FetchedNames) -> None:
         self.wanted: set[NodeKey] = {ROOT}
-        """What is to be open: also what is not there at the moment, and may come back."""
+        """The directories to open. Missing ones stay here, because they may come back."""
         self._root = _Open(None, root)
 
     # Lines.
@@ -179,7 +179,7 @@ class Outline:
         return 1 + self._root.n_lines
 
     def line(self, i: int) -> TreeLine:
-        """What is at a line.
+        """The node or note at a line.
 
         Raises:
             IndexError: There is no such line.
@@ -260,7 +260,7 @@ class Outline:
         return None if here is None else here.listing
 
     def unlisted(self) -> list[NodeKey]:
-        """What was opened since the listings were made that `retarget` took, and is there."""
+        """Open the directories, of those wanted, that came after `retarget`; returns their keys."""
         found = []
         for key in sorted(self.wanted, key=len):
             above = self._find(key[:-1])
@@ -326,10 +326,10 @@ class Outline:
             self._recount(here)
 
     def retarget(self, listings: Mapping[NodeKey, FetchedNames]) -> None:
-        """Take another state of the same tree; what is to be open is, where it is there.
+        """Take another state of the tree; directories to open are open if they are there.
 
         Args:
-            listings: Of all directories to be open that are there, the root among them.
+            listings: The listings of all directories to open that are there, with the root.
         """
         self._root = _Open(None, listings[ROOT])
         made: dict[NodeKey, _Open] = {ROOT: self._root}

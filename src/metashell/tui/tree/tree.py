@@ -137,7 +137,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
         self._drawn = DrawnLines()
 
-    # What is shown.
+    # Showing a scene and a path.
 
     @property
     def line(self) -> TreeLine | None:
@@ -485,7 +485,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         return self._drawn.lines(self, crop, shown, super().render_lines)
 
     def _shown_in(self, y: int) -> str | tuple[TreeLine, bool, bool]:
-        """What is in a row of the screen: a text, or a line, whether it is marked, the cursor."""
+        """The content of a screen row: a text, or (line, is it marked, is the cursor on it)."""
         at = y + self.scroll_offset.y
         outline = self.outline
         if outline is None or at >= outline.n_lines:

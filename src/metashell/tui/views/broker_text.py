@@ -1,4 +1,4 @@
-"""What the view of brokers shows, gathered in a job: rows of ``brokers``, and words for them."""
+"""The content of the brokers view, gathered in a job: rows of ``brokers``, and words for them."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _with_bars(
 
 
 def even_shares(counts: Sequence[int], weights: Sequence[int]) -> list[float | None]:
-    """What each would have in an even distribution; None for those that get nothing."""
+    """Each broker's share in an even distribution; None for brokers that get nothing."""
     whole, total = sum(counts), sum(weights)
     return [whole * weight / total if weight else None for weight in weights]
 
@@ -149,7 +149,7 @@ def even_shares(counts: Sequence[int], weights: Sequence[int]) -> list[float | N
 
 
 def heading(load: BrokerLoad, *, by_rack: bool) -> str:
-    """What is shown, and the totals."""
+    """The heading of the table: the number of brokers or racks, and the totals."""
     states = load.brokers.column("state").to_pylist()
     counted = (
         (sum(state == name for state in states), name)
@@ -224,7 +224,7 @@ def about_rack(load: BrokerLoad, rack: str | None) -> list[str]:
 
 
 def about_load(table: pa.Table, key: str, value: int | str | None) -> str:
-    """What a broker or a rack leads and holds, and how far that is from an even share."""
+    """The leaders and replicas of a broker or a rack, and their distance from an even share."""
     column = table.column(key)
     keep = pc.is_null(column) if value is None else pc.equal(column, value)
     (row,) = table.filter(keep).to_pylist()
@@ -261,7 +261,7 @@ def _since(texts: Mapping[str, str], what: str) -> str:
     return f"{at}{'' if time == _NONE else f', {short_time(time)}'}"
 
 
-# What if.
+# Partitions that would fail without some brokers.
 
 
 def partitions(n: int, more: str = "") -> str:
@@ -278,7 +278,7 @@ def what_fails(table: pa.Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What would fail without some brokers."""
+    """The numbers of partitions that would be offline or under min ISR without some brokers."""
 
     brokers: tuple[int, ...]
     offline: int
@@ -287,7 +287,7 @@ class Loss:
     under_already: int
 
     def text(self) -> str:
-        """The same in a sentence."""
+        """The numbers in a sentence."""
         begin = f"without {named(self.brokers)}"
         if not self.offline and not self.under:
             return f"{begin}: nothing else would fail"

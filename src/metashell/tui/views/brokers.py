@@ -143,14 +143,14 @@ class BrokersView(View):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.load: BrokerLoad | None = None
-        """What is shown; None before the first answer."""
+        """The shown rows; None before the first answer."""
         self.by_rack = False
         self.picked: set[int] = set()
         """Brokers whose loss is asked about; empty for the one under the cursor."""
         self.loss: Loss | None = None
-        """What was worked out last."""
+        """The loss worked out last."""
         self.listed: _Listed | None = None
-        """What is seen in place of the brokers."""
+        """The partitions shown in place of the brokers."""
         self._scene: Scene | None = None
         self._losses: dict[tuple[int, ...], Loss] = {}
         self._timer: Timer | None = None
@@ -187,7 +187,7 @@ class BrokersView(View):
             return self._without
         return self._racks if self.by_rack else self._brokers
 
-    # What is shown.
+    # Showing a scene.
 
     def show_scene(self, scene: Scene) -> None:
         """Show another scene."""
@@ -259,7 +259,7 @@ class BrokersView(View):
         """Draw bars as wide as there is room."""
         self._draw()
 
-    # What the cursor is on.
+    # The broker or rack under the cursor.
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -339,7 +339,7 @@ class BrokersView(View):
             text += f" · {self.explorer.session.key('brokers.without', 'w')} lists them"
         self.query_one(WhatIf).update(line(text))
 
-    # What the user does.
+    # The user's actions.
 
     def action_by_rack(self) -> None:
         """Count by rack, or by broker again."""
@@ -446,7 +446,7 @@ class BrokersView(View):
             return self.listed is None
         return True
 
-    # What the program asks.
+    # The interface of a view.
 
     def filter_by(self, text: str) -> None:
         """Filter the table that is seen."""
@@ -476,7 +476,7 @@ class BrokersView(View):
         return [(name, table) for name, table in found if table is not None]
 
     def copyable(self) -> tuple[str, str] | None:
-        """What is said of the broker or rack under the cursor."""
+        """The text about the broker or rack under the cursor."""
         load, row = self.load, self.table.row
         if load is None or row is None:
             return None

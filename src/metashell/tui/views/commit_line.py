@@ -25,7 +25,7 @@ _GONE: Final = "x"
 
 @dataclass(frozen=True, slots=True)
 class CommitLine:
-    """What a group committed for a partition of a topic."""
+    """The commits of a group for a partition of a topic."""
 
     group: str
     topic: str
@@ -70,7 +70,7 @@ class CommitLine:
         return "".join(cells)
 
     def text(self) -> str:
-        """The same in words."""
+        """The commits in words."""
         n = len(self.offsets)
         if not n:
             return "no commit is left in the log"

@@ -101,7 +101,7 @@ class ExplorerView(View):
         """The right side."""
         return self.query_one(NodePane)
 
-    # What is shown.
+    # Showing a scene.
 
     def show_scene(self, scene: Scene) -> None:
         """Show another scene: what is open and where the cursor is stays so."""
@@ -241,7 +241,7 @@ class ExplorerView(View):
             return self.is_composed and (is_late or self.pane.check_action(action, parameters))
         return super().check_action(action, parameters)
 
-    # As a view.
+    # The interface of a view.
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Note which side is looked at."""
@@ -288,9 +288,9 @@ class ExplorerView(View):
         return self._on_the_right and self.pane.filter_text is not None
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
-        """Those of the node."""
+        """The tables of the node."""
         return self.pane.tables()
 
     def copyable(self) -> tuple[str, str] | None:
-        """What the node says."""
+        """The kind and the text of the node's content."""
         return self.pane.copyable()

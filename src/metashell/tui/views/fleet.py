@@ -90,7 +90,7 @@ class FleetView(View):
     def _table(self) -> FleetTable:
         return self.query_one(FleetTable)
 
-    # What is shown.
+    # Showing a scene.
 
     def show_scene(self, scene: Scene) -> None:
         """Show another scene."""
@@ -225,7 +225,7 @@ class FleetView(View):
             parts.append(found["error"])
         return [" · ".join(parts).replace("\n", " ")]
 
-    # What the user does.
+    # The user's actions.
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Tell what the cursor is on; the cluster is not opened for that."""

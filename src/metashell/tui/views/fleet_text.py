@@ -1,4 +1,4 @@
-"""What the view of a fleet shows: rows as they come, what differs, and words for it."""
+"""The content of the fleet view: rows as they come, differences, and words for them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def watched(
     tell: Callable[[int, int], None],
     came: Callable[[Sequence[FleetRow]], object] | None = None,
 ) -> FleetSource:
-    """The same fleet as it was opened, which tells what it computes while it does.
+    """A copy of a fleet in its opened state, which reports rows while it computes them.
 
-    Where one stopped in the log of a cluster is no matter: rows of several times are not compared.
+    The offset shown of a cluster does not matter: rows of different times are not compared.
 
     Args:
         fleet: The fleet, which is left as it is.
@@ -116,12 +116,12 @@ def _results(
 def fleet_table(
     rows: pa.Table, unread: Collection[str] = (), verdicts: Mapping[str, str] | None = None
 ) -> pa.Table:
-    """Rows of ``fleet``, the worst first, with how each directory is and what it has unlike most.
+    """Rows of ``fleet``, the worst first, with the state of each directory and its differences.
 
     Args:
         rows: All columns.
-        unread: Names of those that are being read.
-        verdicts: What ``fleet --verify`` said, by name; None where it was not asked.
+        unread: Names of the directories that are being read.
+        verdicts: Answers of ``fleet --verify`` by name; None without ``--verify``.
     """
     verdicts = verdicts or {}
     counts = rows.select(["cluster", "error", *_COUNTED]).to_pylist()

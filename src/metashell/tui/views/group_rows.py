@@ -1,6 +1,6 @@
-"""Rows of the view of groups: what needs attention comes first. For jobs, no widget.
+"""Rows of the groups view, with the groups that need attention first. For jobs, no widget.
 
-Everything is the answer of a command. What only the logs of topics' partitions tell comes later.
+All rows are answers of commands. Values from the logs of topics' partitions come later.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ NO_LAG_EARLIER: Final = "lag and hanging transactions: at the end of the log onl
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What the logs of topics' partitions tell besides."""
+    """The tables that need the logs of topics' partitions."""
 
     offsets: pa.Table | None = None
-    """Of ``offsets --lag``."""
+    """The answer of ``offsets --lag``."""
     stalled: pa.Table | None = None
-    """Of ``offsets --stalled``."""
+    """The answer of ``offsets --stalled``."""
     hanging: pa.Table | None = None
-    """Of ``transactions --hanging``."""
+    """The answer of ``transactions --hanging``."""
     told: tuple[str, ...] = ()
-    """What there was to be said."""
+    """Messages of commands without an answer."""
 
 
 NOTHING: Final = Extra()
@@ -80,25 +80,25 @@ NOTHING: Final = Extra()
 
 @dataclass(frozen=True)
 class GroupRows:
-    """What the view shows of all groups and transactions; see `prepared`."""
+    """All groups and transactions, as the view shows them; see `prepared`."""
 
     groups: pa.Table | None
-    """Of ``groups``; None without a log of them."""
+    """The answer of ``groups``; None without a log of groups."""
     transactions: pa.Table | None
-    """Of ``transactions``; None without a log of them."""
+    """The answer of ``transactions``; None without a log of transactions."""
     changed: pa.Array | None = None
     """bool[n]: groups that changed since the previous stop; None without one."""
     told: tuple[str, ...] = ()
-    """What there was to be said."""
+    """Warnings of the commands."""
     extra: Extra = NOTHING
 
     def prepared(self) -> GroupRows:
-        """The same, all of which is computed: nothing is left to the thread that draws."""
+        """The rows with all tables computed here, and not in the thread that draws."""
         _ = self.group_table, self.transaction_table, self.heading, self.transaction_heading
         return self
 
     def with_extra(self, extra: Extra) -> GroupRows:
-        """The same rows with what else is known, prepared."""
+        """The rows with more values, prepared."""
         return replace(self, extra=extra).prepared()
 
     @cached_property
@@ -138,7 +138,7 @@ class GroupRows:
 
     @cached_property
     def transaction_heading(self) -> str:
-        """The same of transactions."""
+        """The number of transactions, and how many are open, hanging or undecided."""
         table = self.transaction_table
         if table is None:
             return "no partition of __transaction_state is here"
@@ -183,7 +183,7 @@ def _summed(groups: pa.ChunkedArray, table: pa.Table | None, name: str, how: str
     """int64[n]: a number of each group's rows taken together; null where it has none."""
     if table is None:
         return pa.nulls(len(groups), pa.int64())
-    # What was never consumed has no lag; what lies behind the end here is not negative lag.
+    # Offsets without a lag are null, and are not summed.
     summed = table.group_by("group").aggregate([(name, how)])
     at = pc.index_in(groups, summed["group"].combine_chunks())
     found = summed[f"{name}_{how}"].combine_chunks().take(at.combine_chunks())
@@ -311,13 +311,13 @@ def find_extra(
     tell: Callable[[Extra], object],
     known: Extra = NOTHING,
 ) -> Extra:
-    """Lag, offsets that stand still and hanging transactions, as far as that can be told.
+    """Lag, offsets that stand still and hanging transactions, if their logs are here.
 
     Args:
-        scene: What is shown.
+        scene: The shown scene.
         cancelled: Asked by long loops.
-        tell: Takes what is known so far.
-        known: What was known before, which stays until it is known anew.
+        tell: Takes the tables known so far.
+        known: The tables known before; each stays until it is known anew.
 
     Raises:
         KeyboardInterrupt: It was cancelled.
@@ -356,7 +356,7 @@ class OneGroup:
 
     @property
     def lag(self) -> int | None:
-        """Of all its offsets; None where no log is here."""
+        """The lag of all its offsets; None if no log is here."""
         found: int | None = pc.sum(self.offsets["lag"]).as_py()
         return found
 
@@ -371,10 +371,10 @@ def find_group(
     """Members and offsets of a group.
 
     Args:
-        scene: What is shown.
+        scene: The shown scene.
         group: The group's id.
         row: Its row among all groups.
-        offsets: All offsets with their lag, where these are known.
+        offsets: All offsets with their lag; None if unknown.
         cancelled: Asked by long loops.
 
     Raises:
@@ -404,7 +404,7 @@ def _asked(scene: Scene, words: tuple[str, ...], cancelled: Callable[[], bool]) 
 
 
 def _without_name(answer: CommandAnswer) -> list[str]:
-    """What a command had to say, without its name in front."""
+    """The warnings of a command without its name in front."""
     found = []
     for told in answer.warnings:
         name, colon, rest = told.partition(": ")

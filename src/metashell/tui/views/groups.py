@@ -95,7 +95,7 @@ class GroupsView(View):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.found: GroupRows | None = None
-        """What is shown; None before the first answer."""
+        """The shown rows; None before the first answer."""
         self.group: OneGroup | None = None
         """The group that is looked into; None for all."""
         self.commits: CommitLine | None = None
@@ -147,7 +147,7 @@ class GroupsView(View):
             return self._offsets
         return self._groups if self._groups.display else self._transactions
 
-    # What is shown.
+    # Showing a scene.
 
     def show_scene(self, scene: Scene) -> None:
         """Look at another scene. News wait for the answer that is on its way."""
@@ -175,7 +175,7 @@ class GroupsView(View):
             return
         if self.found is None:
             self._say("reading groups and transactions… escape cancels, r reads again")
-        # What was known stays until it is known anew.
+        # Values known before stay until they are known anew.
         known = self.found.extra if self.found is not None and scene.is_newest else NOTHING
         self._is_stale = False
         self.explorer.jobs.cancel(self, "extra")
@@ -367,7 +367,7 @@ class GroupsView(View):
         """Draw the line as wide as there is room."""
         self._draw_history()
 
-    # What the user does.
+    # The user's actions.
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Tell what the cursor is on."""
@@ -441,7 +441,7 @@ class GroupsView(View):
             self._at_hand = event.widget
             self._about()
 
-    # What every view has.
+    # The interface of a view.
 
     def filter_by(self, text: str) -> None:
         """Filter the table that is looked at."""

@@ -50,13 +50,13 @@ _FIRST: Final = (
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 150
-"""What the rows need to show why beside the kinds."""
+"""Columns of the screen from which on the rows' reasons fit beside the kinds."""
 _HEALTH: Final = "health"
 """Key of the job that looks for problems."""
 _LEAST_ROWS: Final = 3
 """Rows that have room whatever the kinds need."""
 _KINDS_PERCENT: Final = 40
-"""What the kinds get of the lines where the rows need all."""
+"""The kinds' share of the lines if the rows need all lines."""
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
 _NO_NODE: Final = "this problem has no node"
@@ -158,7 +158,7 @@ class HealthView(View):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.found: HealthRows | None = None
-        """What was found; None until the first answer."""
+        """The problems found; None until the first answer."""
         self._scene: Scene | None = None
         self._job: Job | None = None
         self._shown_code: str | None = None
@@ -237,7 +237,7 @@ class HealthView(View):
             self._say_found(check_runs=is_deep)
 
         def work(job: Job) -> HealthRows:
-            # What takes long holds up no other view: all of a fleet, and the files.
+            # Long work holds up no other view: the check of a whole fleet, and the check of files.
             with job.turn() if in_cluster and not is_deep else nullcontext():
                 found = ask_health(
                     scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
@@ -307,7 +307,7 @@ class HealthView(View):
         static.update(Content("\n").join([line(text) for text in words.split("\n")]))
         static.set_classes(css_class)
 
-    # What is shown.
+    # Showing the rows.
 
     def _show_kind(self) -> None:
         code = self.query_one(KindList).code
@@ -442,7 +442,7 @@ class HealthView(View):
         """Look again."""
         self._ask()
 
-    # What every view has.
+    # The interface of a view.
 
     def filter_by(self, text: str) -> None:
         """Show only rows with a text."""
@@ -472,5 +472,5 @@ class HealthView(View):
 
 
 def _with_rows(found: HealthRows, remembered: Remembered) -> HealthRows:
-    """The same with its rows made ahead, in a job."""
+    """The answer with its rows made ahead, in a job."""
     return replace(found, rows_ahead=rows_ahead(remembered, found.rows, None, _FIRST, None))

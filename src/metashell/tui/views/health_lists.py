@@ -35,7 +35,7 @@ class KindList(AppPart, OptionList):
     def __init__(self) -> None:
         super().__init__(id="health-kinds", compact=True)
         self.codes: list[str] = []
-        """Those that are listed, in order."""
+        """The listed kinds, in order."""
 
     @property
     def code(self) -> str:

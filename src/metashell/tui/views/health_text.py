@@ -1,4 +1,4 @@
-"""What ``health`` said of a scene, sorted out for its view. No widget."""
+"""The answer of ``health`` about a scene, sorted for its view. No widget."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ _COLUMNS: Final = (
     "explanation",
     "action",
 )
-"""What tells rows apart comes first."""
+"""The columns of a row. Columns that tell rows apart come first."""
 _MOST_TOLD: Final = 2
 """Causes and lowered configs that are told above the kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthRows:
-    """What ``health`` said of a scene."""
+    """The answer of ``health`` about a scene."""
 
     words: str
     """How it is, a line a cluster."""
     verdict: HealthVerdict | None
-    """The same as data; None for a fleet, and where there is no answer."""
+    """The state as data; None for a fleet, and without an answer."""
     rows: pa.Table
     """All rows, the worst first."""
     kinds: Sequence[Mapping[str, Any]]
@@ -88,7 +88,7 @@ def ask_health(
         cancelled: Asked by long loops.
     """
     cluster = scene.cluster
-    # Of a fleet each cluster is asked elsewhere; what takes long anyway is done once.
+    # A fleet asks each cluster elsewhere, and slow checks run once: both read older files at once.
     reads_older = reads_older or is_deep or cluster is None
     words = ["health", "-o", "table", "--columns", "all", *(["--deep"] if is_deep else [])]
     answer = ask(
@@ -100,14 +100,14 @@ def ask_health(
 
 
 def ask_with_times(scene: Scene, cancelled: Callable[[], bool]) -> HealthRows:
-    """The same once older files are read; to be called in a job."""
+    """Ask `health` once older files are read; to be called in a job."""
     if scene.cluster is not None:
         read_older(scene.cluster, cancelled)
     return ask_health(scene, is_deep=False, reads_older=True, cancelled=cancelled)
 
 
 def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
-    """What an answer with all columns says, sorted out."""
+    """Sort the rows of an answer with all columns."""
     words = answer.text.strip("\n")
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
     verdict = verdicts[0] if in_cluster and verdicts else None
@@ -128,10 +128,10 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
 
 
 def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
-    """How it is, and what `check` found, in as few words as fit above the kinds themselves.
+    """The state, and the result of `check`, in as few words as fit above the kinds themselves.
 
     Args:
-        found: What was found.
+        found: The answer of ``health``.
         check_runs: Whether `check` is looking for more.
     """
     of_check = "check runs: escape cancels" if check_runs else _of_check(found)
@@ -158,7 +158,7 @@ def _of_check(found: HealthRows) -> str:
 def _reasons(found: HealthRows) -> Sequence[str]:
     """A line for each of the first causes and lowered configs; their effects are in the rows."""
     verdict = found.verdict
-    # Of several clusters each has lines of its own: more than there is room for.
+    # A fleet's clusters have reasons of their own, more than there is room for.
     if verdict is None:
         return ()
     day = newest_day(found.rows)
@@ -180,14 +180,14 @@ def _since(ms: int | None, day: str | None) -> str:
 def why_text(row: Mapping[str, Any]) -> str:
     """Why a row is there, in a line: what says it, and the rows that it follows from."""
     told = [f"why: {row['why']}"] if row["why"] else []
-    # Of others the reason names what they follow from.
+    # The reasons of other problems name the causes already.
     if row["causes"] and (not told or row["problem"] == "offline-partitions"):
         told.append(f"follows from: {', '.join(row['causes'])}")
     return " · ".join(told)
 
 
 def subject_text(row: Mapping[str, Any]) -> str:
-    """What a row is about, in a line: the problem, its subject and partitions, and since when."""
+    """A row's subject in a line: the problem, the subject, its partitions, and the start."""
     parts = [str(row["problem"]), str(row["subject"])]
     parts += [f"partitions {row['partitions']}"] if row["partitions"] else []
     if row["since_offset"] is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 SAMPLES: Final = 150
-"""Of each node; the oldest is forgotten for a new one."""
+"""Samples kept for each node; a new one replaces the oldest."""
 
 
 class LagHistory:

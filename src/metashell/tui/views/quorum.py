@@ -103,7 +103,7 @@ class QuorumView(View):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.look: QuorumLook | None = None
-        """What is shown; None before the first answer."""
+        """The shown content; None before the first answer."""
         self._drawn_bars = 0
         """Columns of the bars that are shown."""
         self.history = LagHistory()
@@ -137,7 +137,7 @@ class QuorumView(View):
     def _epochs_table(self) -> EpochsTable:
         return self.query_one(EpochsTable)
 
-    # What is shown.
+    # Showing a scene.
 
     def show_scene(self, scene: Scene) -> None:
         """Show another scene."""
@@ -260,7 +260,7 @@ class QuorumView(View):
         if self.look is not None and self._bar_width != self._drawn_bars:
             self._looked(self.look)
 
-    # What the user does.
+    # The user's actions.
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to the node, or to where the reign began."""

@@ -1,4 +1,4 @@
-"""What the view of the quorum shows, gathered in a job: rows of ``quorum``, and words for them."""
+"""The content of the quorum view, gathered in a job: rows of ``quorum``, and words for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ and a leader without a majority resigns after 3 s."""
 EPOCH_COLUMNS: Final = (
     "epoch", "leader", "lasted", REIGN, "offsets", "start_offset", "time",
 )  # fmt: skip
-"""Those shown at first."""
+"""The columns of epochs shown at first."""
 _COMPARED: Final = ("status", "endpoints", "directory_id", "only_in")
 _LIVE: Final = (
     "id", "status", "lag", LAG_LINE, "log_end_offset", "last_fetch_age_ms",
@@ -56,7 +56,7 @@ class QuorumLook:
     """Leader epochs and what is to be said of them; None where those that are shown still hold."""
     changed_epochs: pa.Array | None
     warnings: tuple[str, ...]
-    """What is amiss, a sentence each, escaped."""
+    """Warnings, a sentence each, escaped."""
     live: LiveStatus | None
     """How the connection stands, whatever offset is shown."""
     is_newest: bool = True
@@ -138,11 +138,11 @@ def lags_of(status: LiveStatus) -> dict[str, int | None]:
 
 
 def majority_text(n_voters: int, n_silent: int | None = None) -> str:
-    """How many voters there are, and how many more of them may be lost.
+    """The number of voters, and how many more voters may be lost.
 
     Args:
         n_voters: Voters.
-        n_silent: Of these, how many the leader does not hear any more; None for not known.
+        n_silent: The number of voters that the leader does not hear any more; None if unknown.
     """
     if not n_voters:
         return "voters unknown"
@@ -240,7 +240,7 @@ def member_columns(members: pa.Table) -> tuple[str, ...]:
 
 
 def epoch_columns(epochs: pa.Table) -> tuple[str, ...]:
-    """The same of the epochs."""
+    """The columns of epochs shown at first: those that can tell something."""
     is_timed = epochs["lasted_ms"].null_count < len(epochs)
     return tuple(name for name in EPOCH_COLUMNS if is_timed or name != REIGN)
 

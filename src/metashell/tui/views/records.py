@@ -83,7 +83,7 @@ class RecordsView(FilteredRecords):
         """The last offset that was there while the cursor was on the last row."""
         self._scan: Job | None = None
         self._then: Callable[[RecordDetail], object] | None = None
-        """What is to be done with the record of the cursor once it was looked at."""
+        """The action for the record under the cursor, once its details are there."""
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
@@ -376,7 +376,7 @@ class RecordsView(FilteredRecords):
         what = "no record matches" if self.chips else "no record"
         records.empty = self._not_found(what, *next_step)
         header = records.header()
-        # What is least worth knowing gives way to the names of the columns.
+        # The less important texts give way to the names of the columns.
         room = self.query_one("#records-head").size.width - len(header.rstrip()) - 2
         for needless in (1 if model.n_hidden else None, 0):
             if needless is not None and len(" · ".join(parts)) > room > 0:
@@ -387,11 +387,11 @@ class RecordsView(FilteredRecords):
         say(self.query_one("#records-columns", Static), header)
 
     def _not_found(self, what: str, *next_steps: str) -> str:
-        """Say what was not found, up to which offset, and the next steps.
+        """Say that no record was found, up to which offset, and the next steps.
 
         Args:
-            what: What was not found.
-            next_steps: What else helps.
+            what: The kind of thing that was not found.
+            next_steps: Other keys that help.
         """
         limit = self.model.limit
         if limit is not None:
@@ -405,7 +405,7 @@ class RecordsView(FilteredRecords):
         """How many records came since the cursor left the last one."""
         return 0 if self._seen is None else self.model.first_behind(self._seen)
 
-    # What else can be done.
+    # Other actions.
 
     def action_details(self) -> None:
         """Show or hide the details."""
