@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import FaultPlace, Finding, Severity, place_of
 from metashell.checks.fsck import code_of
 from metashell.image.coordinators.loading import replay_refusals
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.fault import FaultKind
 from metashell.log.partition import PartitionLog
 from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
@@ -18,34 +18,37 @@ REPLACE_REPLICA: Final = (
     " broker, see that the other one leads, move the partition's directory away and start it. If no"
     " other leads, the records are lost"
 )
+_CUT_OFF: Final = "none needed: a broker cuts this off when it starts"
 _COMPARE: Final = "compare the record with that of another replica: `log --offset N` prints it"
+_REFUSED: Final = (Severity.WARNING, "record-refused")
 _UPGRADE: Final = "run the brokers on the Kafka release that wrote the record"
 
 
-def check_files(log: PartitionLog) -> Iterator[Finding]:
+def check_files(log: PartitionLog, records: KeyedRecords) -> Iterator[Finding]:
     """Find damage of the files, their batches and the offsets."""
     files = log.loaded.files
     last = files[-1].name if files else None
-    for fault in log.faults:
-        yield _of_fault(fault, is_last=fault.file == last)
+    for fault in (*log.faults, *records.unframed):
+        if fault.kind is FaultKind.TORN and fault.file == last:
+            yield Finding.warning(
+                "torn-tail",
+                f"{fault.reason}: a crash, or a broker that is writing right now",
+                _CUT_OFF,
+                **place_of(fault),
+            )
+        else:
+            yield Finding.error(code_of(fault), fault.reason, REPLACE_REPLICA, **place_of(fault))
     for file in files:
         padding = file.chain.padding
         if padding:
-            yield Finding(
-                severity=Severity.NOTE,
-                code="zero-tail",
-                message=f"the last {padding} bytes are zero: a preallocated segment, or what a"
+            yield Finding.note(
+                "zero-tail",
+                f"the last {padding} bytes are zero: a preallocated segment, or what a"
                 " crash of the machine leaves",
-                action="none needed: a broker cuts this off when it starts",
+                _CUT_OFF,
                 file=file.name,
                 pos=file.size - padding,
             )
-
-
-def check_batches(records: KeyedRecords) -> Iterator[Finding]:
-    """Find batches whose records can't be read."""
-    for fault in records.unframed:
-        yield _of_fault(fault, is_last=False)
 
 
 def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
@@ -64,59 +67,28 @@ def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
         is_first = refusal is not None and refusal.row == row == ends
         yield _of_record(records, row, refusal.text if refusal and is_first else None)
     for row, reason in replayed:
-        is_first, offset = row == ends, int(records.frames.offset[row])
-        yield Finding(
-            severity=Severity.ERROR if is_first else Severity.WARNING,
-            code="load-ends" if is_first else "record-refused",
-            message=f"a broker stops at offset {offset}: {reason}",
-            action=_COMPARE,
-            file=records.file_of(row).name,
-            pos=records.batch_position(row),
-            offset=offset,
-        )
+        offset = int(records.frames.offset[row])
+        how = (Severity.ERROR, "load-ends") if row == ends else _REFUSED
+        message = f"a broker stops at offset {offset}: {reason}"
+        yield Finding(*how, message, _COMPARE, **_place(records, row))
 
 
 def _of_record(records: KeyedRecords, row: int, ends_load: str | None) -> Finding:
-    flaw, verdict = records.flaw(row), records.verdict(row)
-    severity, code = Severity.WARNING, "record-refused"
+    verdict, place = records.verdict(row), _place(records, row)
+    if ends_load is None and verdict is LoadVerdict.READ:
+        return Finding.note("record-not-decoded", records.reason(row), **place)
+    is_newer = records.flaw(row) in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
+    action = _UPGRADE if is_newer else _COMPARE
     if ends_load is not None:
-        severity, code = Severity.ERROR, "load-ends"
-    elif verdict is LoadVerdict.SKIPPED:
-        severity, code = Severity.NOTE, "record-skipped"
-    elif verdict is LoadVerdict.READ:
-        severity, code = Severity.NOTE, "record-not-decoded"
-    action = None
-    if verdict is not LoadVerdict.READ:
-        newer = flaw in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
-        action = _UPGRADE if newer else _COMPARE
-    return Finding(
-        severity=severity,
-        code=code,
-        message=ends_load or records.reason(row),
-        action=action,
-        file=records.file_of(row).name,
-        pos=records.batch_position(row),
-        offset=int(records.frames.offset[row]),
-    )
+        return Finding.error("load-ends", ends_load, action, **place)
+    is_skipped = verdict is LoadVerdict.SKIPPED
+    how = (Severity.NOTE, "record-skipped") if is_skipped else _REFUSED
+    return Finding(*how, records.reason(row), action, **place)
 
 
-def _of_fault(fault: Fault, *, is_last: bool) -> Finding:
-    if fault.kind is FaultKind.TORN and is_last:
-        return Finding(
-            severity=Severity.WARNING,
-            code="torn-tail",
-            message=f"{fault.reason}: a crash, or a broker that is writing right now",
-            action="none needed: a broker cuts this off when it starts",
-            file=fault.file,
-            pos=fault.pos,
-            offset=fault.offset,
-        )
-    return Finding(
-        severity=Severity.ERROR,
-        code=code_of(fault),
-        message=fault.reason,
-        action=REPLACE_REPLICA,
-        file=fault.file,
-        pos=fault.pos,
-        offset=fault.offset,
-    )
+def _place(records: KeyedRecords, row: int) -> FaultPlace:
+    return {
+        "file": records.file_of(row).name,
+        "pos": records.batch_position(row),
+        "offset": int(records.frames.offset[row]),
+    }

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self, TypedDict, Unpack
 
 from metashell.dataclass import dataclass
+from metashell.log.fault import Fault
 
 
 class Severity(StrEnum):
@@ -38,7 +39,26 @@ OF_STATE: Final = frozenset(
 """Codes of warnings about the cluster's state: nothing is damaged, and ``health`` tells more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultPlace(TypedDict, total=False):
+    """Where a batch or a record is; see `Finding`."""
+
+    file: str | None
+    pos: int | None
+    offset: int | None
+
+
+class FindingPlace(FaultPlace, total=False):
+    """Where a finding is."""
+
+    path: str | None
+
+
+def place_of(fault: Fault) -> FaultPlace:
+    """Where a fault is."""
+    return {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One finding of a check; None where a place does not apply."""
 
@@ -56,6 +76,27 @@ class Finding:
     """Log offset concerned, or the next one expected."""
     path: str | None = None
     """Path in the shell's file system."""
+
+    @classmethod
+    def error(
+        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
+    ) -> Self:
+        """Make an error."""
+        return cls(Severity.ERROR, code, message, action, **place)
+
+    @classmethod
+    def warning(
+        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
+    ) -> Self:
+        """Make a warning."""
+        return cls(Severity.WARNING, code, message, action, **place)
+
+    @classmethod
+    def note(
+        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
+    ) -> Self:
+        """Make a note."""
+        return cls(Severity.NOTE, code, message, action, **place)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import Finding, Severity, place_of
 from metashell.dataclass import dataclass
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultCode, FaultKind
@@ -156,12 +156,10 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
             if is_last
             else ", though it is not the last segment"
         )
-        yield Finding(
-            severity=Severity.WARNING,
-            code="zero-tail",
-            message=f"the last {facts.padding} bytes are zero{where}",
-            action="none needed: the batches before are sound, and a node cuts this off when it"
-            " starts"
+        yield Finding.warning(
+            "zero-tail",
+            f"the last {facts.padding} bytes are zero{where}",
+            "none needed: the batches before are sound, and a node cuts this off when it starts"
             if is_last
             else _NO_CUT,
             file=facts.name,
@@ -169,13 +167,8 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
             offset=facts.end_offset if is_last else None,
         )
     if not facts.size and (facts.parsed is None or isinstance(facts.parsed, CheckpointName)):
-        yield Finding(
-            severity=Severity.ERROR,
-            code="checkpoint-empty",
-            message="the checkpoint is empty",
-            action=REMOVE_CHECKPOINT,
-            file=facts.name,
-            pos=0,
+        yield Finding.error(
+            "checkpoint-empty", "the checkpoint is empty", REMOVE_CHECKPOINT, file=facts.name, pos=0
         )
     if np.any(facts.first_time[1:] < facts.max_time[:-1]):
         yield _time_back(facts)
@@ -193,16 +186,14 @@ def _goes_back(fault: Fault) -> bool:
 
 
 def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -> Finding:
-    place = {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
     is_segment = isinstance(facts.parsed, SegmentName)
     action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
     if fault.kind is FaultKind.TORN and is_segment and is_last:
-        return Finding(
-            severity=Severity.WARNING,
-            code="torn-tail",
-            message=f"{fault.reason}: a crash, or a node that is writing right now",
-            action="none needed: a node cuts this off when it starts",
-            **place,  # type: ignore[arg-type]
+        return Finding.warning(
+            "torn-tail",
+            f"{fault.reason}: a crash, or a node that is writing right now",
+            "none needed: a node cuts this off when it starts",
+            **place_of(fault),
         )
     if fault.kind is FaultKind.GAP:
         going_back = _goes_back(fault)
@@ -210,13 +201,7 @@ def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -
         message = fault.reason + more
     else:
         message = fault.reason + _lost(facts, fault)
-    return Finding(
-        severity=Severity.ERROR,
-        code=code_of(fault),
-        message=message,
-        action=action,
-        **place,  # type: ignore[arg-type]
-    )
+    return Finding.error(code_of(fault), message, action, **place_of(fault))
 
 
 def _lost(facts: CheckedFile, fault: Fault) -> str:
@@ -237,12 +222,11 @@ def _time_back(facts: CheckedFile) -> Finding:
     at = int(back[0])
     more = f", and {len(back) - 1} more times in this file" if len(back) > 1 else ""
     by = int(facts.max_time[at - 1]) - int(facts.first_time[at])
-    return Finding(
-        severity=Severity.WARNING,
-        code="time-goes-back",
-        message=f"the time goes back by {by} ms from one batch to the next{more}:"
+    return Finding.warning(
+        "time-goes-back",
+        f"the time goes back by {by} ms from one batch to the next{more}:"
         " a clock was set, or the leader changed",
-        action="look for records by offset rather than by time around here",
+        "look for records by offset rather than by time around here",
         file=facts.name,
         pos=int(facts.pos[at]),
         offset=int(facts.base[at]) if isinstance(facts.parsed, SegmentName) else None,
@@ -254,12 +238,11 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     parsed = facts.parsed
     if isinstance(parsed, SegmentName):
         if facts.named_offset not in (None, parsed.base_offset):
-            yield Finding(
-                severity=Severity.ERROR,
-                code="name-mismatch",
-                message=f"its first batch has offset {facts.named_offset}, its name says"
+            yield Finding.error(
+                "name-mismatch",
+                f"its first batch has offset {facts.named_offset}, its name says"
                 f" {parsed.base_offset}",
-                action=f"{_KEEP_A_COPY}. Find out whether it was renamed or is of another log. Only"
+                f"{_KEEP_A_COPY}. Find out whether it was renamed or is of another log. Only"
                 " a renamed one gets the name of its first batch back, while the node is stopped",
                 file=facts.name,
                 pos=0,
@@ -271,11 +254,10 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     ends = zip(facts.types, CHECKPOINT_ENDS, (0, -1), strict=True)
     for control_type, (wanted, what), at in ends:
         if control_type != wanted:
-            yield Finding(
-                severity=Severity.ERROR,
-                code=f"checkpoint-no-{what}",
-                message=f"no snapshot {what}: the checkpoint is not whole, and is not used",
-                action=REMOVE_CHECKPOINT,
+            yield Finding.error(
+                f"checkpoint-no-{what}",
+                f"no snapshot {what}: the checkpoint is not whole, and is not used",
+                REMOVE_CHECKPOINT,
                 file=facts.name,
                 pos=int(facts.pos[at]) if len(facts.pos) else 0,
             )
@@ -284,12 +266,10 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     odd = np.flatnonzero(facts.epoch != parsed.epoch)
     if odd.size:
         at = int(odd[0])
-        yield Finding(
-            severity=Severity.ERROR,
-            code="checkpoint-epoch",
-            message=f"its batches have leader epoch {int(facts.epoch[at])}, its name says"
-            f" {parsed.epoch}",
-            action=REMOVE_CHECKPOINT,
+        yield Finding.error(
+            "checkpoint-epoch",
+            f"its batches have leader epoch {int(facts.epoch[at])}, its name says {parsed.epoch}",
+            REMOVE_CHECKPOINT,
             file=facts.name,
             pos=int(facts.pos[at]),
         )

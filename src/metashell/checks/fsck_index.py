@@ -53,16 +53,15 @@ def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator
     dtype = _TIME_ENTRY if is_time else _OFFSET_ENTRY
     data, size = _read(path)
     if size > _LIMIT_BYTES or size % dtype.itemsize:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="index-size",
-            message=f"{size} bytes are "
+        yield Finding.warning(
+            "index-size",
+            f"{size} bytes are "
             + (
                 "too many for an index: not checked"
                 if size > _LIMIT_BYTES
                 else f"no whole number of entries of {dtype.itemsize}"
             ),
-            action=_REBUILD,
+            _REBUILD,
             file=name,
             pos=0,
         )

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import FaultPlace, Finding, Severity
 from metashell.checks.fsck import REMOVE_CHECKPOINT, REPLACE_SEGMENT, CheckedFile
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 
@@ -37,39 +37,34 @@ def check_names(names: Collection[str], missing: Finding | None = None) -> Itera
     for name in sorted(have):
         if name.endswith((".deleted", ".part")):
             what = "about to be deleted" if name.endswith(".deleted") else "unfinished"
-            yield Finding(
-                severity=Severity.NOTE,
-                code="file-deleted" if name.endswith(".deleted") else "file-unfinished",
-                message=f"the file is {what}: not read, and not checked",
-                action="none needed: a node removes it when it starts, if not before",
+            yield Finding.note(
+                "file-deleted" if name.endswith(".deleted") else "file-unfinished",
+                f"the file is {what}: not read, and not checked",
+                "none needed: a node removes it when it starts, if not before",
                 file=name,
             )
         elif name.endswith((".log", ".checkpoint")) and parse_name(name) is None:
-            yield Finding(
-                severity=Severity.WARNING,
-                code="file-misnamed",
-                message="no segment or checkpoint by its name, so neither Kafka nor this shell"
-                " reads it",
-                action="copy the directory first; if it was renamed, give it back its name while"
+            yield Finding.warning(
+                "file-misnamed",
+                "no segment or checkpoint by its name, so neither Kafka nor this shell reads it",
+                "copy the directory first; if it was renamed, give it back its name while"
                 " the node is stopped",
                 file=name,
             )
         elif _NUMBERED.fullmatch(name) and f"{name[:20]}.log" not in have:
             if missing is not None and missing.file == f"{name[:20]}.log":
                 continue
-            yield Finding(
-                severity=Severity.WARNING,
-                code="index-orphaned",
-                message="the index has no segment: was one removed by hand?",
-                action="look for the segment; a node removes a leftover index when it starts",
+            yield Finding.warning(
+                "index-orphaned",
+                "the index has no segment: was one removed by hand?",
+                "look for the segment; a node removes a leftover index when it starts",
                 file=name,
             )
         elif parse_name(name) is None and not _KNOWN_NAME.fullmatch(name):
-            yield Finding(
-                severity=Severity.NOTE,
-                code="file-unknown",
-                message="no file of a metadata log",
-                action="none needed: it is not read",
+            yield Finding.note(
+                "file-unknown",
+                "no file of a metadata log",
+                "none needed: it is not read",
                 file=name,
             )
 
@@ -97,20 +92,18 @@ def check_missing(
         return None
     lost = f"what it held from offset {max(covered, log_end or 0)} on is lost here"
     if not later:
-        return Finding(
-            severity=Severity.ERROR,
-            code="segment-missing",
-            message=f"there is no segment, though a node that was started has one: {lost}",
-            action=REPLACE_SEGMENT,
+        return Finding.error(
+            "segment-missing",
+            f"there is no segment, though a node that was started has one: {lost}",
+            REPLACE_SEGMENT,
             offset=covered,
         )
     base = max(later)
     which = "only" if log_end is None else "active"
-    return Finding(
-        severity=Severity.ERROR,
-        code="segment-missing",
-        message=f"the {which} segment is missing, though its index is there: {lost}",
-        action=REPLACE_SEGMENT,
+    return Finding.error(
+        "segment-missing",
+        f"the {which} segment is missing, though its index is there: {lost}",
+        REPLACE_SEGMENT,
         file=f"{base:020d}.log",
         offset=base,
     )
@@ -134,36 +127,33 @@ def check_order(
     if not segments:
         return
     if expected is not None and covered > expected:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="checkpoint-beyond-log",
-            message=f"the checkpoint ends at offset {covered}, but the segments end at"
+        yield Finding.warning(
+            "checkpoint-beyond-log",
+            f"the checkpoint ends at offset {covered}, but the segments end at"
             f" {expected}: a segment is missing, or the node stopped while it loaded the"
             " checkpoint",
-            action="copy the directory and look for the removed segment before you start the node:"
+            "copy the directory and look for the removed segment before you start the node:"
             " it then drops its segments and goes on behind the checkpoint",
             file=segments[-1].name,
             offset=expected,
         )
     first = _base(segments[0])
     if first > covered and covered:
-        yield Finding(
-            severity=Severity.ERROR,
-            code="checkpoint-gap",
-            message=f"offsets {covered} to {first - 1} are missing between the newest checkpoint"
+        yield Finding.error(
+            "checkpoint-gap",
+            f"offsets {covered} to {first - 1} are missing between the newest checkpoint"
             " and the segments: the state is not what it should be",
-            action=REPLACE_SEGMENT,
+            REPLACE_SEGMENT,
             file=segments[0].name,
             pos=0,
             offset=covered,
         )
     elif first > 0 and not covered:
-        yield Finding(
-            severity=Severity.ERROR,
-            code="base-missing",
-            message=f"no whole checkpoint holds what happened before offset {first}: the state is"
+        yield Finding.error(
+            "base-missing",
+            f"no whole checkpoint holds what happened before offset {first}: the state is"
             " not complete",
-            action=REPLACE_SEGMENT,
+            REPLACE_SEGMENT,
             file=segments[0].name,
             pos=0,
             offset=0,
@@ -184,21 +174,19 @@ def _between(
 ) -> Finding:
     if base > expected:
         harmless = base <= covered
-        return Finding(
-            severity=Severity.ERROR,
-            code="segment-gap",
-            message=f"offsets {expected} to {base - 1} are missing between {before.name} and this"
+        return Finding.error(
+            "segment-gap",
+            f"offsets {expected} to {base - 1} are missing between {before.name} and this"
             " segment" + ("; the present state does not need them" if harmless else ""),
-            action=REPLACE_SEGMENT,
+            REPLACE_SEGMENT,
             file=segment.name,
             pos=0,
             offset=expected,
         )
-    return Finding(
-        severity=Severity.ERROR,
-        code="segments-overlap",
-        message=f"the segment begins at offset {base}, but {before.name} goes up to {expected - 1}",
-        action=REPLACE_SEGMENT,
+    return Finding.error(
+        "segments-overlap",
+        f"the segment begins at offset {base}, but {before.name} goes up to {expected - 1}",
+        REPLACE_SEGMENT,
         file=segment.name,
         pos=0,
         offset=base,
@@ -209,24 +197,26 @@ def _across(before: CheckedFile, segment: CheckedFile) -> Iterator[Finding]:
     """Epochs and times that fall from one segment to the next."""
     if not len(before.base) or not len(segment.base):
         return
-    place = {"file": segment.name, "pos": int(segment.pos[0]), "offset": int(segment.base[0])}
+    place: FaultPlace = {
+        "file": segment.name,
+        "pos": int(segment.pos[0]),
+        "offset": int(segment.base[0]),
+    }
     old, new = int(before.epoch[-1]), int(segment.epoch[0])
     if new < old:
-        yield Finding(
-            severity=Severity.ERROR,
-            code="epoch-falls",
-            message=f"the leader epoch goes back from {old} to {new}",
-            action=REPLACE_SEGMENT,
-            **place,  # type: ignore[arg-type]
+        yield Finding.error(
+            "epoch-falls",
+            f"the leader epoch goes back from {old} to {new}",
+            REPLACE_SEGMENT,
+            **place,
         )
     by = int(before.max_time[-1]) - int(segment.first_time[0])
     if by > 0:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="time-goes-back",
-            message=f"the time goes back by {by} ms from the segment before",
-            action="look for records by offset rather than by time around here",
-            **place,  # type: ignore[arg-type]
+        yield Finding.warning(
+            "time-goes-back",
+            f"the time goes back by {by} ms from the segment before",
+            "look for records by offset rather than by time around here",
+            **place,
         )
 
 
@@ -253,12 +243,11 @@ def check_epochs(
         }
         for who, epoch in told.items():
             if epoch is not None and epoch != parsed.epoch:
-                yield Finding(
-                    severity=Severity.ERROR,
-                    code="checkpoint-epoch",
-                    message=f"its name says that offset {held} has leader epoch {parsed.epoch},"
+                yield Finding.error(
+                    "checkpoint-epoch",
+                    f"its name says that offset {held} has leader epoch {parsed.epoch},"
                     f" {who} says {epoch}",
-                    action=REMOVE_CHECKPOINT,
+                    REMOVE_CHECKPOINT,
                     file=checkpoint.name,
                     pos=0,
                     offset=held,
@@ -266,11 +255,10 @@ def check_epochs(
     if entries:
         yield from _check_entries(segments, entries)
     elif entries is not None and any(len(segment.epoch) for segment in segments):
-        yield Finding(
-            severity=Severity.NOTE,
-            code="epoch-entry-missing",
-            message="the file has no entry, as a power cut leaves it",
-            action="none needed: a node that starts takes the epochs from the log",
+        yield Finding.note(
+            "epoch-entry-missing",
+            "the file has no entry, as a power cut leaves it",
+            "none needed: a node that starts takes the epochs from the log",
             file=_EPOCHS_FILE,
         )
 
@@ -328,12 +316,11 @@ def _check_entries(
     log_end = max(ends, default=None)
     for _, (epoch, start) in pairwise([(first_epoch, first_start), *entries[1:]]):
         if log_end is not None and start > log_end:
-            yield Finding(
-                severity=Severity.WARNING,
-                code="epoch-entry-beyond",
-                message=f"leader epoch {epoch} begins at offset {start} by this file, and the log"
+            yield Finding.warning(
+                "epoch-entry-beyond",
+                f"leader epoch {epoch} begins at offset {start} by this file, and the log"
                 f" ends at {log_end}",
-                action="none needed where the log was cut on purpose; a node drops the entry when"
+                "none needed where the log was cut on purpose; a node drops the entry when"
                 " it starts",
                 file=_EPOCHS_FILE,
                 offset=start,

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.checks.finding import CheckReport, FaultPlace, Finding, Severity
 from metashell.image.configs import orphans
 from metashell.image.fold import distinct, group_keys, last_marked, sort_events
 from metashell.image.image import Image
@@ -36,7 +36,7 @@ _REPLAY: Final = (
 )
 
 
-def place(records: Records, row: int) -> dict[str, object]:
+def place(records: Records, row: int) -> FaultPlace:
     """File, position and offset of a row's record, as a `Finding` takes them."""
     file, frames = records.file_of(row), records.frames_at([row])
     return {
@@ -116,7 +116,7 @@ class _Topics:
                 message=message(t),
                 action=action,
                 path=f"/image/topics/byId/{topics.id_texts[t]}",
-                **place(self.image.records, int(topics.changed[t])),  # type: ignore[arg-type]
+                **place(self.image.records, int(topics.changed[t])),
             )
 
         self.report.add_rows(severity, code, rows.tolist(), make)
@@ -230,7 +230,7 @@ class _Partitions:
                 message=message(row),
                 action=action,
                 path=f"/image/topics/byName/{topic}/{int(p.partition[row])}",
-                **place(self.image.records, int(p.changed[row])),  # type: ignore[arg-type]
+                **place(self.image.records, int(p.changed[row])),
             )
 
         self.report.add_rows(severity, code, rows, make)
@@ -358,15 +358,14 @@ def _check_configs(image: Image, report: CheckReport) -> None:
     def make(row: int) -> Finding:
         resource = columns.span("resource_name").text(row) or ""
         key = columns.span("name").text(row) or ""
-        return Finding(
-            severity=Severity.WARNING,
-            code="config-unknown-topic",
-            message=f"`{key}` is set for topic `{resource}`, which does not exist: Kafka leaves it"
+        return Finding.warning(
+            "config-unknown-topic",
+            f"`{key}` is set for topic `{resource}`, which does not exist: Kafka leaves it"
             " behind where a topic is configured and removed at once",
-            action="none needed, but a topic made under that name gets it; `kafka-configs"
+            "none needed, but a topic made under that name gets it; `kafka-configs"
             " --alter --delete-config` removes it",
             path=f"/image/configs/{ResourceType.TOPIC.name}:{resource}/{key}",
-            **place(image.records, int(image.part("configs").changed[row])),  # type: ignore[arg-type]
+            **place(image.records, int(image.part("configs").changed[row])),
         )
 
     report.add_rows(Severity.WARNING, "config-unknown-topic", strange.tolist(), make)
@@ -393,13 +392,12 @@ def check_removed(records: Records, topics: Topics, report: CheckReport) -> None
 
     def make(i: int) -> Finding:
         topic = uuid_texts(all_ids[i : i + 1])[0]
-        return Finding(
-            severity=Severity.ERROR,
-            code="replay-fault",
-            message=f"partition {int(all_parts[i])} of topic {topic}, removed later, can't be"
+        return Finding.error(
+            "replay-fault",
+            f"partition {int(all_parts[i])} of topic {topic}, removed later, can't be"
             " changed: no such partition",
-            action=_REPLAY,
-            **place(records, int(all_rows[i])),  # type: ignore[arg-type]
+            _REPLAY,
+            **place(records, int(all_rows[i])),
         )
 
     report.add_rows(Severity.ERROR, "replay-fault", at.tolist(), make)

@@ -26,6 +26,7 @@ from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+    from metashell.log.read import Loaded
     from metashell.records.records import Records
 
 _T = TypeVar("_T")
@@ -131,11 +132,12 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     known = read(topic_of_log.FILE_NAME, lambda _: read_partition_metadata(directory))
     if known is not None and known.topic_id != METADATA_TOPIC_ID:
         findings.append(
-            _error(
+            Finding.error(
                 "topic-id",
                 f"the topic id is {known.topic_id!r}, that of the metadata log is"
                 f" {METADATA_TOPIC_ID}",
-                topic_of_log.FILE_NAME,
+                _WHOSE,
+                file=topic_of_log.FILE_NAME,
             )
         )
     # Segments alone are a copy of the log; with one of these files it was a node's directory.
@@ -153,34 +155,24 @@ def _of_unusable(name: str, error: SourceError) -> Finding:
     """
     reason = error.message.replace("\n", " ")
     if isinstance(error.__cause__, OSError):
-        return Finding(
-            severity=Severity.ERROR,
-            code=UNREADABLE,
-            message=f"it can't be read: {reason}",
-            action="run metashell as Kafka's user; check the disk",
+        return Finding.error(
+            UNREADABLE,
+            f"it can't be read: {reason}",
+            "run metashell as Kafka's user; check the disk",
             file=name,
         )
-    return _error(MALFORMED, f"it can't be used: {reason}", name, _OF_MALFORMED[name])
+    return Finding.error(MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name)
 
 
 def _missing(name: str, *, is_of_node: bool) -> Finding:
     if is_of_node and name in _OF_WIPED:
-        return _warning("file-missing", _OF_WIPED[name][0], name, _OF_WIPED[name][1])
-    return Finding(
-        severity=Severity.NOTE,
-        code="file-missing",
-        message="there is no such file: what it would tell is not checked",
-        action="none needed in a copy that no node starts on",
+        return Finding.warning("file-missing", _OF_WIPED[name][0], _OF_WIPED[name][1], file=name)
+    return Finding.note(
+        "file-missing",
+        "there is no such file: what it would tell is not checked",
+        "none needed in a copy that no node starts on",
         file=name,
     )
-
-
-def _error(code: str, message: str, file: str, action: str = _WHOSE) -> Finding:
-    return Finding(severity=Severity.ERROR, code=code, message=message, action=action, file=file)
-
-
-def _warning(code: str, message: str, file: str, action: str = _WHOSE) -> Finding:
-    return Finding(severity=Severity.WARNING, code=code, message=message, action=action, file=file)
 
 
 def check_ids(beside: CheckedNodeFiles) -> Iterator[Finding]:
@@ -189,11 +181,12 @@ def check_ids(beside: CheckedNodeFiles) -> Iterator[Finding]:
     if properties is None or state is None or not state.cluster_id:
         return
     if properties.cluster_id is not None and properties.cluster_id != state.cluster_id:
-        yield _error(
+        yield Finding.error(
             "cluster-id",
             f"the cluster id is {state.cluster_id}, in meta.properties it is"
             f" {properties.cluster_id}",
-            "quorum-state",
+            _WHOSE,
+            file="quorum-state",
         )
 
 
@@ -253,11 +246,10 @@ class QuorumCheck:
             told.append(f"directory.id is {_listed(iter(of))}; the log does not prove any other")
         else:
             told.append("directory.id is in no record, or one of several")
-        return Finding(
-            severity=Severity.NOTE,
-            code="meta-properties-content",
-            message="; ".join(told),
-            action="compare with node.id in the node's configuration before you write the file",
+        return Finding.note(
+            "meta-properties-content",
+            "; ".join(told),
+            "compare with node.id in the node's configuration before you write the file",
             file=meta_properties.FILE_NAME,
         )
 
@@ -301,43 +293,45 @@ class QuorumCheck:
     def _whose_directory(self, node: int, directory: str | None) -> Iterator[Finding]:
         owner = self._owner(directory) if directory else None
         if owner is not None and owner[1] != node:
-            yield _error(
+            yield Finding.error(
                 "node-id",
                 f"node.id is {node}, but by the log directory.id {directory} belongs to"
                 f" {owner[0]} {owner[1]}",
-                "meta.properties",
+                _WHOSE,
+                file="meta.properties",
             )
             return
         if owner is not None:
             return
         if node in self.voters and directory:
-            yield _warning(
+            yield Finding.warning(
                 "directory-id",
                 f"directory.id is {directory}, but by the log voter {node} has"
                 f" {self.voters[node]}: with this directory the node does not vote",
-                "meta.properties",
                 "find out which it is: a new disk, or another node's log dir. After a new disk, and"
                 " only while all other voters follow one leader: `kafka-metadata-quorum"
                 " remove-controller` with the old directory id, then `add-controller`",
+                file="meta.properties",
             )
             return
         brokers = self.image.brokers
         if node not in self._nodes():
-            yield _warning(
+            yield Finding.warning(
                 "node-id-unknown",
                 f"node.id is {node}, and the log knows no broker, controller or voter of that id",
-                "meta.properties",
+                _WHOSE,
+                file="meta.properties",
             )
         elif node in brokers.ids.tolist() and directory:
             at = brokers.ids.tolist().index(node)
             if int(brokers.log_dirs.counts[at]) > 0:
-                yield _warning(
+                yield Finding.warning(
                     "directory-id",
                     f"directory.id is {directory}, which is none of the directories that broker"
                     f" {node} has registered",
-                    "meta.properties",
                     "none needed where metadata.log.dir is a directory of its own; else it is"
                     " another node's log dir",
+                    file="meta.properties",
                 )
 
     def _static_voters(self) -> set[int]:
@@ -347,59 +341,61 @@ class QuorumCheck:
     def _state_and_voters(self, state: QuorumState) -> Iterator[Finding]:
         voters = set(self.voters) or self._static_voters()
         if self.voters and state.current_voters and set(state.current_voters) != voters:
-            yield _warning(
+            yield Finding.warning(
                 "voters",
                 f"the voters are {sorted(state.current_voters)}, by the log they are"
                 f" {sorted(voters)}",
-                "quorum-state",
                 "none needed after a change of voters: the node writes it again",
+                file="quorum-state",
             )
         leaders = self.image.quorum.leaders
         if not self.voters and voters and leaders and set(leaders[-1].voters) != voters:
-            yield _warning(
+            yield Finding.warning(
                 "voters",
                 f"the voters are {sorted(voters)}, by the last leader change they are"
                 f" {sorted(leaders[-1].voters)}",
-                "quorum-state",
                 "find out which of them are right. Two sets of voters can elect two leaders: make"
                 " controller.quorum.voters equal on all nodes",
+                file="quorum-state",
             )
         if voters and state.leader_id is not None and state.leader_id not in voters:
-            yield _error(
+            yield Finding.error(
                 "leader-not-voter",
                 f"the leader is {state.leader_id}, the voters are {sorted(voters)}",
-                "quorum-state",
+                _WHOSE,
+                file="quorum-state",
             )
         voted = state.voted_directory_id
         if voted is not None and state.voted_id in self.voters:
             of_voter = self.voters[state.voted_id]
             if of_voter != voted:
-                yield _warning(
+                yield Finding.warning(
                     "voted-directory",
                     f"the vote went to node {state.voted_id} with directory {voted}, by the log it"
                     f" has {of_voter}",
-                    "quorum-state",
                     "none needed after a new disk of that node",
+                    file="quorum-state",
                 )
 
     def _state_and_log(self, state: QuorumState) -> Iterator[Finding]:
         if self.last_epoch is not None and state.leader_epoch < self.last_epoch:
-            yield _warning(
+            yield Finding.warning(
                 "epoch-behind",
                 f"the leader epoch is {state.leader_epoch}, the log is at {self.last_epoch}:"
                 " the file is older than the log",
-                "quorum-state",
                 "none needed in a copy made while the node ran; else a file of another time, which"
                 " does not have the later votes",
+                file="quorum-state",
             )
         for leadership in self.image.quorum.leaders[-1:]:
             same_epoch = leadership.epoch == state.leader_epoch
             if same_epoch and state.leader_id not in (None, leadership.leader):
-                yield _error(
+                yield Finding.error(
                     "leader-differs",
                     f"the leader of epoch {state.leader_epoch} is {state.leader_id}, by the log it"
                     f" is {leadership.leader} (offset {leadership.offset})",
-                    "quorum-state",
+                    _WHOSE,
+                    file="quorum-state",
                 )
 
 
@@ -423,7 +419,7 @@ def disagreements(directory: AnyPlace, image: Image) -> list[Finding]:
     """
     beside = read_node_files(directory)
     found = [*beside.findings, *check_ids(beside), *_check_epochs(beside, image.records)]
-    if not _base_is_missing(image.records):
+    if not base_is_missing(image.records.loaded):
         epoch = image.provenance.epoch
         found += QuorumCheck(beside, image, epoch if epoch >= 0 else None).run()
     return [finding for finding in found if finding.severity is not Severity.NOTE]
@@ -442,10 +438,9 @@ def _check_epochs(beside: CheckedNodeFiles, records: Records) -> Iterator[Findin
     yield from check_epochs(segments, [], [(e.epoch, e.start_offset) for e in beside.epochs])
 
 
-def _base_is_missing(records: Records) -> bool:
-    """Whether the image is made of the log's end alone: it may lack whom the files name."""
-    files = records.loaded.files
-    if any(file.end_offset for file in files):
+def base_is_missing(loaded: Loaded) -> bool:
+    """Whether a replay begins in the middle: with a segment that is not the log's first."""
+    if any(file.end_offset for file in loaded.files):
         return False
-    firsts = [file.chain.first_offset for file in files if not file.is_checkpoint]
+    firsts = [file.chain.first_offset for file in loaded.files if not file.is_checkpoint]
     return bool(firsts) and firsts[0] > 0

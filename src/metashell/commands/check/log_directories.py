@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.node_directories import conflicts_in, group_by_node
@@ -45,20 +45,16 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
         # Of the metadata log's directory it is told with the other files beside that log.
         told = directory.has_metadata_log and source.capabilities.has_image
         if directory.identity_fault is not None and not told:
-            yield Finding(
-                severity=Severity.ERROR,
-                code=MALFORMED,
-                message=f"it can't be used: {directory.identity_fault}",
-                action=_OFFLINE,
+            yield Finding.error(
+                MALFORMED,
+                f"it can't be used: {directory.identity_fault}",
+                _OFFLINE,
                 file=META_PROPERTIES,
             )
     for group in group_by_node(directories):
         for conflict in conflicts_in(group):
-            yield Finding(
-                severity=Severity.ERROR,
-                code=conflict.kind.value,
-                message=f"the node does not start: {conflict.text}",
-                action=_REPAIR,
+            yield Finding.error(
+                conflict.kind.value, f"the node does not start: {conflict.text}", _REPAIR
             )
     for log in CoordinatorLog:
         logs = source.coordinator_logs(log)
@@ -75,20 +71,16 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
 def _of_replica(replica: LogReplica, chosen: LogReplica | None) -> Finding | None:
     place = shown(str(replica.place))
     if replica.error is not None:
-        return Finding(
-            severity=Severity.ERROR,
-            code="replica-unreadable",
-            message=f"a replica can't be read: {replica.error}",
-            file=place,
+        return Finding.error(
+            "replica-unreadable", f"a replica can't be read: {replica.error}", file=place
         )
     if replica.diverges_at is None or chosen is None:
         return None
-    return Finding(
-        severity=Severity.ERROR,
-        code="replicas-diverge",
-        message=f"from here on it is another log than {shown(str(chosen.place))}, which reaches"
+    return Finding.error(
+        "replicas-diverge",
+        f"from here on it is another log than {shown(str(chosen.place))}, which reaches"
         f" epoch {chosen.epoch} and offset {chosen.end}",
-        action=_TRUNCATE,
+        _TRUNCATE,
         file=place,
         offset=replica.diverges_at,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.checks.digest import part_digests, part_rows
-from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.checks.finding import CheckReport, Finding, Severity, place_of
 from metashell.checks.invariants import check_removed, place
 from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.image import image_node
@@ -58,15 +58,7 @@ _PARTITIONS_COMPARED: Final = 50_000
 def _of_fault(fault: Fault) -> Finding:
     """A fault of a batch or record as a finding."""
     severity, code, action = _KINDS[fault.kind]
-    return Finding(
-        severity=severity,
-        code=code,
-        message=fault.reason,
-        action=action,
-        file=fault.file,
-        pos=fault.pos,
-        offset=fault.offset,
-    )
+    return Finding(severity, code, fault.reason, action, **place_of(fault))
 
 
 class ReplayFaults:
@@ -81,11 +73,7 @@ class ReplayFaults:
         self.add_faults([fault for fault in records.faults if fault.kind in kinds])
         if records.faults_left_out:
             self.report.add(
-                Finding(
-                    severity=Severity.ERROR,
-                    code="more-faults",
-                    message=f"{records.faults_left_out} more records are at fault",
-                )
+                Finding.error("more-faults", f"{records.faults_left_out} more records are at fault")
             )
 
     def add_faults(self, faults: Iterable[Fault]) -> None:
@@ -101,12 +89,11 @@ def open_transaction(records: Records) -> Iterator[Finding]:
     _ = records.applied
     row = records.open_transaction
     if row is not None:
-        yield Finding(
-            severity=Severity.WARNING,
-            code="open-transaction",
-            message="a transaction begins here and does not end: its records do not count yet",
-            action="none needed while a controller runs; the next one that leads aborts it",
-            **place(records, row),  # type: ignore[arg-type]
+        yield Finding.warning(
+            "open-transaction",
+            "a transaction begins here and does not end: its records do not count yet",
+            "none needed while a controller runs; the next one that leads aborts it",
+            **place(records, row),
         )
 
 
@@ -142,12 +129,11 @@ class CheckpointCheck:
         """
         replayed = self._replayed(older, newer)
         if replayed is None:
-            yield Finding(
-                severity=Severity.NOTE,
-                code="checkpoint-not-compared",
-                message="not all offsets from the checkpoint before up to this one are there, so"
+            yield Finding.note(
+                "checkpoint-not-compared",
+                "not all offsets from the checkpoint before up to this one are there, so"
                 " nothing tells whether they agree",
-                action="none needed: a follower may skip what it fetches as a snapshot",
+                "none needed: a follower may skip what it fetches as a snapshot",
                 file=newer.name,
                 offset=newer.end_offset,
             )
@@ -182,12 +168,11 @@ class CheckpointCheck:
         since = older.name if older is not None else "the beginning of the log"
         paths = self._paths(parts, replayed, held)
         named = f"; first at {', '.join(paths)}" if paths else ""
-        return Finding(
-            severity=Severity.ERROR,
-            code="checkpoint-differs",
-            message=f"the checkpoint is not what a replay from {since} to its end gives: it differs"
+        return Finding.error(
+            "checkpoint-differs",
+            f"the checkpoint is not what a replay from {since} to its end gives: it differs"
             f" in {', '.join(parts)}{named}",
-            action="compare both with another controller's (`checksum`, `diff`): records were"
+            "compare both with another controller's (`checksum`, `diff`): records were"
             " lost, or the node that wrote the checkpoint had another state",
             file=newer.name,
             pos=0,
@@ -300,11 +285,10 @@ class ConfigCheck:
 
     def missing_configs(self, path: str | None) -> Finding:
         """The finding of a checkpoint that lacks configs."""
-        return Finding(
-            severity=Severity.WARNING,
-            code="checkpoint-lacks-configs",
-            message="the checkpoint lacks configs that the log sets; all else in it agrees",
-            action="none needed where the release does not know them: it drops such configs",
+        return Finding.warning(
+            "checkpoint-lacks-configs",
+            "the checkpoint lacks configs that the log sets; all else in it agrees",
+            "none needed where the release does not know them: it drops such configs",
             file=self._newer.name,
             pos=0,
             offset=self._newer.end_offset,

@@ -276,7 +276,7 @@ def find_deeply(query: RowsQuery) -> Iterator[Single]:
 
 
 def _report(query: RowsQuery, source: Source) -> CheckReport:
-    from metashell.commands.check.command import check_source
+    from metashell.commands.check.run import CheckRun
 
     report = CheckReport(_MOST_FINDINGS)
     context = Context(
@@ -286,7 +286,7 @@ def _report(query: RowsQuery, source: Source) -> CheckReport:
         cancelled=query.context.cancelled,
         source=source,
     )
-    check_source(context, source, report)
+    CheckRun(context, source, report).all(quick=False)
     return report
 
 
