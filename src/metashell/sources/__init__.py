@@ -1,4 +1,4 @@
-"""What is opened: one state of a directory, file, quorum or fleet, and the cache before it.
+"""Opened sources: one state of a directory, file, quorum or fleet, and the cache before it.
 
 Holds no logic of a front end.
 """

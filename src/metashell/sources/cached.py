@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class CondensedDirectory(RereadSource, CondensedSource):
-    """A directory's newest state, condensed; what comes later is opened from the cache, or read.
+    """A directory's newest state, condensed. A later state is opened from the cache, or read.
 
     Args:
-        plan: As for `CondensedSource`.
-        condense: As there.
+        plan: See `CondensedSource`.
+        condense: See `CondensedSource`.
         settings: How it is condensed and shown.
         state: The directory before it was planned.
         use_cache: Whether the cache is asked for a later state.
@@ -61,10 +61,10 @@ class CondensedDirectory(RereadSource, CondensedSource):
 
 
 class CachedSource(CondensedDirectory):
-    """A directory's newest state, of which the cache keeps most.
+    """A directory's newest state, most of which is in the cache.
 
     Args:
-        cached: What is kept.
+        cached: The cached part.
         settings: How it is condensed and shown.
         state: The directory as it was when it was looked up.
     """
@@ -86,7 +86,7 @@ class CachedSource(CondensedDirectory):
             return self.log.loaded
 
     def _finish(self) -> Condensed:
-        """What is kept and what came behind it; kept in turn where that got much."""
+        """Put the cached part and the rest together. If the rest is large, the result is kept."""
         from metashell.condensed.log import condense_place, condense_split
         from metashell.log.splits import SplitError
         from metashell.sources.cache import store
@@ -103,10 +103,10 @@ class CachedSource(CondensedDirectory):
 
 
 def open_cached_source(state: DirectoryState, settings: ReadSettings) -> CachedSource | None:
-    """Open a directory from the cache; None where nothing of use is kept.
+    """Open a directory from the cache; None where the cache has nothing of use.
 
     Args:
-        state: As `metashell.log.directory.list_metadata_directory` gives it.
+        state: The listing from `metashell.log.directory.list_metadata_directory`.
         settings: How it is read and shown.
 
     Raises:

@@ -1,7 +1,7 @@
 """A source whose image comes from a condensed log: decoded by other processes, or earlier.
 
-Its file system is that of the directory. What looks behind the file system, at the log or at an
-earlier state, is answered by `CondensedSource.full_log`, the directory opened as usual.
+Its file system is that of the directory. Questions about the log or an earlier state are answered
+by `CondensedSource.full_log`, the directory opened as usual.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class Condensed(Protocol):
 
     @property
     def records(self) -> Records:
-        """What is left of it."""
+        """The condensed records."""
 
 
 class CondensedSource(Source):
-    """A directory's newest state, of which only the condensed log is here.
+    """A directory's newest state, made from the condensed log alone.
 
     Args:
         plan: The directory's files.
-        condense: Gives the log; called when something is first asked of it.
+        condense: Gives the log; called at the first question.
         settings: How it is condensed and shown; `ReadSettings.strict` is not possible.
         directory: The metadata directory.
-        signature: What told its state from another before it was planned.
-        open_full_log: Opens the directory as usual; None where that is not to be done, as in an
+        signature: The signature of its state before it was planned.
+        open_full_log: Opens the directory as usual; None where that must not be done, as in an
             executor.
     """
 
@@ -144,7 +144,7 @@ def source_of(log: Condensed, settings: ReadSettings, directory: Place) -> Conde
 
 
 def _planned(plan: Plan, directory: Place, signature: Signature) -> MetadataLog:
-    """What a plan tells of a directory's files."""
+    """A directory's files as its plan tells of them."""
     return MetadataLog(
         plan.path,
         Loaded(b"", 0, []),
@@ -158,7 +158,7 @@ def _planned(plan: Plan, directory: Place, signature: Signature) -> MetadataLog:
 
 
 def _known(condensed: Condensed, planned: MetadataLog) -> MetadataLog:
-    """What is known of them once they were read, without their bytes."""
+    """The files' facts once they were read, without their bytes."""
     from metashell.condensed.table import loaded_of
 
     plan, loaded = condensed.plan, loaded_of(condensed.files)

@@ -1,4 +1,4 @@
-"""What an opened source holds, for programs and notebooks: tables, records, nodes by path."""
+"""The content of an opened source for programs and notebooks: tables, records, nodes by path."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SourceContents(ABC):
 
     @lazy
     def unread(self) -> Unread:
-        """What was told of tables of coordinators' logs."""
+        """The faults and remarks from reading tables of coordinators' logs."""
         return Unread()
 
     @property
@@ -84,7 +84,8 @@ class SourceContents(ABC):
     def records(self, message: str) -> pa.Table:
         """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
 
-        Of coordinators' logs these are all records that decode, also those of aborted transactions.
+        Records of coordinators' logs are included if they decode, also those of aborted
+        transactions.
 
         Args:
             message: Such as ``PartitionChangeRecord``, or ``OffsetCommit`` of a broker's logs.

@@ -189,7 +189,7 @@ class CoordinatorSource(SourceWithoutImage):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a user should know, a sentence each."""
+        """Sentences that the user should read."""
         return [*self.log.notes, *self._coordinator_remarks()]
 
 

@@ -71,7 +71,7 @@ class CoordinatorRecords:
     log: PartitionLog
     records: KeyedRecords
     replicas: Sequence[LogReplica] = ()
-    """Those that were compared, the one that was read among them; none where it is the only one."""
+    """The compared replicas, the one that was read among them; empty where it is the only one."""
 
     @property
     def lost(self) -> str | None:
@@ -87,7 +87,7 @@ class CoordinatorRecords:
         return [f for f in faults if f.kind is not FaultKind.TORN or f.file != newest]
 
     def faults(self) -> Iterator[Fault]:
-        """What of it was not read; not a tail that the broker may be writing.
+        """The parts of it that were not read, but not a tail that the broker may be writing.
 
         Cost: walks the records of every type.
         """
@@ -98,12 +98,12 @@ class CoordinatorRecords:
         yield from self.records.faults()
 
     def disagreements(self) -> Iterator[str]:
-        """What is wrong with the other replicas, a sentence without a full stop each."""
+        """The trouble with the other replicas, a sentence without a full stop each."""
         return disagreements_of(self.replicas)
 
 
 def disagreements_of(replicas: Sequence[LogReplica]) -> Iterator[str]:
-    """What is wrong with the replicas of a partition beside the one that is read."""
+    """The trouble with the replicas of a partition beside the one that is read."""
     chosen = next((replica for replica in replicas if replica.is_read), None)
     for replica in replicas:
         if replica.error is not None:
@@ -116,12 +116,12 @@ def disagreements_of(replicas: Sequence[LogReplica]) -> Iterator[str]:
 
 
 class CoordinatorLogs(ABC):
-    """The partitions of a coordinators' topic that a source has.
+    """The partitions of a coordinators' topic in a source.
 
     Args:
-        log: Which coordinator's.
-        partitions: Those that are here.
-        where: Where they are looked for, as it may be shown.
+        log: The coordinator's log.
+        partitions: The partitions that are here.
+        where: The place where they are looked for, as it may be shown.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class CoordinatorLogs(ABC):
     ) -> None:
         self.log, self.where = log, where
         self.partitions = sorted(partitions, key=lambda partition: partition.number)
-        """Those that are here, by number."""
+        """The partitions that are here, by number."""
 
     @abstractmethod
     def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
@@ -163,14 +163,14 @@ class CoordinatorLogs(ABC):
 
 
 class NodeCoordinatorLogs(CoordinatorLogs):
-    """Those in the log directories of a node, or of joined nodes of a cluster.
+    """The partitions in the log directories of a node, or of joined nodes of a cluster.
 
-    Of several replicas of a partition the one is read that reaches furthest in the newest leader
-    epoch: what it lacks no leader of that epoch had. Of equal ones it is the leader's.
+    If a partition has several replicas, the one that reaches furthest in the newest leader epoch is
+    read: no leader of that epoch had a record that it lacks. Among equal ones it is the leader's.
 
     Args:
-        log: Which coordinator's.
-        directories: The log directories, as they were listed.
+        log: The coordinator's log.
+        directories: The listed log directories.
         settings: How the logs are read.
         image: Gives the cluster's metadata; None where there is none.
         until_ms: The time up to which they are read, ms since the epoch; None for their end.

@@ -73,7 +73,7 @@ def topic_names(source: Source) -> Callable[[], Mapping[str, str]]:
 def read_states(
     source: Source, logs: CoordinatorLogs, report: ReadReport, only: int | None = None
 ) -> Iterator[tuple[CoordinatorRecords, PartitionState]]:
-    """The same, each with what rows are made of; arguments as `read_each`."""
+    """Like `read_each`, but each with the state that rows are made from."""
     leaders, topics = logs.leaders, topic_names(source)
     for found in read_each(logs, report, only):
         number, tell = found.partition.number, partial(report_faults, report, str(found.partition))
@@ -101,7 +101,7 @@ def partitions_here(logs: CoordinatorLogs, n_here: int | None = None) -> str:
     """How many partitions of a coordinators' topic are here, such as ``2 of 4``.
 
     Args:
-        logs: Those that are here.
+        logs: The partitions that are here.
         n_here: How many of these count; None for all.
     """
     n_partitions = len(logs.leaders)

@@ -68,7 +68,7 @@ class CoordinatorTables:
         return self._folded.get(name.casefold())
 
     def help(self, name: str) -> str:
-        """What a table has."""
+        """A table's description."""
         if name in self.states:
             return coordinator_parts()[name].help
         return f"Records of the type {name} in {self._types[name][0]}."
@@ -99,7 +99,7 @@ class SourceTables(CoordinatorTables):
 
     Args:
         source: The source.
-        log: As of `CoordinatorTables`.
+        log: See `CoordinatorTables`.
         only: The only partition of coordinators' topics that is read; None for all.
     """
 
@@ -113,7 +113,7 @@ class SourceTables(CoordinatorTables):
 
     @property
     def without_image(self) -> Sequence[str]:
-        """What a user should know where there is no metadata log, a sentence each."""
+        """Sentences for the user of a source without a metadata log."""
         return self._source.without_image
 
     def read(
@@ -123,9 +123,9 @@ class SourceTables(CoordinatorTables):
 
         Args:
             name: The table.
-            columns: Those that are wanted.
+            columns: The wanted columns.
             poll: Called before a partition is read, and now and then.
-            report: Told of what is missing or was not read.
+            report: Told of data that is missing or was not read.
 
         Raises:
             SourceError: The log directories can't be listed.
@@ -189,7 +189,7 @@ class SourceTables(CoordinatorTables):
     def _more(
         self, part: PartSpec, columns: Sequence[str], report: ReadReport
     ) -> Callable[[pa.Table], pa.Table]:
-        """What adds the columns that need other logs."""
+        """A function that adds the columns that need other logs."""
         if not set(columns) & set(part.asked_for):
             return lambda rows: rows
         from metashell.sources.partition_logs import partition_logs

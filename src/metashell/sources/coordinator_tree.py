@@ -56,7 +56,7 @@ def coordinator_directories(source: Source) -> dict[str, PartitionsDirectory]:
 
 
 def reader_of(source: Source, logs: CoordinatorLogs) -> PartitionsReader:
-    """What reads the partitions of a coordinators' topic."""
+    """A function that reads the partitions of a coordinators' topic."""
     here = {partition.number: partition for partition in logs.partitions}
 
     def read(number: int) -> tuple[KeyedRecords, Sequence[str]]:

@@ -1,4 +1,4 @@
-"""What those who have a source's log can do in this process's place, as Spark does."""
+"""The work that an engine that holds the log, such as Spark, does in this process's place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DelegatedSearch(Protocol):
         """Once all was told: nodes that can't be looked at, each with why."""
 
     def __iter__(self) -> Iterator[str]:
-        """What is printed, in order."""
+        """The printed lines, in order."""
 
 
 class StatementRunner(Protocol):
@@ -32,7 +32,7 @@ class StatementRunner(Protocol):
 
 
 class Delegate(Protocol):
-    """Those who have the log."""
+    """An engine that holds the log."""
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> DelegatedSearch | None:
         """Do what `find` does; None where that is not for them.
@@ -48,7 +48,7 @@ class Delegate(Protocol):
 
 
 class ClosedDelegate(Delegate, Protocol):
-    """Those who have the log until they are closed."""
+    """An engine that holds the log until it is closed."""
 
     def close(self) -> None:
         """End what they run."""

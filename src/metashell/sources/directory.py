@@ -40,8 +40,8 @@ def open_directory(
     """Read a directory.
 
     Args:
-        state: As `metashell.log.directory.list_metadata_directory` gives it; what changes in it
-            from then on is told by `Source.refreshed`.
+        state: The listing from `metashell.log.directory.list_metadata_directory`.
+            `Source.refreshed` tells of later changes.
         settings: How it is read and shown.
         progress: Called with (bytes read, bytes in all).
 

@@ -31,33 +31,33 @@ KEPT_BYTES: Final = 512 << 20
 directory."""
 _TASKS_PER_CORE: Final = 6
 _TASK_BYTES: Final = 64 << 20
-"""As Spark's work is packed: see `metashell.spark_backend.packing`."""
+"""The bytes of a task, see `metashell.spark_backend.packing`."""
 
 _LOCAL_MASTER: Final = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?|local-cluster\[([\d,\s]+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficients:
-    """What decoding costs; ``python benchmarks/run.py --coefficients`` measures it, and
+    """The costs of decoding. ``python benchmarks/run.py --coefficients`` measures them, and
     docs/benchmarks.md has the figures that each comes from.
     """
 
     memory_per_byte: float
     """Bytes of memory for each byte of a log that is decoded whole (`checksum`)."""
     local_seconds_per_byte: float
-    """Of one process that makes every table of an image (`local-fold-2`)."""
+    """Seconds of one process that makes every table of an image (`local-fold-2`)."""
     local_seconds_per_directory: float
-    """What a directory takes besides its bytes, of one core (`fleet-local`)."""
+    """Seconds of one core for a directory, its bytes aside (`fleet-local`)."""
     spark_seconds_per_byte: float
-    """Of one core of Spark that does the same (`spark-fold-1`)."""
+    """Seconds of one core of Spark that does likewise (`spark-fold-1`)."""
     spark_seconds_per_directory: float
-    """What a directory takes besides its bytes, of one core of Spark (`spark-fleet-*`)."""
+    """Seconds of one core of Spark for a directory, its bytes aside (`spark-fleet-*`)."""
     spark_seconds_per_task: float
-    """What a task takes that does nothing (a part of `spark-fleet-9000`)."""
+    """Seconds of a task that does nothing (a part of `spark-fleet-9000`)."""
     spark_start_seconds: float
     """Until a session is there (the first part of `spark-start`)."""
     worker_start_seconds: float
-    """What a first query of a small directory takes, which waits for its Python workers (the rest
+    """Seconds of a first query of a small directory, which waits for its Python workers (the rest
     of `spark-start`).
     """
 
@@ -77,14 +77,14 @@ COEFFICIENTS: Final = Coefficients(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeLoad:
-    """What there is to decode."""
+    """The amount of work to decode."""
 
     bytes_to_decode: int
     n_directories: int
     is_remote: bool
     """Whether any of it is behind a URI that is not of this machine."""
     largest_bytes: int = 0
-    """Of the directory that has most."""
+    """Bytes of the largest directory."""
     is_in_turn: bool = False
     """Whether this process would decode the directories one after the other."""
 
@@ -102,7 +102,7 @@ class DecodeLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """What the user asks for."""
+    """The engine options of the user."""
 
     engine: EngineName = "auto"
     threshold_bytes: int | None = None
@@ -209,7 +209,7 @@ def _why_spark(
 
 
 def _seconds_here(load: DecodeLoad, n_cores: int, coefficients: Coefficients) -> float:
-    """What decoding takes in this process and those that it starts."""
+    """The seconds that decoding takes in this process and those that it starts."""
     work = (
         load.bytes_to_decode * coefficients.local_seconds_per_byte
         + load.n_directories * coefficients.local_seconds_per_directory
@@ -218,7 +218,7 @@ def _seconds_here(load: DecodeLoad, n_cores: int, coefficients: Coefficients) ->
 
 
 def _seconds_there(load: DecodeLoad, n_cores: int, coefficients: Coefficients) -> float:
-    """What decoding takes in a session of so many cores, its start included."""
+    """The seconds that decoding takes in a session of so many cores, its start included."""
     n_tasks = max(_TASKS_PER_CORE * n_cores, load.bytes_to_decode // _TASK_BYTES)
     work = (
         load.bytes_to_decode * coefficients.spark_seconds_per_byte
@@ -255,11 +255,11 @@ def shown_master(master: str) -> str:
 def measure_load(places: Sequence[str | DirectoryState], *, is_in_turn: bool = False) -> DecodeLoad:
     """Count what opening these places decodes, from their listings.
 
-    What can't be listed counts nothing: opening it tells what is wrong with it.
+    A place that can't be listed counts nothing: opening it tells the reason.
 
     Args:
-        places: The directories, as they were listed where they were.
-        is_in_turn: As `DecodeLoad.is_in_turn`.
+        places: The directories, or their listings.
+        is_in_turn: See `DecodeLoad.is_in_turn`.
     """
     remote = [place for place in places if isinstance(place, str) and is_remote(place)]
     sizes = [0]
@@ -338,7 +338,7 @@ def _physical() -> int:
 
 
 def _left_v2(root: Path) -> int | None:
-    """What the control group and those above it leave, by version 2 of their files."""
+    """The bytes that the control group and those above it leave, by version 2 of their files."""
     base = root / "sys/fs/cgroup"
     left = [
         remaining
@@ -349,7 +349,7 @@ def _left_v2(root: Path) -> int | None:
 
 
 def _left_v1(root: Path) -> int | None:
-    """The same by version 1."""
+    """The bytes that they leave by version 1."""
     base = root / "sys/fs/cgroup/memory"
     left = [
         remaining

@@ -34,14 +34,14 @@ _LATE_S: Final = 0.2
 
 
 class LiveSource(Source):
-    """A state of a quorum that is followed.
+    """A state of a followed quorum.
 
     Args:
-        log: What was fetched.
+        log: The fetched log.
         settings: How it is read and shown.
         live: The quorum.
-        newest: As for `Source`.
-        moment: As for `Source`.
+        newest: See `Source`.
+        moment: See `Source`.
         grown_from: An earlier source of the same quorum, to whose files batches were added: what
             it has decoded is used again.
     """
@@ -106,12 +106,12 @@ class LiveSource(Source):
 
 
 class LiveQuorum:
-    """A quorum that is followed.
+    """A followed quorum.
 
     Args:
-        follower: What fetches.
-        log: What was fetched.
-        name: What to call the source.
+        follower: Fetches the log.
+        log: The fetched log.
+        name: The source's name.
         settings: How it is read and shown.
         cluster_id: The id that every controller was asked to check; None where it was not.
     """
@@ -150,7 +150,7 @@ class LiveQuorum:
 
     @property
     def notes(self) -> Sequence[str]:
-        """What should be known of how it went, a sentence each."""
+        """Sentences for the user about how the fetching went."""
         return tuple(self._follower.observer.facts.notes)
 
     def status(self) -> LiveStatus:

@@ -69,7 +69,7 @@ def _clock_of_logs(source: Source) -> LogClock:
 def present_ms(source: Source) -> int | None:
     """The present of a live quorum's newest state, ms since the epoch; None for any other.
 
-    What is measured against the last record elsewhere is measured against this where there is one.
+    Answers measure ages against it instead of the last record's time.
     """
     is_live = source.live is not None and source.moment_offset is None
     return int(time.time() * 1000) if is_live else None

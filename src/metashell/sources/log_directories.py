@@ -54,7 +54,7 @@ class LogDirectoriesSource(SourceWithoutImage):
             remote=None if isinstance(place, str) else place,
         )
         self._place, self._until_ms = place, None
-        # As if the log were there: what stands beside it is found.
+        # The path of a log that is not there: the files beside it are found through it.
         super().__init__(nothing, settings, directory=child_of(place, METADATA_DIRECTORY))
 
     @property
@@ -115,7 +115,7 @@ class LogDirectoriesSource(SourceWithoutImage):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What is missing."""
+        """Sentences about missing data."""
         return [*self.without_image, *self._coordinator_remarks()]
 
     @property

@@ -44,7 +44,7 @@ class NodePlaces:
     log_dirs: tuple[str, ...] = field(default=(), repr=False)
     """The others, as `metashell.read_settings.ReadSettings.log_dirs`."""
     notes: tuple[str, ...] = ()
-    """What a user should know, a sentence each."""
+    """Sentences that the user should read."""
     unknown: str | None = field(default=None, repr=False)
     """Why nothing tells which node it is of; None where its ``meta.properties`` does."""
 
@@ -63,9 +63,9 @@ class _Found:
     error: str | None = None
     """Why it can't be looked at."""
     hint: str | None = None
-    """What to do then."""
+    """The hint for that."""
     unknown: str | None = None
-    """As `NodePlaces.unknown`."""
+    """Why nothing tells which node it is of, see `NodePlaces.unknown`."""
 
     @property
     def has_metadata_log(self) -> bool:
@@ -84,7 +84,7 @@ def distinct(paths: Sequence[str]) -> list[str]:
 
 
 def identity_of(path: str) -> str:
-    """What tells a place from others and may be shown; refuses a URI that can't be meant."""
+    """The part of a path that tells it from others and may be shown. Refuses a bad URI."""
     local = local_path(path)
     return shown(path) if local is None and is_uri(path) else os.path.abspath(local or path)
 
@@ -154,7 +154,7 @@ def _note_of_disks(found: Sequence[_Found]) -> str | None:
 
 
 def _note_of_archives(found: Sequence[_Found]) -> str | None:
-    """What to do about archives among the places; None where none is."""
+    """The hint about archives among the places; None where none is."""
     packed = [one for one in found if one.hint == UNPACK_HINT]
     return f"{packed[0].error}: {UNPACK_HINT}" if packed else None
 

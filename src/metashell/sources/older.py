@@ -35,7 +35,7 @@ class DatedImage:
 
     image: Image
     hint: str | None = None
-    """What makes more times known; None where nothing does or all are known."""
+    """A way to make more times known; None where nothing does or all are known."""
 
 
 def dated_image(source: Source) -> DatedImage:
@@ -57,7 +57,7 @@ def dated_image(source: Source) -> DatedImage:
 
 
 def undated_image(source: Source) -> DatedImage | None:
-    """The same where no older file is read for it; None where some tell more, and are small."""
+    """The dated image where no older file has to be read for it; None where one has to be."""
     settings = source.settings
     newest = source.newest.log
     if settings.strict or settings.committed_only:

@@ -61,16 +61,16 @@ def open(
 ) -> Source:
     """Open a metadata directory, or a node's log directory; a running node's too.
 
-    What the cache keeps of it is not decoded again. What only the bytes of the log tell
-    (``strict``) is read here, whatever the engine.
+    The cached part of it is not decoded again. With ``strict`` it is always read here, whatever the
+    engine: only the bytes of the log tell about that.
 
     Args:
         path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store. A log
             directory may have coordinators' logs alone.
         log_dirs: Other log directories of the node, which have coordinators' logs too.
-        engine: What decodes: ``local`` for this process, without the cache; ``spark``; ``auto`` for
-            what the policy says, which takes Spark for what is large or remote. Or all that can be
-            said of it: see `metashell.sources.engine.EngineSettings`.
+        engine: The engine that decodes. ``local`` is this process, without the cache. ``auto``
+            takes ``spark`` for large or remote directories, and else this process. For further
+            settings give a `metashell.sources.engine.EngineSettings`.
         progress: Called with (bytes read, bytes in all) where this process reads it.
         options: ``strict``, ``schemas``, ``show_secrets``, ``committed_only``: see
             `metashell.read_settings.ReadSettings`.
@@ -114,16 +114,16 @@ def open_fleet(
     progress: Callable[[], AbstractContextManager[ReadProgress]] | None = None,
     **options: Unpack[ReadOptions],
 ) -> FleetSource:
-    """Open directories as a fleet; of each only what says of which cluster it is is read now.
+    """Open directories as a fleet. Now only each directory's cluster id is read.
 
     Args:
         paths: Directories or URIs, as `open` takes them; one given twice counts once.
-        engine: As for `open`: what computes rows, and searches.
-        cluster_id: Take those alone that are of this cluster.
+        engine: See `open`: it computes rows, and searches.
+        cluster_id: Take only directories of this cluster.
         join: Take directories with one cluster id for one cluster, of whatever node they are. Else
             those of one node are together.
         progress: Tells how far `FleetSource.rows` has come.
-        options: As for `open`, of each.
+        options: See `open`; they hold for each directory.
 
     Raises:
         UsageError: There is no such engine.
@@ -165,7 +165,7 @@ def open_quorum(
         follow: Go on fetching in the background: `Source.refreshed` then gives newer states, until
             `Source.close`.
         progress: Called with (bytes of the snapshot fetched, bytes in all).
-        options: As for `open`; nothing that may not be committed is ever fetched.
+        options: See `open`; records that may not be committed are never fetched.
 
     Raises:
         UsageError: The addresses can't be read.
@@ -196,12 +196,12 @@ def open_request(
     watch: OpeningWatch = SILENT,
     open_it: Callable[[OpenRequest, OpeningWatch], Source | FleetSource] | None = None,
 ) -> Source | FleetSource:
-    """Open what was asked for, see that it is of the cluster asked for, and go to the point.
+    """Open a request's source, check that it is of the cluster asked for, and go to the point.
 
     Args:
-        request: What was asked for.
+        request: The request.
         watch: Is told how it goes on.
-        open_it: Opens the newest state, in place of what this module does.
+        open_it: Opens the newest state, in place of this module's own function.
 
     Raises:
         SourceError: It can't be read, or is of another cluster, or Spark can't be used.
@@ -214,7 +214,7 @@ def open_request(
         where = error.filename if isinstance(error.filename, str) else place_text(request.choice)
         raise SourceError(f"{where}: {error.strerror or error}") from error
     try:
-        if isinstance(opened, Source):  # Of a fleet it chooses directories.
+        if isinstance(opened, Source):  # A fleet chooses its directories by the id.
             _check_cluster_id(opened, request.cluster_id, watch)
         return opened if request.at is None else opened.at(request.at, record=request.record)
     except BaseException:

@@ -1,4 +1,4 @@
-"""What lies at the ends of partitions' logs: their end offsets, producers, open transactions."""
+"""The ends of partitions' logs: their end offsets, producers, open transactions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class PartitionEnds:
         return self._logs.high_watermarks(self._report)
 
     def behind(self, topic: str, partition: int, offsets: Sequence[int]) -> LogBehind | None:
-        """What lies behind offsets in a partition's log; None where it is not here."""
+        """The records behind offsets in a partition's log; None where it is not here."""
         from metashell.answers.stalled import LogBehind
 
         place = TopicPartition(topic, partition)
@@ -130,8 +130,8 @@ def partition_producers(
 
     Args:
         logs: The logs.
-        report: Told of what could not be read.
-        topics: Those that are looked at; None for all.
+        report: Told of the logs that could not be read.
+        topics: The topics that are looked at; None for all.
     """
     from metashell.answers.producers import producers_table
     from metashell.image.coordinators.producers import fold_producers
@@ -150,13 +150,13 @@ def partition_producers(
 def open_transactions(
     source: Source, logs: PartitionLogs, report: ReadReport, topics: Collection[str] | None = None
 ) -> pa.Table:
-    """What is open in the partitions here: columns of `metashell.answers.hanging.OPEN_SCHEMA`.
+    """The open transactions of the partitions here: `metashell.answers.hanging.OPEN_SCHEMA`.
 
     Args:
         source: Has the coordinators' logs.
         logs: The logs of the partitions.
-        report: Told of what could not be read.
-        topics: Those that are looked at; None for all.
+        report: Told of the logs that could not be read.
+        topics: The topics that are looked at; None for all.
     """
     from metashell.answers.hanging import open_producers, open_table
     from metashell.answers.producers import PRODUCER_SCHEMA

@@ -1,7 +1,7 @@
 """The logs of topics' partitions in a broker's log directory: where they end, and who writes.
 
-They are looked at when somebody asks, one at a time, and nothing of them is kept. Of their records
-nothing is read.
+They are looked at when somebody asks, one at a time, and nothing of them is kept. Their records are
+not read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PartitionLogs:
                 yield partition, self.tail(partition)
 
     def high_watermarks(self, report: ReadReport) -> Mapping[TopicPartition, int]:
-        """What the broker last wrote to its disk; it lags behind by seconds.
+        """The high watermarks that the broker last wrote to its disk. They lag behind by seconds.
 
         Args:
             report: Told of the files that can't be read or are malformed.

@@ -1,4 +1,4 @@
-"""What is to be opened, and how: plain values, made of arguments or of keywords."""
+"""Requests to open a source: plain values, made of arguments or of keywords."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Choice:
     """A directory or a file; empty for a live quorum. A URI may hold a password."""
     is_file: bool = False
     name: str | None = None
-    """What to call it instead of the source's own name."""
+    """The name that stands for the source's own name."""
     quorum: QuorumChoice | None = None
     """Set for a live quorum."""
     paths: tuple[str, ...] = field(default=(), repr=False)
@@ -53,13 +53,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRequest:
-    """What to open, and how."""
+    """The source to open, and how."""
 
     choice: Choice
     settings: ReadSettings = READ_DEFAULTS
     """How it is read and shown."""
     engine: EngineSettings = ENGINE_DEFAULTS
-    """What decodes it."""
+    """The engine that decodes it."""
     cluster_id: str | None = None
     """The cluster that it must be of; of a fleet, whose directories to take."""
     at: str | None = None
@@ -75,7 +75,7 @@ class OpenRequest:
 
 
 class JobProgress(Protocol):
-    """What draws how far a job of Spark has come."""
+    """Draws how far a job of Spark has come."""
 
     def __call__(self, done: int, total: int) -> None:
         """Note (tasks done, tasks known)."""
@@ -88,15 +88,15 @@ class OpeningWatch:
     """Is told how opening goes on; this one takes no notice of it."""
 
     def reading(self, label: str) -> AbstractContextManager[ReadProgress | None]:
-        """Begin to read files, or to fetch them; gives what is told of it, None for nobody.
+        """Begin to read files, or to fetch them. Gives a function to tell the progress to, or None.
 
         Args:
-            label: What is going on.
+            label: The name of the work.
         """
         return nullcontext(None)
 
     def spark(self) -> AbstractContextManager[JobProgress | None]:
-        """Have Spark open it; the same for its jobs, also of those that come later."""
+        """Have Spark open it. Gives the progress of its jobs, also of those that come later."""
         return nullcontext(None)
 
     def spark_begins(self, reason: str) -> None:

@@ -17,7 +17,7 @@ class RereadSource(Source):
     """A directory's newest state; its log has the signature that the directory had before."""
 
     _grown: Signature = ()
-    """Of the directory when its log was last seen to have grown and no more."""
+    """The directory's signature when its log was last seen to have grown and no more."""
 
     def refreshed(self) -> Source:
         return self._read_again(list_directory(self.log.place))
@@ -26,7 +26,7 @@ class RereadSource(Source):
         now = list_directory(self.log.place)
         if now.signature == self._grown:
             return self
-        # What a torn tail becomes is what an operator waits for.
+        # An operator waits for the rest of a torn tail, so it is read again.
         is_torn = any(fault.kind is FaultKind.TORN for fault in self.log.faults)
         if is_torn or self.truncation_at(now) is not None:
             return self._read_again(now)
@@ -53,7 +53,7 @@ class RereadSource(Source):
         return self.log.loaded
 
     def truncation_at(self, now: DirectoryState) -> Truncation | None:
-        """What was read and is not in the files any more; None where the log only grew."""
+        """The records that were read and are gone from the files; None where the log only grew."""
         from metashell.log.truncation import truncation_of
 
         changed = changed_names(self.log.signature, now.signature)

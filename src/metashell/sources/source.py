@@ -86,18 +86,18 @@ class Source(SourceContents):
         self._newest = newest
         self._moment = moment
         self._unread_logs: list[str] = []
-        """What of topics' logs could not be read."""
+        """Faults of topics' logs that could not be read."""
         self.log = log
         """The files of the directory, and those that were read."""
         self.settings = settings
         """How it is read and shown."""
         self.redaction = Redaction(self.settings.show_secrets)
-        """What may be shown."""
+        """The redaction of secrets."""
         self._directory = directory
         self.path = log.path
         """The directory or file read, or the quorum's first address."""
         self.name = os.path.basename(os.path.abspath(log.path))
-        """What a prompt calls the source."""
+        """The source's name in a prompt."""
         if self.settings.schemas:
             _ = self.registry  # a wrong definition is the user's mistake: say so at once
 
@@ -163,10 +163,10 @@ class Source(SourceContents):
 
     @lazy
     def history_root(self) -> Directory:
-        """The same file system over an image folded from the oldest state in the directory.
+        """The file system over an image folded from the oldest state in the directory.
 
-        Its nodes show the same, and its rows know when things happened before the checkpoint that
-        `root` begins with. Cost: reads all segments.
+        Its nodes show equal values, and its rows know when things happened before the checkpoint
+        that `root` begins with. Cost: reads all segments.
         """
         whole = self.history_image
         return self.root if whole is self.image else self._root_over(lambda: whole)
@@ -190,7 +190,7 @@ class Source(SourceContents):
 
     @lazy
     def undated_image(self) -> DatedImage | None:
-        """The same where no older file is read for it; None where some would be."""
+        """The dated image where no older file has to be read for it; None where one has to be."""
         from metashell.sources.older import undated_image
 
         return undated_image(self)
@@ -211,7 +211,7 @@ class Source(SourceContents):
     def _log_nodes(self) -> Mapping[str, Directory | Callable[[], Directory]]:
         """The directories that are there because of topics' logs, or what makes them."""
         found: dict[str, Directory | Callable[[], Directory]] = {**self.coordinator_directories}
-        # What a producer's state was nothing tells.
+        # Nothing tells an earlier state of a producer.
         if self._newest is None and self._topics_of_logs:
             from metashell.sources.coordinator_tree import producers_directory
 
@@ -252,7 +252,7 @@ class Source(SourceContents):
         return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
 
     def _coordinator_remarks(self) -> list[str]:
-        """What of coordinators' logs could not be read or is not here, as far as was asked."""
+        """Sentences about coordinators' logs that are missing or unreadable, as far as known."""
         directories = Source.coordinator_directories.known(self) or {}
         of_tree = [told for directory in directories.values() for told in directory.remarks()]
         of_tables = Source.unread.known(self) or Unread()
@@ -265,7 +265,7 @@ class Source(SourceContents):
 
     @property
     def without_image(self) -> Sequence[str]:
-        """What a user should know where a node has no metadata log, a sentence each."""
+        """Sentences for the user of a node without a metadata log."""
         return ()
 
     @property
@@ -273,19 +273,19 @@ class Source(SourceContents):
         """This source where it is a coordinator's log, which has records and no image."""
         return None
 
-    # What it stands on.
+    # Closing, delegating, and the state that is shown.
 
     def close(self) -> None:
         """End what goes on in the background; what is here stays readable."""
 
     def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
-        """Have those who have the log do a command's work.
+        """Have an engine that holds the log do a command's work.
 
         Args:
-            command: What to ask of them.
+            command: Asks it.
 
         Returns:
-            Their answer; None where the work is this process's.
+            Its answer; None where the work is this process's.
         """
         return None
 
@@ -324,7 +324,7 @@ class Source(SourceContents):
 
     @property
     def moment_notes(self) -> Sequence[str]:
-        """What should be known of how the point of `at` was found."""
+        """Sentences about how the point of `at` was found."""
         return () if self._moment is None else self._moment.notes
 
     @lazy
@@ -375,9 +375,9 @@ class Source(SourceContents):
         )
 
     def refreshed(self) -> Source:
-        """The newest state of what was opened; this very source where there is nothing newer.
+        """The newest state of the source; this very source where there is nothing newer.
 
-        Of a quorum that is what was fetched by now; a directory is read again where its files
+        For a quorum it holds the records fetched by now. A directory is read again where its files
         changed. A source made by `at` stays where it is.
 
         Raises:
@@ -388,8 +388,8 @@ class Source(SourceContents):
     def standing(self) -> Source:
         """The state that a session goes on with, as long as nobody asks for a newer one.
 
-        Of a quorum that is the newest. A directory stays as it was read while its log only grows;
-        it is read again where the log was truncated, and where its torn tail changed.
+        For a quorum it is the newest one. A directory stays as it was read while its log only
+        grows. It is read again where the log was truncated, and where its torn tail changed.
 
         Raises:
             SourceError: The directory can't be read any more.
@@ -397,12 +397,12 @@ class Source(SourceContents):
         return self
 
     truncation: Truncation | None = None
-    """What the state had that `refreshed` made this one of, and this one has not."""
+    """The records that this state lacks and the state before `refreshed` had."""
 
     def _quorum_node(self, image: Callable[[], Image]) -> Directory:
         from metashell.fs.nodes.quorum import quorum_node
 
-        # Of an earlier state neither the quorum nor the files beside the log say anything.
+        # Neither the quorum nor the files beside the log tell of an earlier state.
         is_newest = self._moment is None
         live = self.live if is_newest else None
         return quorum_node(
@@ -416,7 +416,7 @@ class Source(SourceContents):
             directory=self._directory if is_newest else None,
         )
 
-    # What stands beside the log.
+    # The files beside the log.
 
     @lazy
     def _node_files(self) -> NodeFiles:
@@ -520,14 +520,14 @@ class Source(SourceContents):
         for place in places:
             if not is_file(place):
                 continue
-            # What is damaged is told of by the replay, and must not end a walk over everything.
+            # The replay tells of damage, which must not end a walk over everything.
             with suppress(SourceError):
                 texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
                 if texts:
                     return texts
         return ()
 
-    # What is wrong, and what a user should know.
+    # Faults, and sentences for the user.
 
     @property
     def faults(self) -> Sequence[Fault]:
@@ -556,7 +556,7 @@ class Source(SourceContents):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a user should know, a sentence each; grows as more is decoded."""
+        """Sentences that the user should read. More are added as more is decoded."""
         out = [*self._notes(), *self._coordinator_remarks()]
         out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
         if self._stopped_by is not None:
@@ -575,7 +575,7 @@ class Source(SourceContents):
         return list(dict.fromkeys(out))
 
     def _notes(self) -> list[str]:
-        """What should be known of how it was read."""
+        """Sentences about how it was read."""
         return [*self.log.notes, *self.moment_notes]
 
     def status(self) -> Status:

@@ -29,8 +29,8 @@ def reason_for_spark(load: DecodeLoad, settings: EngineSettings, watch: OpeningW
     """Why Spark is to decode directories; None where this process is.
 
     Args:
-        load: What there is to decode.
-        settings: What the user asks for.
+        load: The amount of work to decode.
+        settings: The engine options of the user.
         watch: Is told where Spark would decode and can't.
 
     Raises:
@@ -58,11 +58,11 @@ def reason_for_spark(load: DecodeLoad, settings: EngineSettings, watch: OpeningW
 
 
 def open_by_spark(request: OpenRequest, reason: str, watch: OpeningWatch) -> Source | FleetSource:
-    """Have Spark open a directory, or those of a fleet.
+    """Have Spark open a directory, or the directories of a fleet.
 
     Args:
-        request: What is asked.
-        reason: As `reason_for_spark` gives it: told where nobody asked for Spark.
+        request: The request.
+        reason: The reason from `reason_for_spark`, told where nobody asked for Spark.
         watch: Is told how far it has come.
 
     Raises:
@@ -83,14 +83,14 @@ def delegate_logs(source: SourceWithoutImage, request: OpenRequest, watch: Openi
 
     Args:
         source: The source.
-        request: What opened it.
+        request: The request that opened it.
         watch: Is told how far Spark has come.
 
     Raises:
         SourceError: Spark is missing.
     """
     settings = request.engine
-    # What was earlier, and what a broker has, is told here, as for a metadata log.
+    # This process answers about earlier states and about a broker, as it does for a metadata log.
     if settings.engine != "spark" or request.settings.strict or request.at is not None:
         return
     reason_for_spark(

@@ -1,4 +1,4 @@
-"""What an opened source says of itself: where it stands, what it can do, which quorum it is of."""
+"""The status of an opened source: where it stands, what it can do, which quorum it is of."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Live(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What should be known of how it went, a sentence each."""
+        """Sentences for the user about how the fetching went."""
 
     def status(self) -> LiveStatus:
         """How the following stands."""

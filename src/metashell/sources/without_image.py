@@ -25,14 +25,12 @@ class SourceWithoutImage(Source):
     """A source with coordinators' logs alone; its `capabilities` say so."""
 
     delegated_to: ClosedDelegate | None = None
-    """Those who run its statements; None where this process does."""
+    """Runs its statements; None where this process does."""
 
     def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
-        """As `Source.delegate`."""
         return None if self.delegated_to is None else command(self.delegated_to)
 
     def close(self) -> None:
-        """As `Source.close`."""
         super().close()
         if self.delegated_to is not None:
             self.delegated_to.close()
@@ -62,7 +60,7 @@ class SourceWithoutImage(Source):
 
     @property
     def history_root(self) -> Directory:
-        """The same as `root`."""
+        """The root, as there is no older image."""
         return self.root
 
     @property
@@ -70,7 +68,7 @@ class SourceWithoutImage(Source):
         """Nothing is replayed strictly."""
 
     def status(self) -> Status:
-        """What it lacks; the moment that it shows, where `at` made it."""
+        """The missing data, and the moment that it shows, where `at` made it."""
         notes = ["no metadata log"]
         if self.moment_offset is not None:
             notes.append(f"at offset {self.moment_offset}")

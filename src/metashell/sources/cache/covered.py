@@ -1,10 +1,10 @@
 """Whether the files of a directory still begin as they did when an entry was written.
 
-Size and time say that a file is the same, and two headers that nobody put another of equal size
-there. Only the last segment may have grown. Then time says nothing, and bytes that an entry stands
-for may have been changed in place: their CRC is compared, which costs reading them and no decoding.
-Of a store the headers have to do: an object is only ever replaced as a whole, and to fetch it all
-is what an entry saves.
+A file is the same if its size and time are, and if its first and last header are, too. Only the
+last segment may have grown. Then its time tells nothing, and bytes that an entry stands for may
+have been changed in place: their CRC is compared, which costs reading them and no decoding. In a
+store the headers alone are compared: an object is only ever replaced as a whole, and an entry is
+there to save the download.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class CoveredFiles:
         )
 
     def known(self, files: Sequence[Covered]) -> list[KnownBatches]:
-        """What need not be read."""
+        """The batches that need not be read, by file."""
         return [
             KnownBatches(
                 name=file.name,

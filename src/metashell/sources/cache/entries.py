@@ -160,7 +160,7 @@ class EntryDirectory:
         with suppress(OSError):
             if not _is_private(self.path):
                 return
-            # What is named from here on is not among them.
+            # Listed before the names are read: a file that is named later is not in the list.
             found = [(path, path.lstat()) for path in self.path.iterdir()]
             named = self._named()
             for path, status in found:

@@ -29,7 +29,7 @@ from metashell.sources.cache.manifest import GroupFile
 PARTITIONS: Final = "partitions"
 REST: Final = "rest"
 UNCOUNTED: Final = "uncounted"
-"""What is not replayed, but tells of something else all the same."""
+"""The group of records that are not replayed, but still tell of something else."""
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "topics": ("TopicRecord", "RemoveTopicRecord"),
     PARTITIONS: ("PartitionRecord", "PartitionChangeRecord"),

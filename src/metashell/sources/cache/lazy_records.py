@@ -58,9 +58,9 @@ _GROUP_OF: Final = {name: group for group, names in GROUPS.items() for name in n
 
 
 class _Pieces(StoredFrames):
-    """Frames of which some rows are filled in, each record in a batch of its own.
+    """Frames with only some rows filled in, each record in a batch of its own.
 
-    Of the batches only place and file are there.
+    Its batches have only their place and file.
     """
 
     __slots__ = ("epoch",)
@@ -73,14 +73,14 @@ class _Pieces(StoredFrames):
 
 
 class LazyRecords(Records):
-    """Records of which most may still be on disk.
+    """Records that may mostly still be on disk.
 
     Args:
         entry: The entry.
-        manifest: What it says of itself; there is no transaction in it, and no record unread.
-        groups: Its files.
-        tail: The records behind it, condensed; no transaction either.
-        files: Of both, in replay order.
+        manifest: The entry's manifest; there is no transaction in it, and no record unread.
+        groups: The entry's files.
+        tail: The records behind the entry, condensed; no transaction either.
+        files: The files of both, in replay order.
         registry: Message definitions.
     """
 
@@ -111,7 +111,7 @@ class LazyRecords(Records):
             applied = (last.offset, last.epoch, last.timestamp_ms)
         self.last_applied = applied
 
-    # What the whole says.
+    # Facts about all records.
 
     @lazy
     def frames(self) -> Frames:
@@ -145,7 +145,6 @@ class LazyRecords(Records):
 
     @lazy
     def counted(self) -> Bools:
-        """As in the base class."""
         stored = np.ones(self._n, dtype=np.bool_)
         try:
             stored[self._groups[UNCOUNTED].rows] = False
@@ -155,25 +154,23 @@ class LazyRecords(Records):
 
     @lazy
     def applied(self) -> Bools:
-        """As in the base class: there is no transaction."""
+        """All that count: there is no transaction."""
         return self.counted
 
     @lazy
     def last_row(self) -> int:
-        """As in the base class."""
         last = self._tail.last_row
         return self._n + last if last >= 0 else self._manifest.last_row
 
     @lazy
     def any_odd(self) -> bool:
-        """As in the base class."""
         return self._manifest.any_odd or self._tail.any_odd
 
     def grown(self, loaded: Loaded) -> Records:
         """The records of these files; nothing that was decoded can be used again."""
         return Records(loaded, self.registry)
 
-    # What single rows and messages say.
+    # Facts about single rows and messages.
 
     def frames_at(self, rows: AnyArray | Sequence[int]) -> Frames:
         """Frames with the rows given filled in."""
@@ -185,7 +182,7 @@ class LazyRecords(Records):
             return self._pieces
 
     def rows(self, name: str) -> I64:
-        """As in the base class. Cost: reads two columns of its group."""
+        """The rows of a message. Cost: reads two columns of its group."""
         with self.lock:
             if name not in self._rows:
                 spec = self.registry.by_name[name]
@@ -202,7 +199,7 @@ class LazyRecords(Records):
             return self._rows[name]
 
     def rows_with(self, name: str, field: str, wanted: bytes) -> I64:
-        """As in the base class; of partitions only the row groups of their topic are read."""
+        """The rows with a value; for partitions only the row groups of their topic are read."""
         if field != TOPIC_ID or _GROUP_OF.get(name) != PARTITIONS:
             return super().rows_with(name, field, wanted)
         with self.lock:
@@ -283,7 +280,7 @@ class LazyRecords(Records):
             table = group.read(numbers, ["row", "api_key", TOPIC_ID])
         except DamagedError as e:
             raise self._damaged() from e
-        # What has no topic's id that could be read has zeros there, which are no topic's.
+        # Records without a readable topic id have zeros there, which are no topic's.
         same = id_pairs(uuid_values(table[TOPIC_ID])) == np.frombuffer(wanted, dtype="<u8")
         hits = np.flatnonzero(same.all(axis=1))
         return plain_values(table["row"])[hits], plain_values(table["api_key"])[hits]

@@ -1,7 +1,7 @@
-"""What an entry says of itself: the files that it covers, and where their records lie in it.
+"""The manifest of an entry: the files that it covers, and where their records lie in it.
 
-The manifest is JSON. Whatever else stands there than what is written here, an older version's
-manifest included, makes an entry that counts for nothing.
+The manifest is JSON. An entry with any other content in it, an older version's manifest included,
+counts for nothing.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Manifest:
     last_row: int
     """The last that counts, -1 for none."""
     last_applied: tuple[int, int, int]
-    """As `metashell.image.image.ImageProvenance`."""
+    """(offset, epoch, timestamp), as in `metashell.image.image.ImageProvenance`."""
 
     def to_json(self) -> bytes:
         """The text, with what it was written by."""

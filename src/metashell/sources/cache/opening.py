@@ -36,16 +36,16 @@ _TRIES: Final = 2
 def open_cached(
     directory: Place | DirectoryState, settings: ReadSettings = READ_DEFAULTS
 ) -> CachedLog | None:
-    """Look up what is kept of a metadata directory.
+    """Look up a metadata directory in the cache.
 
     Args:
-        directory: As `metashell.log.directory.find_metadata_directory` gives it, perhaps as it was
-            listed.
-        settings: How it is read; secrets are not kept, nor is where a strict replay ends.
+        directory: The place that `metashell.log.directory.find_metadata_directory` found, or its
+            listing.
+        settings: How it is read. Secrets are not kept, nor is where a strict replay ends.
 
     Returns:
-        What need not be read again; None where nothing is kept, where the files changed, or where
-        what is kept can't be used, which is then removed.
+        The part that need not be read again. None where nothing is kept, or where the files
+        changed. None also for an entry that can't be used, which is then removed.
     """
     place = directory.place if isinstance(directory, DirectoryState) else directory
     entry = _entry(place, settings)
@@ -74,7 +74,7 @@ def _entry(place: Place, settings: ReadSettings) -> EntryDirectory | None:
 
 
 def _text_of(place: Place) -> str:
-    """What names a place on this machine; never with credentials."""
+    """The name of a place on this machine; never with credentials."""
     return os.path.abspath(place) if isinstance(place, str) else str(place)
 
 
@@ -127,18 +127,18 @@ def _open(
 
 @dataclass(kw_only=True)
 class CachedLog:
-    """What is kept of a directory, and what is not."""
+    """The part of a directory that is in the cache, and the plan for the rest."""
 
     place: Place
     plan: Plan
-    """Of the directory as it is now; its splits are those that still have to be condensed."""
+    """The plan of the directory as it is now, with the splits that still have to be condensed."""
     settings: ReadSettings
     entry: EntryDirectory
     manifest: Manifest
     sizes: dict[str, int]
     """Bytes of the directory's files."""
     data: dict[str, mmap]
-    """What the entry's files hold, by group; not looked at yet."""
+    """The content of the entry's files, by group; not looked at yet."""
 
     @cached_property
     def how(self) -> Condensing:
@@ -171,10 +171,10 @@ class CachedLog:
 
     @cached_property
     def facts(self) -> list[FileFacts]:
-        """What is known of the directory's files without reading them.
+        """The facts of the directory's files, from the manifest.
 
         Raises:
-            ManifestError: It is not what was written.
+            ManifestError: The manifest is damaged.
         """
         return [
             replace(file_facts(file.facts), size=self.sizes[file.name])
@@ -224,7 +224,7 @@ class CachedLog:
 
 
 class LazyLog:
-    """As `metashell.condensed.log.CondensedLog`, read from the cache as it is asked for."""
+    """A `metashell.condensed.log.CondensedLog` that is read from the cache when it is asked for."""
 
     def __init__(self, cached: CachedLog, tail: CondensedLog) -> None:
         self.cached, self._tail = cached, tail
@@ -235,7 +235,7 @@ class LazyLog:
 
     @cached_property
     def closed(self) -> list[pa.Table]:
-        """As there, with what is kept of the last segment. Cost: reads the entry whole."""
+        """The tables of closed files, and of the cached part of the last segment. Reads it all."""
         from metashell.sources.cache.groups import DamagedError, stored_table
 
         try:
@@ -264,7 +264,7 @@ class LazyLog:
 
     @property
     def faults(self) -> list[Fault]:
-        """As there."""
+        """The faults of the part that was not cached."""
         return self._tail.faults
 
 
@@ -275,12 +275,13 @@ def store(
     *,
     before: object = None,
 ) -> bool:
-    """Keep a condensed log for the next time; in place of what is kept of it now.
+    """Keep a condensed log for the next time, in place of its old entry.
 
     Args:
-        place: The directory that it is of.
+        place: The log's directory.
         log: The log, of all files that make up the newest state.
-        how: As it was condensed. With secrets, or with every record, it is not kept.
+        how: The settings that it was condensed with. A log with secrets, or with every record, is
+            not kept.
         before: The directory's `metashell.log.changed.signature` when reading it began; None where
             nothing can have changed since.
 

@@ -39,7 +39,7 @@ _AGAIN_ROWS: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class CoveredLog:
-    """What of a log may be kept."""
+    """The part of a log that may be kept."""
 
     table: pa.Table
     files: tuple[Covered, ...]

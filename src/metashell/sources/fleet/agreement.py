@@ -35,11 +35,11 @@ _Pair: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyFacts:
-    """What is known of a directory's log before it is compared."""
+    """The facts about a directory's log before it is compared."""
 
     name: str
     offset: int
-    """Of the last record in its state."""
+    """The offset of the last record in its state."""
     low: int
     """The first offset whose state its files can show."""
     first: int | None
@@ -80,16 +80,16 @@ class Divergence:
 
 @dataclass(slots=True)
 class Compared:
-    """What came of a group."""
+    """The result for a group."""
 
     offset: int | None = None
     """The offset at which states are compared; None without any."""
     diverged: dict[str, Divergence] = field(default_factory=dict)
-    """Those whose log is not that of most: by name."""
+    """The copies whose log differs from that of most: by name."""
     offsets: dict[str, int] = field(default_factory=dict)
     """The offset after which the state of each was looked at; not of those that do not cover it."""
     rows: dict[str, FleetRow] = field(default_factory=dict)
-    """What was computed of each there."""
+    """The results computed for each copy there."""
 
 
 def compare_groups(
@@ -230,7 +230,7 @@ class _Logs:
         return min(found, default=None)
 
     def wanted(self, window: tuple[int, int] | None) -> dict[str, ComparedQuery]:
-        """What is to be asked: the batches of a window, else digests of what is undecided."""
+        """The next questions: the batches of a window, else digests for undecided pairs."""
         if window is not None:
             return {
                 copy.name: ComparedQuery(window=window)
@@ -280,7 +280,7 @@ def _sides(copies: Mapping[str, I64], offset: int) -> dict[str, tuple[int, ...]]
 def _leaving(
     offset: int, sides: Mapping[str, object], epochs: Mapping[str, int | None]
 ) -> dict[str, Divergence]:
-    """Those that hold something else than most do; all where none has a majority."""
+    """The copies that hold something else than most do; all where there is no majority."""
     ranked = Counter(sides.values()).most_common()
     has_most = ranked[0][1] > ranked[1][1]
     told = {}

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _UNKNOWN_BYTES: Final = 8 << 20
-"""What a directory is taken to weigh where its files can't be listed from here."""
+"""The assumed size of a directory whose files can't be listed from here."""
 
 
 class FleetMember:
     """One directory of a fleet.
 
     Args:
-        fleet: What it is of.
-        name: What it is called there.
+        fleet: The fleet.
+        name: The member's name in the fleet.
         node: Where it is.
     """
 
@@ -104,7 +104,7 @@ class FleetMember:
             if self._source is None or self._has_own_state:
                 return False
             self._warnings = self.warnings
-            # What was not looked at has stopped nowhere.
+            # A source that was not decoded has stopped nowhere.
             self._stopped_by = self._source.stopped_by if self._source.decoded else None
             self._source = None
             return True
@@ -122,7 +122,7 @@ class FleetMember:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a user should know of it, as far as it was read."""
+        """The sentences that the user should read, as far as it was read."""
         source = self._source
         return self._warnings if source is None else tuple(source.warnings)
 
@@ -212,7 +212,6 @@ class MemberDirectory(Directory):
         return self._root().names_from(prefix, limit)
 
     def last_from(self, prefix: str) -> str | None:
-        """As `Directory.last_from`."""
         return self._root().last_from(prefix)
 
     def missing(self, path: str) -> PathError:

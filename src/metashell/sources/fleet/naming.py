@@ -1,8 +1,8 @@
-"""What the directories of a fleet are called. Pure.
+"""Names the directories of a fleet. Pure.
 
-A directory goes by the id of its cluster. Where several are of one cluster, or none says of which,
-it goes by what tells its path from the others': the one component that differs (``node-1`` of
-``/backups/node-1/__cluster_metadata-0``), else as many of the last components as it takes.
+A directory's name is the id of its cluster. Where several have one cluster, or none tells its
+cluster, the name is the part of the path that differs from the others': one component (``node-1``
+of ``/backups/node-1/__cluster_metadata-0``), else as many of the last components as it takes.
 """
 
 from __future__ import annotations

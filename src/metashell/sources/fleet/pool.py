@@ -38,7 +38,7 @@ def run_all(
     """Call a function for each job, the results in the order in which they come.
 
     Args:
-        function: Of a module; it never raises.
+        function: A function of a module; it never raises.
         jobs: Picklable arguments.
         n_workers: Processes; with one, or a single job, all is done in this process.
         stop: Called again and again; it raises to end everything.

@@ -24,7 +24,7 @@ class Reading:
     """Whether an offset inside a batch means up to the record itself."""
 
     def with_log_dirs(self, log_dirs: tuple[str, ...]) -> Reading:
-        """The same for a node that has these log directories besides."""
+        """A copy for a node that has these log directories besides."""
         if not log_dirs:
             return self
         return replace(self, settings=replace(self.settings, log_dirs=log_dirs))

@@ -1,7 +1,7 @@
-"""What is told of one directory of a fleet, as plain dicts.
+"""The facts about one directory of a fleet, as plain dicts.
 
-Each function takes a place and how to read it, imports what it needs, and never raises for what is
-wrong with the place: the dict then has it as ``error``. So they can run in another process, or on
+Each function takes a place and how to read it, and imports what it needs. It never raises for
+trouble with the place: the dict then has that as ``error``. So it can run in another process, or on
 another machine, and one bad directory is one bad row.
 """
 
@@ -105,7 +105,7 @@ def cluster_id_of(source: Source) -> str | None:
 
 
 def row_of(source: Source) -> FleetRow:
-    """The same of an opened source, without ``directory`` and ``error``."""
+    """The `fleet_row` of an opened source, without ``directory`` and ``error``."""
     import numpy as np
 
     from metashell.answers.health import Health
@@ -163,12 +163,12 @@ def _end_fields(source: Source) -> FleetRow:
 
 
 def vote_facts(place: str, reading: Reading) -> FleetRow:
-    """What decides how a directory's node votes: the keys are `VOTE_FIELDS`."""
+    """The facts that decide how a directory's node votes: the keys are `VOTE_FIELDS`."""
     return _told(place, reading, vote_facts_of, ("directory", *VOTE_FIELDS, "error"))
 
 
 def vote_facts_of(source: Source) -> FleetRow:
-    """The same of an opened source, without ``directory`` and ``error``."""
+    """The `vote_facts` of an opened source, without ``directory`` and ``error``."""
     from metashell.checks.quorum_findings import read_node_files
     from metashell.image.quorum_members import known_voters
     from metashell.log.fault import FaultKind
@@ -199,7 +199,7 @@ def last_offset(place: str, reading: Reading) -> FleetRow:
 
 
 def last_offset_of(source: Source) -> FleetRow:
-    """The same of an opened source, without ``directory`` and ``error``."""
+    """The `last_offset` of an opened source, without ``directory`` and ``error``."""
     from metashell.checks.agreement import BASE
     from metashell.checks.log_facts import LogFacts
 
@@ -227,7 +227,7 @@ def last_offset_of(source: Source) -> FleetRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedQuery:
-    """What of a directory is compared with others."""
+    """The parts of a directory that are compared with others."""
 
     blocks: tuple[tuple[int, int], ...] = ()
     """Ranges of offsets, both ends included, of which digests of the batches are wanted."""
@@ -238,7 +238,7 @@ class ComparedQuery:
 
 
 def compared(place: str, reading: Reading, wanted: ComparedQuery) -> FleetRow:
-    """What of a directory is compared with others: the keys are `COMPARED_FIELDS`.
+    """The compared parts of a directory: the keys are `COMPARED_FIELDS`.
 
     ``blocks`` has the digests of a range as words, the ranges separated by commas; ``batches`` the
     bytes of int64[n, 4] as hex (`metashell.checks.agreement.batches_of`). ``error`` says so where
@@ -249,7 +249,7 @@ def compared(place: str, reading: Reading, wanted: ComparedQuery) -> FleetRow:
 
 
 def compared_of(source: Source, wanted: ComparedQuery) -> FleetRow:
-    """The same of an opened source, without ``directory``."""
+    """The `compared` parts of an opened source, without ``directory``."""
     from metashell.checks.agreement import BASE, batches_of, between, block_digests
 
     records = source.image.records
@@ -286,7 +286,7 @@ def checksum_at(place: str, reading: Reading, offset: int) -> FleetRow:
 
 
 def checksum_of(source: Source, offset: int) -> FleetRow:
-    """The same of an opened source.
+    """The `checksum_at` of an opened source, without ``directory`` and ``error``.
 
     Raises:
         MetashellError: Its files do not cover the offset, or it lies inside a batch.
@@ -319,7 +319,7 @@ def failed(place: str, reason: str) -> FleetRow:
 
 
 def why(error: Exception) -> SourceError:
-    """What is told of a directory where reading it ended so."""
+    """The error to tell of a directory where reading it raised one."""
     if isinstance(error, SourceError):
         return error
     if isinstance(error, MetashellError):
@@ -332,7 +332,7 @@ def why(error: Exception) -> SourceError:
 
 
 def error_fields(error: Exception) -> dict[str, str]:
-    """What a row has of an error; see `error_of`."""
+    """The fields of a row for an error; see `error_of`."""
     told = why(error)
     bug = {"traceback": told.traceback} if isinstance(told, InternalError) else {}
     return {"error": without_credentials(told.message), **bug}

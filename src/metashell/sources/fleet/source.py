@@ -1,8 +1,8 @@
 """A fleet: directories that are opened when they are first looked at, under one root.
 
-What can't be opened is an empty directory, and is told to who asks `FleetSource.take_failures`; the
-others are not touched by it. Opened directories are closed again, the least recently used first,
-where they hold many bytes together.
+A directory that can't be opened is empty. `FleetSource.take_failures` gives the reasons, and the
+others are not touched. Opened directories are closed again, the least recently used first, where
+they hold many bytes together.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ to end everything."""
 SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
 _FEW_BYTES: Final = 128 << 20
-"""The same of answers that look at a part of each image; measured, as is the next."""
+"""The limit for answers that look at a part of each image; measured, as is the next."""
 OPENING_BYTES: Final = 1 << 20
-"""What opening a directory takes besides, in bytes that could be read meanwhile."""
+"""The cost of opening a directory, in bytes that could be read meanwhile."""
 
 
 class FleetSource:
@@ -66,9 +66,9 @@ class FleetSource:
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(has_log=False)
-    """What there is to know before it is worked on."""
+    """A fleet has no log of its own."""
     name: Final = "fleet"
-    """What a prompt calls it."""
+    """The name for a prompt."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class FleetSource:
         """How the members are read."""
         self.progress = progress
         self.runner: JobRunner | None = None
-        """What computes rows instead of processes of this machine."""
+        """Computes rows instead of processes of this machine."""
         self._notes = tuple(notes)
         self._lock = RLock()
         self._used: OrderedDict[str, FleetMember] = OrderedDict()
@@ -106,14 +106,14 @@ class FleetSource:
         nodes: Sequence[NodePlaces] = (),
         progress: Progress | None = None,
     ) -> Self:
-        """Lay a fleet over directories; as `metashell.sources.opening.open_fleet`, here.
+        """Lay a fleet over directories, like `metashell.sources.opening.open_fleet`, without Spark.
 
         Args:
             paths: The directories.
             settings: How they are read and shown.
-            cluster_id: Take those alone that are of this cluster.
-            nodes: The same by node, where that is known.
-            progress: As of the class.
+            cluster_id: Take only directories of this cluster.
+            nodes: The directories by node, where that is known.
+            progress: See the class.
         """
         if settings.schemas:
             from metashell.schema.registry import load_registry
@@ -142,7 +142,7 @@ class FleetSource:
 
     @property
     def redaction(self) -> Redaction:
-        """What may be shown of them."""
+        """The redaction of the members."""
         return Redaction(self.settings.show_secrets)
 
     @cached_property
@@ -152,7 +152,7 @@ class FleetSource:
 
     @cached_property
     def history_root(self) -> Directory:
-        """The same over each member's `Source.history_root`."""
+        """The root of the file system over each member's `Source.history_root`."""
         return self._root(lambda member: member.history_directory)
 
     def _root(self, directory: Callable[[FleetMember], Directory]) -> Directory:
@@ -195,7 +195,7 @@ class FleetSource:
         with self._lock:
             return dict(self._failures)
 
-    # What a front end asks of a source too.
+    # Members that a front end needs of a source too.
 
     def close(self) -> None:
         """End what goes on in the background; what is here stays readable."""
@@ -210,7 +210,7 @@ class FleetSource:
         return CoordinatorTables(tuple(self.settings.schemas))
 
     def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
-        """As `metashell.sources.source.Source.delegate`, for the directories together."""
+        """Not done for a fleet, see `metashell.sources.source.Source.delegate`."""
         return None
 
     @property
@@ -226,7 +226,7 @@ class FleetSource:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What a user should know of the members that were read so far."""
+        """The sentences that the user should read about members that were read so far."""
         found = list(self._notes)
         for member in self.members.values():
             found += [f"{member.name}: {warning}" for warning in member.warnings]
@@ -278,7 +278,7 @@ class FleetSource:
         return self._moved(lambda source: source.refreshed())
 
     def standing(self) -> Self:
-        """The same as far as a session takes it unasked: see `Source.standing`.
+        """The fleet as far as a session updates it unasked: see `Source.standing`.
 
         Raises:
             SourceError: A directory can't be read any more.
@@ -303,7 +303,7 @@ class FleetSource:
         return fleet
 
     def _anew(self, reading: Reading) -> Self:
-        """The same directories unopened, with all that a kind of fleet has of its own."""
+        """A copy with unopened directories. The fields of a subclass are kept."""
         fleet, runner = copy(self), self.runner
         for made in ("root", "history_root"):
             fleet.__dict__.pop(made, None)
@@ -311,7 +311,7 @@ class FleetSource:
         fleet.runner = runner
         return fleet
 
-    # What is computed of each.
+    # Rows computed for the members.
 
     def rows(
         self,
@@ -342,11 +342,12 @@ class FleetSource:
 
         Args:
             function: Takes a path and how to read it, and `arguments`.
-            of_source: The same of an opened source, for members that show a state of their own.
-            arguments: What else is handed in.
-            members: Which; all where None.
-            n_workers: As for `rows`.
-            stop: As for `rows`.
+            of_source: A function like it for an opened source, for members that show a state of
+                their own.
+            arguments: Further arguments.
+            members: The members to read; all where None.
+            n_workers: See `rows`.
+            stop: See `rows`.
             check: Called with each row as it comes; it raises to end everything.
         """
         from metashell.sources.engine import core_count
@@ -385,11 +386,11 @@ class FleetSource:
         ]
 
     def is_for_others(self, members: Sequence[FleetMember], *, keeps: bool) -> bool:
-        """Whether `compute` reads members sooner than they are opened here one after the other.
+        """Whether `compute` reads members sooner than opening them here one after the other.
 
         Args:
-            members: Of which nothing is here yet.
-            keeps: Whether what is opened here is of use to later commands too.
+            members: Members that are not read yet.
+            keeps: Whether later commands also use a member that is opened here.
         """
         from metashell.sources.engine import core_count
 
@@ -411,7 +412,7 @@ class FleetSource:
 def _each(
     found: Iterator[tuple[int, FleetRow | None]],
 ) -> Generator[tuple[int, FleetRow | None], None, None]:
-    """The same, as what can be closed before its end."""
+    """The results, as a generator that can be closed before its end."""
     yield from found
 
 
