@@ -31,7 +31,7 @@ ORDERS: Final = {
     "resource": ("resource_type", "resource_name", "pattern_type", "principal", "host", "id"),
     "principal": ("principal", "resource_type", "resource_name", "pattern_type", "host", "id"),
 }
-"""What rows are sorted by."""
+"""The sort columns of rows, by order."""
 
 
 @dataclass(frozen=True, slots=True)

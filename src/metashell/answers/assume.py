@@ -1,4 +1,4 @@
-"""What a node's own `server.properties` says, which the metadata log does not know.
+"""The content of a node's own `server.properties`, which the metadata log does not know.
 
 Owns `Assumptions`: values that a user vouches for by ``--assume FILE``. Must never put a value into
 an error or a repr: such a file holds passwords.

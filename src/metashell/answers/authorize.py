@@ -65,7 +65,7 @@ _MOST_STEPS: Final = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the authorizer knows besides the ACLs."""
+    """The authorizer's settings besides the ACLs."""
 
     super_users: frozenset[str] = frozenset()
     allow_everyone: bool = False
@@ -80,7 +80,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class AccessDecision:
-    """What the authorizer says, and why."""
+    """The authorizer's answer, and why."""
 
     principal: str
     host: HostPattern
@@ -103,10 +103,10 @@ class _Entry:
 
 
 class _State(Protocol):
-    """What the ACLs that match some hosts come to."""
+    """The sum of the ACLs that match some hosts."""
 
     def plus(self, entries: Sequence[_Entry]) -> _State:
-        """The same with more ACLs, of a narrower host."""
+        """The sum with more ACLs, of a narrower host."""
 
     @property
     def decider(self) -> tuple[_Entry, int] | None:
@@ -153,7 +153,7 @@ class _Names:
     """
 
     probe: _Tally = _Tally()
-    """Of the ACLs about ``hardcode``."""
+    """The sum of the ACLs about ``hardcode``."""
     denies_all: bool = False
     names: frozenset[str] = frozenset()
     """That are denied."""
@@ -163,7 +163,7 @@ class _Names:
     """All that allow: those of the widest host, then what each narrower one has besides."""
     n_left: int = 0
     best: _Entry | None = None
-    """Of those that allow and that nothing denies: how many, and the best."""
+    """The best ACL that allows and that nothing denies; `n_left` counts them."""
 
     def plus(self, entries: Sequence[_Entry]) -> _Names:
         probe = self.probe.plus([e for e in entries if e.acl.is_about(e.acl.resource_type, PROBE)])
@@ -178,7 +178,7 @@ class _Names:
             self.prefixes | prefixes,
             (*self.allows, tuple(e for e in known if e.allows)),
         )
-        # What a wider host left stays, unless more is denied here.
+        # ACLs that were left for a wider host stay, unless more is denied here.
         left = more._left(more.allows if denied else more.allows[-1:])
         n_left, best = (0, None) if denied else (self.n_left, self.best)
         for entry in left:
@@ -211,10 +211,10 @@ class _Right:
 
     Args:
         acls: All ACLs.
-        operation: Code of what is asked for.
+        operation: The operation's code.
         resource_type: Code of the resource's type.
         name: The resource's name; None: any of the type.
-        rules: What is known besides.
+        rules: The settings besides the ACLs.
         is_other: Whether it is another right than the one that was asked about.
     """
 
@@ -232,7 +232,7 @@ class _Right:
         self._operation = operation
         self._is_other = is_other
         self.nothing: _State = _Names() if name is None else _Tally()
-        """What no ACL at all comes to."""
+        """The sum of no ACLs."""
         resource = PROBE if name is None else name
         about = [acl for acl in acls if acl.is_about(resource_type, resource)]
         self._has_acls = bool(about)
@@ -282,7 +282,7 @@ class _Right:
         return n * (1 + sum(self._n_denies.get(one, 0) for one in named))
 
     def decision(self, principal: str, host: HostPattern, state: _State) -> AccessDecision:
-        """What a principal is told from a host whose ACLs come to that."""
+        """The answer to a principal at a host, from the sum of its ACLs."""
         if (decider := state.decider) is not None:
             return self._by_acl(principal, host, *decider)
         if self._has_acls:
@@ -321,10 +321,10 @@ class Authorizer:
 
     Args:
         acls: All ACLs.
-        operation: Code of what is asked for.
+        operation: The operation's code.
         resource_type: Code of the resource's type.
         name: The resource's name.
-        rules: What is known besides.
+        rules: The settings besides the ACLs.
     """
 
     def __init__(
@@ -390,7 +390,7 @@ class Authorizer:
         return [*sorted(named - {EVERYONE}), EVERYONE]
 
     def decide(self, principal: str, host: HostPattern) -> AccessDecision:
-        """What a principal is told when it asks from a host."""
+        """The answer to a principal that asks from a host."""
         if principal in self._rules.super_users:
             return AccessDecision(principal, host, True, f"{principal} is one of {SUPER_USERS}")
         states = [
@@ -400,9 +400,9 @@ class Authorizer:
         return self._decision(principal, host, states)
 
     def by_host(self, principal: str) -> Iterator[AccessDecision]:
-        """What a principal is told, by host: the row of the narrowest host that fits holds.
+        """The answers to a principal by host: the row of the narrowest host that fits holds.
 
-        The first is for all hosts. One that decides as the next wider one does is left out.
+        The first is for all hosts. A host with the answer of the next wider one is left out.
         """
         if principal in self._rules.super_users:
             yield self.decide(principal, EVERY_HOST)
@@ -439,7 +439,7 @@ class Authorizer:
     def _decision(
         self, principal: str, host: HostPattern, states: Sequence[_State]
     ) -> AccessDecision:
-        """What the first right that is granted says, else what the one asked about does."""
+        """The answer by the first right that is granted, else by the one asked about."""
         decisions = [
             right.decision(principal, host, state)
             for right, state in zip(self._rights, states, strict=True)

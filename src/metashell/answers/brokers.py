@@ -130,11 +130,11 @@ def _skew(counts: I64, weights: AnyArray) -> pa.Array:
     return pa.array(skew, mask=none)
 
 
-# What if they were gone.
+# Brokers that are assumed to be gone.
 
 
 def unknown_brokers(health: Health, brokers: frozenset[int]) -> list[int]:
-    """Those of some brokers that are not registered and that no partition names, ascending."""
+    """The brokers that are not registered and that no partition names, ascending."""
     unregistered = sorted(brokers - set(health.image.brokers.ids.tolist()))
     leader = health.image.partitions.leader
     return [
@@ -200,12 +200,12 @@ def _without_rows(
     """The rows.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         rows: int64[n]: the partitions.
         isr_after: list<int32>[n].
         leader_after: int32[n], `NOBODY` for none.
         how: int[n]: index into `HOW`, -1 where the leader stays.
-        min_isr: int32[n]: what counts then.
+        min_isr: int32[n]: the min.insync.replicas that holds then.
     """
     partitions, topics = health.image.partitions, health.image.topics
     offline = leader_after == NOBODY

@@ -1,9 +1,9 @@
-"""What the problems of partitions follow from: brokers that are down, failed disks, due elections.
+"""The causes of partitions' problems: brokers that are down, failed disks, due elections.
 
 A replica that is out of the ISR is explained by its broker, where that is fenced, shutting down or
-not registered, or by its log directory. A slow replica on a live broker is not explained, and a
-broker does not explain that a partition with fewer replicas than min.insync.replicas is under it.
-All is found by columns: no loop goes over partitions.
+not registered, or by its log directory. A slow replica on a live broker is not explained. No broker
+explains that a partition with fewer replicas than min.insync.replicas is under it. All is found by
+columns: no loop goes over partitions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ EFFECTS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """What problems of partitions follow from."""
+    """A cause of partitions' problems."""
 
     problem: str
     """A kind of problem, by its code: it has a row of its own in ``health``."""
@@ -101,7 +101,7 @@ def causes_text(causes: Sequence[Cause], n_brokers: int) -> str:
     """Causes in a few words, such as ``both brokers are fenced``; empty without causes.
 
     Args:
-        causes: As `Causes.of` gives them.
+        causes: Causes from `Causes.of`.
         n_brokers: How many brokers are registered.
     """
     by_problem: dict[str, list[int]] = {}
@@ -141,7 +141,7 @@ class Causes:
     """Causes of the problems of an image's partitions.
 
     Args:
-        health: Of the image.
+        health: The image's health.
     """
 
     def __init__(self, health: Health) -> None:
@@ -150,7 +150,7 @@ class Causes:
     # For those who tell of partitions.
 
     def text_of_all(self, rows: I64, problem: str) -> str:
-        """What each of some partitions follows from, in a few words: see `causes_text`.
+        """The causes of each of some partitions in a few words: see `causes_text`.
 
         Args:
             rows: int64[n]: the partitions, in any order.
@@ -201,7 +201,7 @@ class Causes:
         """list<string>[n]: names of the causes of each group of partitions, by broker.
 
         Args:
-            links: Of the partitions.
+            links: The links of the partitions.
             groups: int64[m]: the group of each link.
             n: How many groups there are.
         """
@@ -221,14 +221,14 @@ class Causes:
     # Finding them.
 
     def links(self, rows: I64, problem: str) -> Links:
-        """What partitions follow from.
+        """The links from partitions to their causes.
 
         Args:
             rows: int64[n]: the partitions that have the problem, each once.
             problem: Its code; nothing follows where it is not one of `EFFECTS`.
 
         Returns:
-            By ``at``, ascending.
+            Links by ``at``, ascending.
         """
         if problem == "no-preferred-leader":
             return self._of_preferred(rows)
@@ -247,7 +247,7 @@ class Causes:
         return self._waited_for(rows, found) if is_offline else found
 
     def _waited_for(self, rows: I64, links: Links) -> Links:
-        """Of partitions without a leader the brokers that can lead; all where there is none."""
+        """Keep the brokers that partitions without a leader wait for; all where there are none."""
         waits = waited_for(self.image, rows)
         brokers = self._ids[links.cause // len(_PROBLEMS)]
         wanted = Ragged(brokers, links.at).within(waits)
@@ -279,7 +279,7 @@ class Causes:
         return dict(zip(ids, zip(offsets, times, befores, strict=True), strict=True))
 
     def _missing_among(self, rows: I64) -> Links:
-        """As `_missing`, at least of the partitions given; of few alone those are looked at."""
+        """`_missing` of at least the partitions given. If they are few, only they are looked at."""
         if len(rows) > _FEW_PARTITIONS or "_missing" in self.__dict__:
             return self._missing
         rows = np.sort(rows)
@@ -300,7 +300,7 @@ class Causes:
         return lacking
 
     def _missing_of(self, rows: I64) -> Links:
-        """As `_missing`, of partitions that are `_lacking`, ascending."""
+        """`_missing` of partitions that are `_lacking`, ascending."""
         health = self.health
         replicas = lists_of(self.image, "replicas", rows)
         kinds = self._kinds(rows, replicas)

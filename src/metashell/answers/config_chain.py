@@ -1,4 +1,4 @@
-"""What a config falls back to where a resource does not set it, and which of it holds.
+"""The values that a config falls back to where a resource does not set it, and which one holds.
 
 Below a resource's own value stand the brokers': a broker's own dynamic value, the one for all
 brokers, the node's server.properties, Kafka's default. The metadata knows the first two.
@@ -46,7 +46,7 @@ class ChainEntry(NamedTuple):
     key: str
     value: str
     row: int
-    """Of the image's configs; `NOT_SET` where no record says so."""
+    """The row among the image's configs; `NOT_SET` where no record sets it."""
 
 
 def keys_behind(kind: str, key: str) -> tuple[str, ...]:
@@ -62,13 +62,13 @@ def is_id(name: str) -> bool:
 
 
 class Fallbacks:
-    """What the brokers of a cluster say.
+    """The config values of a cluster's brokers.
 
     Args:
-        configs: What is set on brokers: name, key, value and row of each.
-        assumptions: What the nodes' own files say.
-        registered: What the registrations tell of these files: by resource name and key; None for
-            what a file does not set.
+        configs: The configs set on brokers: name, key, value and row of each.
+        assumptions: The configs in the nodes' own files.
+        registered: Values from these files that the registrations tell, by resource name and key.
+            None for a key that a file does not set.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Fallbacks:
         self._tails: dict[tuple[str, str, int | None], list[ChainEntry]] = {}
 
     def tail(self, kind: str, key: str, broker: int | None) -> list[ChainEntry]:
-        """What a key falls back to, strongest first, as Kafka lists synonyms.
+        """The values that a key falls back to, strongest first, as Kafka lists synonyms.
 
         Kafka's list begins with the first that bears the key's own (broker's) name.
 
         Args:
             kind: Type of the resource, such as ``TOPIC``.
             key: Its key.
-            broker: On which broker; None for one without dynamic values of its own.
+            broker: The broker's id; None for one without dynamic values of its own.
         """
         cached = self._tails.get((kind, key, broker))
         if cached is not None:
@@ -108,8 +108,8 @@ class Fallbacks:
     def effective(self, kind: str, key: str, broker: int | None) -> ChainEntry:
         """The value that holds where a topic or group does not set it.
 
-        Of several broker keys for one setting the finer unit wins, whatever it is set by; where it
-        comes from is told truly even where Kafka's list of synonyms leaves it out.
+        If several broker keys stand for one setting, the finer unit wins, whatever it is set by.
+        The true source is told even where Kafka's list of synonyms leaves it out.
         """
         for name in keys_behind(kind, key):
             entry = next(self._layers((name,), broker), None)

@@ -1,4 +1,4 @@
-"""What Kafka knows of its config keys: defaults, the broker keys behind a topic's, update modes.
+"""Kafka's facts about config keys: defaults, the broker keys behind a topic's, update modes.
 
 Facts of Kafka 4.4, which ``data/config_facts.json`` names in its head: a list for each key, its
 default in front. A key that only an older release has keeps the default that it had last. Owns

@@ -43,7 +43,7 @@ class MarkedConfigs:
     names: Sequence[str]
     counts: Sequence[int]
     rows: Sequence[int]
-    """Of the first record that set one."""
+    """The row of the first record that set one."""
     details: Sequence[str | None]
 
 
@@ -109,7 +109,7 @@ def _lowered(
 ) -> Iterator[tuple[int, str]]:
     """Rows of records that lowered a key, each the last about its topic, and how."""
     topic = pc.fill_null(pc.index_in(names, string_array(image.topics.raw_names)), -1).to_numpy()
-    # What came before was another topic's of that name.
+    # Records before a topic's creation are about another topic of that name.
     kept = np.flatnonzero(topic >= 0)
     kept = kept[rows[kept] > image.topics.created[topic[kept]]]
     kept = kept[np.lexsort((rows[kept], topic[kept]))]
@@ -123,7 +123,7 @@ def _lowered(
         default_row, default = _default_min_isr(image)
         created = image.topics.created[topic[first]]
         times = [image.records.frames_at(r).timestamps(r) for r in (rows[first], created)]
-        # What a topic is made with nobody lowered.
+        # The value that a topic is created with lowers nothing.
         before[(times[0] != times[1]) & (rows[first] > default_row)] = default
     is_lower = (values[last] >= 0) & (values[last] < before)
     for row, low, high in zip(

@@ -76,7 +76,7 @@ COLUMNS: Final = (
 
 
 class ConfigResource(NamedTuple):
-    """What a config belongs to; the empty name of a broker means all brokers."""
+    """The owner of a config; the empty name of a broker means all brokers."""
 
     type: str
     name: str
@@ -92,7 +92,7 @@ class ConfigQuestion:
     key: str | None = None
     resource: ConfigResource | None = None
     everything: bool = False
-    """What is not overridden too."""
+    """Whether keys that are not overridden are listed, too."""
     only_gone: bool = False
     only_unknown: bool = False
 
@@ -108,8 +108,8 @@ def configs_table(
     Args:
         image: The cluster.
         redaction: Hides secret values, in `synonyms` and among the assumptions too.
-        question: What is asked for.
-        assumptions: What the nodes' own files say.
+        question: The configs to list.
+        assumptions: The configs in the nodes' own files.
     """
     return _Answer(image, redaction, assumptions).table(question)
 
@@ -117,7 +117,7 @@ def configs_table(
 def has_resource(image: Image, resource: ConfigResource) -> bool:
     """Whether the metadata has a resource: it exists, or configs of it do.
 
-    Of a group the metadata knows nothing but its configs, so any may exist.
+    The metadata knows nothing of a group but its configs, so any group may exist.
     """
     if resource.type == TOPIC and image.topics.find_name(resource.name) is not None:
         return True
@@ -180,13 +180,13 @@ class _Answer:
         """Names of the topics for which the same holds, and which rows of `out` say what."""
 
     def _broker_configs(self) -> Iterator[tuple[str, str, str, int]]:
-        """What is set on brokers: name, key, value and row."""
+        """The configs set on brokers: name, key, value and row."""
         at = np.flatnonzero(self.rows.types == ResourceType.BROKER)
         names, keys = (a.take(pa.array(at)).to_pylist() for a in (self.rows.names, self.rows.keys))
         return zip(names, keys, self.rows.values.take(at).texts(), at.tolist(), strict=True)
 
     def _registered(self) -> dict[str, dict[str, str | None]]:
-        """What a node's registration tells of its own file, by its name and key."""
+        """Values of nodes' own files that the registrations tell, by node's name and key."""
         found: dict[str, dict[str, str | None]] = {
             name: {"broker.id": name, "node.id": name} for name in self.nodes
         }
@@ -205,7 +205,7 @@ class _Answer:
         if question.key is not None:
             keys = {question.key}
             if question.resource is None:
-                # What all topics fall back to is part of who decides about a topic's key.
+                # The brokers' keys behind a topic's or group's key decide about it too.
                 keys |= set(synonyms(question.key)) | set(group_synonyms(question.key))
             mask &= _is_in(self.rows.keys, keys)
         if question.only_gone or question.only_unknown:

@@ -18,18 +18,18 @@ _FEW: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorKind:
-    """What has a coordinator."""
+    """A kind of thing that has a coordinator."""
 
     word: str
     """How it is typed."""
     log: CoordinatorLog
-    """What holds the state."""
+    """The coordinator's log, which holds the state."""
     partitions_key: str
     """The broker's config that says how many partitions the topic gets when it is created."""
     hashes: str
     """Whose key chooses a partition, such as ``groups whose id hashes to``."""
     fails: str
-    """What fails without a coordinator."""
+    """The operations that fail without a coordinator."""
 
     @property
     def topic(self) -> str:

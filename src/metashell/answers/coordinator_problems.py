@@ -1,4 +1,4 @@
-"""What is wrong with groups, their offsets and transactions, as a broker's logs tell.
+"""The problems of groups, their offsets and transactions, as a broker's logs tell.
 
 Partitions of the coordinators' topics are looked at one after the other; what is kept of each is
 small.
@@ -41,7 +41,7 @@ class Refused:
     text: str
     """Why, and what a broker then has."""
     time_ms: int
-    """Of the record, ms since the epoch; -1 for none."""
+    """The record's time, ms since the epoch; -1 for none."""
 
 
 def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refused | None:
@@ -49,7 +49,7 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
 
     Args:
         records: The records. Cost: all types are decoded.
-        log: The same as groups, where they are: replay refuses some because of what is before.
+        log: The groups of these records, if they are groups: replay may refuse more records.
     """
     found: list[tuple[int, str]] = []
     if records.refusal is not None:
@@ -87,9 +87,9 @@ class LostTopics:
     """Topics of committed offsets, by name."""
 
     gone: dict[str, Concern]
-    """Those that do not exist."""
+    """Topics that do not exist."""
     created_again: dict[str, Concern]
-    """Those that have another id than the commit."""
+    """Topics that have another id than the commit."""
 
 
 def lost_topics(log: GroupLog, ids: Mapping[str, str]) -> LostTopics:
@@ -125,7 +125,7 @@ def lost_topics(log: GroupLog, ids: Mapping[str, str]) -> LostTopics:
 
 
 def _kind(topic_id: str, known: str | None) -> str | None:
-    """What became of a topic: None where it is the one that it was."""
+    """The change of a topic: None where it is still the committed one."""
     if known is None:
         return _GONE
     return None if topic_id in (known, _NO_ID) else _CREATED_AGAIN
@@ -153,7 +153,7 @@ class Expiring:
     first_ms: int | None = None
     """When the first does, ms since the epoch."""
     first_group: str = ""
-    """Of which group it is."""
+    """The group whose offset that is."""
 
     def add(self, log: GroupLog, retention_ms: int, end_ms: int) -> None:
         """Look at the groups of a partition; times are counted from the end of the logs."""
@@ -188,7 +188,7 @@ class Load:
 
 
 def load_of(log: GroupLog, end_ms: int) -> Load:
-    """What was written to a partition of groups in the hour before a time."""
+    """The load of a partition of groups in the hour before a time."""
     frames, n_rows = log.records.frames, log.records.n_rows
     newest = frames.batches.header["max_timestamp"][frames.batch[:n_rows]] >= end_ms - HOUR_MS
     commits = np.flatnonzero(newest[log.commits.rows])
@@ -212,7 +212,7 @@ def hot_partitions(loads: list[Load]) -> list[Load]:
 
 
 def hangs_for_long(opened: pa.Table, longest_ms: int) -> pa.Table:
-    """Of rows of `metashell.answers.hanging.open_table` what hangs for longer than a timeout."""
+    """The rows of `metashell.answers.hanging.open_table` that hang for longer than a timeout."""
     hangs = pc.equal(opened.column("hanging"), HangingVerdict.YES.value)
     is_old = pc.fill_null(pc.greater_equal(opened.column("age_ms"), longest_ms), False)
     return opened.filter(pc.and_(hangs, is_old))

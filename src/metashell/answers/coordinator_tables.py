@@ -31,7 +31,7 @@ class PartitionState:
     tell: Callable[[Iterable[Fault]], None]
     """Told of records that count for nothing though they decode."""
     redaction: Redaction
-    """What may be shown."""
+    """The redaction of secrets."""
 
 
 def rows_of(part: PartSpec, state: PartitionState) -> pa.Table:

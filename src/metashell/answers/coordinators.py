@@ -50,18 +50,18 @@ _OF_PARTITIONS: Final = {
     "since_offset": pa.int64(),
     "since_time": pa.timestamp("ms", tz="UTC"),
 }
-"""What is known of a partition that exists."""
+"""The columns about a partition that exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorKey:
-    """What a coordinator is asked for."""
+    """A key to find the coordinator of."""
 
     kind: CoordinatorKind
     id: str
-    """As the user named it."""
+    """The name that the user gave."""
     key: str
-    """What is hashed."""
+    """The text that is hashed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def coordinators_table(
 
     Args:
         image: The cluster. Only the partitions of the coordinators' topics are folded.
-        keys: What is asked for; one at least.
-        assumptions: What the brokers' own files are taken to say.
+        keys: The keys to look up; one at least.
+        assumptions: The configs that the brokers' own files are assumed to set.
 
     Returns:
         Columns as ``metashell.commands.coordinator`` names them.
@@ -170,10 +170,10 @@ def _strings(texts: Sequence[str]) -> pa.Array:
 
 
 def _partitions(health: Health, rows: I64) -> Mapping[str, pa.Array]:
-    """What is known of partitions, by column.
+    """The columns about partitions, by name.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         rows: int64[n]: which ones, ascending.
     """
     table = partitions_table(health, rows, _LED, _OF_PARTITIONS).combine_chunks()
@@ -213,9 +213,9 @@ def _reasons(health: Health, rows: I64, waits: Sequence[str | None]) -> list[str
     """Why each partition is not healthy; None where it is.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         rows: int64[n]: the partitions.
-        waits: Of each without a leader, whom it waits for.
+        waits: For each partition without a leader, the brokers that it waits for.
     """
     causes = Causes(health)
     lists = {name: health.image.partitions.list_column(name).take(rows) for name in _REPLICAS}

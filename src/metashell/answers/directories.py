@@ -60,7 +60,7 @@ def _bad_replicas(image: Image) -> BadReplicas:
 
 
 def _bad_among(image: Image, rows: I64) -> tuple[I64, AnyArray, Bools]:
-    """What `BadReplicas` has, of some partitions that tell a directory for each replica."""
+    """The columns of `BadReplicas` for some partitions that tell a directory for each replica."""
     partitions, registered = image.partitions, image.brokers
     owners, bounds = partitions.list_column("replicas").take(rows).gather()
     directories, _ = partitions.list_column("directories").take(rows).gather()
@@ -71,8 +71,7 @@ def _bad_among(image: Image, rows: I64) -> tuple[I64, AnyArray, Bools]:
     strange = ~_among(directories, owners, registered)
     strange[reserved[low <= LOST[-1]]] = False
     at = np.flatnonzero(strange)
-    # Of a broker that registered none, which is of before there were directories, all are
-    # online.
+    # A broker without registered directories is from before there were any: all are online.
     at = at[np.isin(owners[at], registered.ids[registered.log_dirs.counts > 0])]
     both = np.concatenate([at, lost])
     is_lost = np.arange(len(both)) >= len(at)

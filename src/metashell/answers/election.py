@@ -6,7 +6,7 @@ fenced, not in controlled shutdown, and its directory of that replica is online.
 none, and the ISR and the ELR are both empty, the last known leader is taken (eligible leader
 replicas enabled); else, only where unclean election is allowed, the first replica that can lead.
 
-Of a last known leader that can't lead, Kafka's check only logs so; here it does not count.
+A last known leader that can't lead does not count here. Kafka's check only logs it.
 
 Source: org.apache.kafka.controller.PartitionChangeBuilder.electAnyLeader,
 ReplicationControlManager.LeaderAcceptor, org.apache.kafka.common.DirectoryId.isOnline.
@@ -165,7 +165,7 @@ def _online(image: Image, rows: I64, replicas: Ragged) -> Bools:
     broker = replicas.brokers[told].astype(np.int64)
     n_registered = np.diff(list_offsets)
     owner = np.repeat(brokers.ids.astype(np.int64), n_registered)
-    # Of a broker that registered none, which is of before there were directories, all are online.
+    # A broker without registered directories is from before there were any: all are online.
     without = np.isin(broker, brokers.ids[n_registered == 0])
     known = (mine >= 0) & np.isin((broker << 32) + mine, (owner << 32) + theirs)
     told_online = known | without | (mine == migrating) | (mine == unassigned)
@@ -190,7 +190,7 @@ def _first(lists: Ragged, wanted: Bools, n: int) -> I32:
     """int32[n]: of each partition the first of those wanted, `NOBODY` without one."""
     out = np.full(n, NOBODY, dtype=np.int32)
     at = np.flatnonzero(wanted)[::-1]
-    # Of several values for one row the last that is assigned stays: the first in the list.
+    # The last of several values for one row stays: the first in the list.
     out[lists.row[at]] = lists.brokers[at]
     return out
 

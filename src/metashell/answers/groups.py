@@ -134,7 +134,7 @@ def _last_commits(log: GroupLog) -> pa.Array:
     # In the order of the log, which decoding takes as it is.
     at, state = np.sort(log.offsets.last), log.state
     times, newest = log.commits.times(at), np.full(log.n_groups, -1, dtype=np.int64)
-    # Of several written to one place the last stays.
+    # The last of several values for one place stays.
     order = stable_order(times)
     newest[log.groups_of_commits(at[order])] = times[order]
     times = newest[state.group]
@@ -227,7 +227,7 @@ def partition_names(
     Args:
         lists: The lists.
         names: The name of each of their structs.
-        between: What stands between a name and a partition.
+        between: The text between a name and a partition.
         field: The field with the partitions.
     """
     partitions = lists.items.span(field)

@@ -52,20 +52,20 @@ OPEN_SCHEMA: Final = pa.schema(
 
 
 def open_producers(producers: pa.Table) -> pa.Table:
-    """Of rows as of `metashell.answers.producers.PRODUCER_SCHEMA` those with a transaction open."""
+    """The rows of `metashell.answers.producers.PRODUCER_SCHEMA` with a transaction open."""
     return producers.filter(pc.is_valid(producers.column(OPEN)))
 
 
 def open_table(
     producers: pa.Table, transactions: pa.Table, *, is_complete: bool, end_ms: int | None
 ) -> pa.Table:
-    """What is open in partitions, the oldest first: columns of `OPEN_SCHEMA`.
+    """The open transactions of partitions, the oldest first: columns of `OPEN_SCHEMA`.
 
     Args:
         producers: Rows of `open_producers` of all partitions that are looked at.
         transactions: Rows of `metashell.answers.transactions` of all partitions at hand.
         is_complete: Whether every partition of the coordinators' topic is at hand.
-        end_ms: What ages are counted to, ms since the epoch: the end of the logs.
+        end_ms: The end of the logs, ms since the epoch; ages are counted to it.
     """
     ids = producers.column("producer_id")
     at = pc.index_in(ids, value_set=_one(transactions.column("producer_id")))
@@ -161,7 +161,7 @@ def _commands(
     starts: pa.Array,
     chosen: np.ndarray[tuple[int], np.dtype[np.bool_]],
 ) -> pa.Array:
-    """What ends each of the chosen transactions."""
+    """The command that ends each of the chosen transactions."""
     encoded = topics.dictionary_encode()
     quoted = pa.array([quote(name) for name in encoded.dictionary.to_pylist()], pa.string())
     texts = pc.binary_join_element_wise(

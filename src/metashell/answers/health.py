@@ -25,7 +25,7 @@ from metashell.schema.columns import SpanColumn
 
 NO_LEADER: Final = -1
 _FEW: Final = 8
-"""Of fewer than this part of all partitions states are found for them alone."""
+"""Below one partition in so many, states are found for the wanted partitions alone."""
 
 LOOKS_AT: Final = {
     "offline": ("leader",),
@@ -39,7 +39,7 @@ LOOKS_AT: Final = {
 }
 """The states, the worst first, and the fields of a partition that decide each.
 
-What else decides some of them: see `Health.began`.
+For further fields that decide some of them see `Health.began`.
 """
 
 _OF_MIN_ISR: Final = {"under-min-isr": np.greater, "at-min-isr": np.equal}
@@ -60,7 +60,7 @@ class Health:
 
     Args:
         image: The image.
-        assumptions: What its nodes' own files are taken to say.
+        assumptions: The configs that its nodes' own files are assumed to set.
         rows: int64[k]: the partitions; all if None.
     """
 
@@ -77,7 +77,7 @@ class Health:
         """bool[n] by state: which of some partitions are in it.
 
         Args:
-            states: Of `LOOKS_AT`.
+            states: States of `LOOKS_AT`.
             rows: int64[n]: the partitions, numbered among all of the image.
         """
         if len(rows) * _FEW < len(self._partitions):
@@ -94,7 +94,7 @@ class Health:
         """int[n]: row of the record that last set any of some fields of partitions.
 
         Args:
-            fields: As `LOOKS_AT` has them.
+            fields: Fields of `LOOKS_AT`.
             rows: int64[n]: the partitions.
         """
         found = []
@@ -109,7 +109,7 @@ class Health:
         """int64[n]: row of the record that brought partitions into a state; -1: not known.
 
         Args:
-            state: Of `LOOKS_AT`. Of `_OF_MIN_ISR` it can be a record of a config.
+            state: A state of `LOOKS_AT`. For `_OF_MIN_ISR` it can be a record of a config.
             rows: int64[n]: partitions that are in it.
         """
         since = self.last_set(LOOKS_AT[state], rows).astype(np.int64)
@@ -228,7 +228,7 @@ class Health:
         return found
 
     def _fixed(self, values: AnyArray) -> AnyArray:
-        """What stands in a column for the partitions."""
+        """The values of a column for the partitions."""
         return values if self._rows is None else values[self._rows]
 
     def _lists(self, name: str) -> SpanColumn:

@@ -1,8 +1,8 @@
 """Which requests another right counts for than the one that a question names.
 
-Most requests ask the authorizer for one operation on the resource that they name. Those that do
-not are here, each once. A right that allows whatever asks for another one is part of the decision
-about that one; of the rest a person is told.
+Most requests ask the authorizer for one operation on the resource that they name. The exceptions
+are here, each once. A right that allows all requests of another one is part of the decision about
+that one. The others are only told to the user.
 
 Source: kafka.server.KafkaApis, kafka.server.ControllerApis, kafka.server.ConfigHelper,
 kafka.server.DelegationTokenManager.filterToken; KIP-932, KIP-939 and KIP-1071.
@@ -26,7 +26,7 @@ class Right(NamedTuple):
 
     @property
     def codes(self) -> tuple[int, int]:
-        """Of the operation and of the type."""
+        """The codes of the operation and of the type."""
         return OPERATIONS.index(self.operation), RESOURCE_TYPES.index(self.resource_type)
 
     @property
@@ -43,7 +43,7 @@ class Right(NamedTuple):
 
 
 class How(Enum):
-    """What the other right is to the requests."""
+    """The effect of the other right on the requests."""
 
     DECIDES = auto()
     """It allows all of them too: it is part of the decision."""
@@ -69,7 +69,7 @@ class OtherRight:
     requests: str
     """For people."""
     of: str = ""
-    """Of what the other is a right, where that is not the one resource of its type."""
+    """The resource of the other right, where that is not the one resource of its type."""
 
     @property
     def said_where(self) -> str | None:
@@ -78,7 +78,7 @@ class OtherRight:
 
     @property
     def text(self) -> str:
-        """What people are told."""
+        """The sentence for people."""
         whose = self.of or f"the {self.other.resource_type.lower().replace('_', ' ')}"
         what = f"{self.other.operation} of {whose}"
         return {
@@ -197,5 +197,5 @@ NO_RIGHT: Final = {
 
 
 def other_rights(asked: Right) -> list[OtherRight]:
-    """What counts besides or in place of a right, in the order of `OTHER_RIGHTS`."""
+    """The rights that count besides or in place of a right, in the order of `OTHER_RIGHTS`."""
     return [one for one in OTHER_RIGHTS if one.asked == asked]

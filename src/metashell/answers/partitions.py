@@ -53,13 +53,13 @@ def partitions_table(
     """Partitions as rows.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         rows: int64[n]: which partitions, in the order wanted.
         states: The states that were asked for: ``since`` is when the last of them began.
             Where there are none, it is that of `_WRONG` for partitions in such a state, else the
             last change.
         wanted: The columns to make (``partition`` where that is none of them); all if None.
-        whys: Of the same image, for one who asks for several tables.
+        whys: The reasons for problems of that image, for a caller that makes several tables.
 
     Returns:
         Columns as ``metashell.commands.partitions`` names them, n rows.
@@ -116,7 +116,7 @@ class _Rows:
 
 
 def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.Array]]:
-    """What makes each column."""
+    """The function that makes each column, by name."""
     health, rows = of.health, of.rows
     image = health.image
     partitions, topics = image.partitions, image.topics
@@ -159,7 +159,7 @@ def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
         newest: I64 = np.maximum.reduce(began)
         return newest
     since = health.image.partitions.changed[rows].astype(np.int64)
-    # What else changed meanwhile is not when it went wrong.
+    # The last change of a partition may be a later one, so the beginning of its state counts.
     for state, mask in zip(_WRONG, health.masks_at(_WRONG, rows), strict=True):
         at = np.flatnonzero(mask)
         if len(at):
@@ -237,7 +237,7 @@ def choose(health: Health, masks: Sequence[AnyArray], *, by_name: bool = True) -
     """int64[n]: the partitions that all masks take, by topic name and partition.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         masks: bool[k] each.
         by_name: Whether the order counts; they are ascending where it does not.
     """

@@ -27,11 +27,11 @@ class ProblemKind:
     """A stable name for scripts."""
     level: Level
     counts: str
-    """What `count` counts, in the plural."""
+    """The things that `count` counts, in the plural."""
     meaning: str
-    """What it means for clients and data: a sentence without a full stop."""
+    """The meaning for clients and data: a sentence without a full stop."""
     advice: str
-    """What to do next, likewise."""
+    """The next step of the user: a sentence without a full stop."""
 
 
 _CRITICAL: Final = (

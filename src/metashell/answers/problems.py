@@ -86,7 +86,7 @@ class Problem:
 
     kind: ProblemKind
     of: str
-    """What the subjects are: ``topic``, ``partition``, ``broker``, ``controller``, ``config``."""
+    """The subjects' kind: ``topic``, ``partition``, ``broker``, ``controller``, ``config``."""
     names: pa.Array
     """string[n]: the topic's, node's or resource's name."""
     parts: pa.Array | None = None
@@ -97,7 +97,7 @@ class Problem:
     """When it began: ``since_offset`` (int64[n]) and ``since_time`` (timestamp[ms, UTC][n]), null
     where nothing says; ``since_before`` (likewise, may be missing): see `row_times.before`."""
     details: Sequence[str | None] = ()
-    """What is particular about each, or nothing."""
+    """The particular facts about each, or nothing."""
     explains: bool = False
     """Whether the details say all that the kind's meaning says."""
     causes: Callable[[], pa.Array] | None = None
@@ -110,7 +110,7 @@ class Problem:
 
 
 class _Facts:
-    """What costs most to find out about an image, kept as long as the image is."""
+    """The costliest facts about an image, kept as long as the image is."""
 
     def __init__(self, image: Image) -> None:
         self._image = weakref.ref(image)
@@ -145,13 +145,13 @@ _FACTS: Final[weakref.WeakKeyDictionary[Image, _Facts]] = weakref.WeakKeyDiction
 
 
 class Problems:
-    """What is wrong with an image.
+    """The problems of an image.
 
     Args:
         image: The cluster.
-        redaction: As for configs.
-        assumptions: What the nodes' own files are taken to say.
-        voters: Who votes, where that is known better than by the log.
+        redaction: The redaction of configs.
+        assumptions: The configs that the nodes' own files are assumed to set.
+        voters: The voters, where they are known better than by the log.
         ghost_after_ms: How long a broker without replicas is fenced until it is a ghost.
         now_ms: When that is measured from; None for the image's last record.
         detail: A row for each partition in place of one for each topic.
@@ -181,7 +181,7 @@ class Problems:
         self._facts = _FACTS.setdefault(image, _Facts(image))
 
     def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
-        """Those of some kinds, as far as an image can tell."""
+        """The problems of some kinds, as far as an image can tell."""
         for code, find in self._finders().items():
             if code in codes:
                 yield from find(KINDS[code])
@@ -241,7 +241,7 @@ class Problems:
         topic = self.image.partitions.topic[rows]
         starts = np.flatnonzero(np.diff(topic, prepend=-1))
         counts = np.diff(starts, append=len(rows))
-        # Of what a checkpoint says the rows come first: where one is hidden, the beginning is.
+        # A checkpoint's rows come first: if one is hidden, so is the beginning.
         first = np.minimum.reduceat(since, starts)
         order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
@@ -263,9 +263,9 @@ class Problems:
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
-        """The partitions that have a problem, and what they follow from.
+        """The partitions that have a problem, and the links to their causes.
 
-        Of what is found the causes alone are kept, for `effects`.
+        Only the causes are kept, for `effects`.
         """
         rows = np.flatnonzero(self.mask(code))
         links = self.causes.links(rows, code)
@@ -278,7 +278,7 @@ class Problems:
     def effects(
         self, codes: Collection[str] = tuple(EFFECTS)
     ) -> list[tuple[Cause, dict[str, int]]]:
-        """What follows from each cause: by problem the number of partitions; the worst first."""
+        """The number of partitions with each problem, by cause; the worst cause first."""
         found: dict[str, tuple[Cause, dict[str, int]]] = {}
         for code in EFFECTS:
             if code in codes:
@@ -417,7 +417,7 @@ class Problems:
         """A problem of nodes, told apart by their role; `row`: which of `NodeRow.rows` began it."""
         for role in sorted({node.role for node in nodes}):
             some = [(n, c) for n, c in zip(nodes, counts, strict=True) if n.role == role]
-            # Of a broker it is how long it has been fenced that makes it a ghost.
+            # A broker is a ghost because of the time for which it has been fenced.
             since = [n.rows[row if role == BROKER else 0] for n, _ in some]
             yield self._problem(
                 kind,

@@ -161,7 +161,7 @@ def effective(quotas: Iterable[Quota], client: Client) -> dict[str, list[Quota]]
 
 
 def _level(entity: Entity) -> tuple[tuple[str, str | None], ...]:
-    """What brokers see of an entity."""
+    """The part of an entity that brokers see."""
     kinds = (IP,) if IP in entity else (USER, CLIENT_ID)
     return tuple((kind, entity[kind]) for kind in kinds if kind in entity)
 
@@ -187,7 +187,7 @@ def _address(text: str) -> str:
 
 
 def effective_table(image: Image, client: Client, keys: Sequence[str]) -> pa.Table:
-    """What a client gets, a row for each key; without value and entity where it is unlimited."""
+    """A client's quotas, a row for each key; without value and entity where it is unlimited."""
     found = effective(read_quotas(image), client)
     chosen = [found.get(key, []) for key in keys]
     rows = np.array(

@@ -43,7 +43,7 @@ def when(image: Image, prefix: str, rows: I64) -> dict[str, pa.Array]:
 def before(image: Image, rows: I64) -> pa.Array:
     """timestamp[ms, UTC][n]: when a checkpoint ended that hides the times of rows; null for others.
 
-    What it says happened then or before.
+    Its records happened then or before.
 
     Args:
         image: The rows are of its records.

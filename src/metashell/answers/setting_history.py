@@ -59,7 +59,7 @@ class _Changes:
 def setting_history(
     image: Image, key: str, parse: Callable[[str], int | None], assumptions: Assumptions
 ) -> SettingHistory | None:
-    """What a key was; None where only a checkpoint has configs, which tells no times.
+    """The history of a key; None where only a checkpoint has configs, which tells no times.
 
     For the arguments see `SettingHistory`.
     """
@@ -69,13 +69,13 @@ def setting_history(
 
 
 class SettingHistory:
-    """What a key was at any record of an image's log, for its partitions.
+    """The value of a key at any record of an image's log, for its partitions.
 
     Args:
         image: The image.
         key: The key.
-        parse: Makes of a text the value, 0 or more; None where it is none.
-        assumptions: What its nodes' own files are taken to say.
+        parse: Gives the value of a text, 0 or more; None for a text without one.
+        assumptions: The configs that its nodes' own files are assumed to set.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class SettingHistory:
         return out
 
     def _at(self, topics: I64, leaders: I64, before: I64) -> tuple[I64, I64]:
-        """What counts before a row: (row of the last record about it, the value)."""
+        """The value that holds before a row: (row of the last record about it, the value)."""
         levels = (
             self._of_topics.last(topics, before),
             # Nobody leads as number -1, which is that of the default here: it counts below too.

@@ -46,7 +46,7 @@ STALLED_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class LogBehind:
-    """What of a partition's log lies behind some offsets."""
+    """The part of a partition's log behind some offsets."""
 
     end_offset: int
     """The log end offset."""
@@ -74,14 +74,14 @@ def stalled_table(
     Args:
         log: The partition's log.
         look: Looks at the logs of topics' partitions, once at each.
-        end_ms: What times are counted to, ms since the epoch: the end of the logs.
+        end_ms: The end of the logs, ms since the epoch; times are counted to it.
         least_ms: How long an offset must have stood still.
         wanted: Tells of a group's id whether it is looked at; None for all.
     """
     at, commits = log.offsets.last, log.commits
     moves = last_moves(log)
     moved_ms, offset = commits.values(moves.moved).time_ms, commits.values(at).offset
-    # Of what moved since nothing need be looked up.
+    # Offsets that moved since need no look-up.
     old = end_ms - moved_ms >= least_ms
     if wanted is not None:
         old &= _chosen(string_array(log.keys(at).group).cast(pa.string()), wanted)
@@ -120,7 +120,7 @@ def stalled_table(
 
 @dataclass(slots=True)
 class _Behind:
-    """What lies behind commits, an element each: int64, -1 where nothing does.
+    """The log behind commits, an element each: int64, -1 where there is none.
 
     ``is_held``: bool, whether a transaction is open at the offset.
     """
@@ -179,7 +179,7 @@ def _of_groups(counts: dict[str, int], groups: pa.Array) -> I64:
 
 
 def _whys(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
-    """What is known of why each stands still."""
+    """The reasons that are known why each stands still."""
     columns = (is_held, members, idle, rebalances, repeats)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return pa.array([_why(*row) for row in rows], pa.string())

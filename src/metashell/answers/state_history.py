@@ -56,7 +56,7 @@ class StateHistory:
         return (0, 0) if at < 0 else (int(self.offline[at]), int(self.under_replicated[at]))
 
     def at_ends(self, ends: I64) -> StateHistory:
-        """The same counts where batches count whole.
+        """The counts at the ends of batches, as a batch counts whole.
 
         Args:
             ends: int64[n]: the end of the batch that each offset lies in, ascending.

@@ -34,11 +34,11 @@ def summary_table(health: Health, rows: I64, by: str) -> pa.Table:
     """Counts of the partitions given, a row for each topic, broker or rack that has any.
 
     Args:
-        health: Of the image.
+        health: The image's health.
         rows: int64[n]: the partitions.
-        by: ``topic``, ``broker`` or ``rack``; of a broker counts what has a replica there, whether
-            it is registered or not, and of a rack likewise; a null rack is that of brokers
-            without one.
+        by: ``topic``, ``broker`` or ``rack``. A broker's row counts partitions with a replica
+            there, whether it is registered or not. A rack's row likewise; a null rack is that of
+            brokers without one.
     """
     image = health.image
     if by == "topic":
@@ -138,7 +138,7 @@ class Racks:
 
     @classmethod
     def of(cls, image: Image) -> Racks:
-        """Those that the registrations name."""
+        """The racks that the registrations name."""
         brokers = image.brokers
         texts = brokers.registration.span("rack").strings()
         names = sorted({text for text in texts if text is not None})

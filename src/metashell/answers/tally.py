@@ -29,7 +29,7 @@ def tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
 
 
 def tally_lists(lists: SpanColumn) -> tuple[AnyArray, I64]:
-    """As `tally`, of what is in lists of brokers."""
+    """The `tally` of the brokers in lists."""
     found = []
     for first in range(0, len(lists.counts), _LISTS):
         some = slice(first, first + _LISTS)

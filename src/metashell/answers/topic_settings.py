@@ -59,9 +59,9 @@ def effective_min_isr(
 
     Args:
         image: The image.
-        assumptions: What its nodes' own files are taken to say.
+        assumptions: The configs that its nodes' own files are assumed to set.
         rows: The partitions asked for; all if None.
-        leaders: int32[n], who is taken to lead them; who does if None.
+        leaders: int32[n], their assumed leaders; the present ones if None.
     """
     if leaders is None:
         leader = image.partitions.leader
@@ -160,7 +160,7 @@ def _of_brokers(
 def beyond_metadata(
     key: str, parse: Callable[[str], int | None], assumptions: Assumptions
 ) -> tuple[int, int]:
-    """What counts where the metadata says nothing, and its source (index into `SOURCES`)."""
+    """The value where the metadata has none, and its source (index into `SOURCES`)."""
     assumed = assumptions.get(key)
     value = None if assumed is None else parse(assumed)
     if value is not None:

@@ -36,10 +36,10 @@ def topics_table(
 
     Args:
         image: The image.
-        redaction: What may be shown of configs.
+        redaction: The redaction of configs.
         chosen: bool[topics]: which.
         wanted: The columns to make (``topic`` where that is none of them); all if None.
-        assumptions: What the image does not say.
+        assumptions: The configs that the nodes' own files are assumed to set.
         leads: Tells which keys come first among the configs; None for the order of all.
     """
     if wanted is None or "under_replicated" in wanted:
@@ -60,7 +60,7 @@ def _makers(
     assumptions: Assumptions,
     leads: Callable[[str], object] | None,
 ) -> Mapping[str, Callable[[], pa.Array]]:
-    """What makes each column. Partitions are decoded only for what tells of them."""
+    """The function that makes each column. It decodes partitions only for columns about them."""
     topics, n = image.topics, len(image.topics)
 
     @cache

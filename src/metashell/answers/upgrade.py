@@ -58,17 +58,17 @@ _NEVER_BACK: Final = "point of no return: kraft.version never goes back"
 _ACCEPTS_LOWER: Final = "it can go back: Kafka accepts a lower level"
 _UNTIL_NEXT: Final = "the software can go back until a later step is done"
 _NO_LEVEL: Final = 1
-"""What 3.x takes a log without a metadata.version for: 3.0-IV1."""
+"""The level that 3.x assumes for a log without a metadata.version: 3.0-IV1."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeTarget:
-    """What a feature shall be raised (or lowered) to."""
+    """The level that a feature shall be raised (or lowered) to."""
 
     feature: str
     level: int
     asked: str
-    """As the user wrote it, such as ``4.1``."""
+    """The words of the user, such as ``4.1``."""
 
     @property
     def text(self) -> str:
@@ -97,7 +97,7 @@ class UpgradeStep:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What stands in the way: a node, or where that is None the change itself."""
+    """An obstacle: a node, or where that is None the change itself."""
 
     node: NodeRow | None
     reason: str
@@ -118,7 +118,7 @@ class Verdict:
     """The level that is finalized; None for a metadata.version that is not in the log."""
     blockers: list[Blocker] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What could not be checked, a sentence each."""
+    """Sentences about everything that could not be checked."""
     steps: list[UpgradeStep] = field(default_factory=list)
     """The way to the level, in order; empty where there is none, or nothing to do."""
 
@@ -180,9 +180,9 @@ def judge(
     Args:
         image: The cluster.
         target: The level.
-        voters: Who votes, where that is known better than by the log.
-        ghost_after_ms: As for `nodes_of`.
-        now_ms: As for `nodes_of`.
+        voters: The voters, where they are known better than by the log.
+        ghost_after_ms: See `nodes_of`.
+        now_ms: See `nodes_of`.
     """
     # Who is a ghost matters of fenced brokers alone.
     count = bool(image.brokers.fenced.any())
@@ -252,7 +252,7 @@ def _current(image: Image, feature: str) -> int | None:
 
 
 def _judge_change(verdict: Verdict, version: int) -> None:
-    """What Kafka refuses whatever the nodes support."""
+    """Add the changes that Kafka refuses whatever the nodes support."""
     target = verdict.target
     reasons = []
     if target.feature == METADATA_VERSION:
@@ -270,7 +270,7 @@ def _judge_change(verdict: Verdict, version: int) -> None:
 
 
 def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> None:
-    """What follows from a metadata.version that is not in the log, or too low for 4.0."""
+    """Add the effects of a metadata.version that is not in the log, or too low for 4.0."""
     level = image.metadata_version
     reason = "the log has no metadata.version: software of 4.0 or later appends one of its own"
     if level is None:
@@ -331,7 +331,7 @@ def _lay_way(
         text = f"raise metadata.version to {_level_text(needed)}: ask `can-upgrade {asked}`"
         steps.append(UpgradeStep(text, None, _way_back(needed, level)))
         changes.append(len(steps))
-    # What stands in the way beside the nodes was judged in the order of its steps.
+    # Blockers that are no nodes were judged in the order of their steps.
     of_changes = iter(changes)
     verdict.blockers = [
         replace(b, step=next(of_changes) if b.node is None else software) for b in verdict.blockers
@@ -424,7 +424,7 @@ def _judge_unregistered(verdict: Verdict, node: NodeRow, static: bool) -> None:
 def _remedy(
     node: NodeRow, verdict: Verdict, server: Endpoint | None, version: int
 ) -> tuple[str, bool]:
-    """What lets a node no longer block, and whether it is a command that removes it."""
+    """The step that ends a node's blocking, and whether it is a command that removes the node."""
     lower = verdict.target.level < node.range_of(verdict.target.feature)[0]
     change = f"{'replace' if lower else 'upgrade'} the software of {node.role} {node.id}"
     if node.role == BROKER:
@@ -482,7 +482,7 @@ def _command(target: UpgradeTarget, server: Endpoint | None, *, down: bool = Fal
 
 
 def blockers_table(verdict: Verdict) -> pa.Table:
-    """What blocks it, a row each."""
+    """The blockers, a row each."""
     found = verdict.blockers
     nodes = [b.node for b in found]
     ranges = [

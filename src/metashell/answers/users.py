@@ -28,7 +28,7 @@ def users_table(image: Image, *, removed: bool = False) -> pa.Table:
 
     Args:
         image: The state.
-        removed: Those that lost a credential instead, also without another one left.
+        removed: Whether to list users that lost a credential, also if they have no other one.
     """
     columns = image.part("scram").columns
     rows: dict[str, list[int]] = {}
@@ -47,7 +47,7 @@ def users_table(image: Image, *, removed: bool = False) -> pa.Table:
     first[first == _NO_ROW] = -1
     gone = [lost.get(name, {}) for name in names]
     went = np.array([max(part.values(), default=-1) for part in gone], dtype=np.int64)
-    # Of a credential that was removed no row is left.
+    # A removed credential has no row.
     last = np.array([newest[name] for name in names], dtype=np.int64)
     return pa.table(
         {

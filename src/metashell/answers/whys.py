@@ -36,7 +36,7 @@ class Whys:
     """Why partitions of an image have a problem.
 
     Args:
-        causes: Of the image.
+        causes: The image's causes.
     """
 
     def __init__(self, causes: Causes) -> None:
@@ -78,7 +78,7 @@ class Whys:
         Args:
             rows: int64[k]: the partitions.
             problem: Its code.
-            links: What they follow from, as `Causes.links` gives it for them.
+            links: Their links to causes, from `Causes.links`.
             groups: int64[k]: the group of each, ascending.
             n: How many groups there are.
         """
@@ -137,7 +137,7 @@ def election_reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
     Args:
         image: The image.
         rows: int64[n]: partitions without a leader.
-        outcome: What the controller would do about them.
+        outcome: The controller's next actions on them.
     """
     waiting = pa.nulls(len(rows), pa.string())
     for name, title in (("isr", "ISR"), ("elr", "ELR"), ("last_known_elr", "last known leader")):

@@ -1,6 +1,6 @@
-"""What is to be made again, read from an image; what no tool could make has a reason why not.
+"""The content of recipes, read from an image. Things that no tool can make have a reason why not.
 
-Secret values are left behind here: what is made of this can't hold any, whatever was asked for.
+Secret values are left out here. No recipe can hold any, whatever was asked for.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def everything(image: Image, *, with_internal: bool) -> RecipeParts:
 
 @dataclass(slots=True)
 class RecipeReport:
-    """What could not be written as asked."""
+    """The things that could not be written as asked."""
 
     left_out: list[str] = field(default_factory=list)
     """Sentences about what can't be expressed."""
@@ -109,7 +109,7 @@ class Topic:
     problem: str | None = None
     """Why it can't be made."""
     note: str | None = None
-    """What would be different."""
+    """The difference to the original."""
 
 
 def read_topics(image: Image, chosen: Bools, *, with_assignment: bool) -> Iterator[Topic]:
@@ -254,7 +254,7 @@ def read_credentials(image: Image) -> list[Credential]:
 
 @dataclass(frozen=True, slots=True)
 class EntityQuotas:
-    """What is set for one entity."""
+    """The quotas of one entity."""
 
     entity: Entity
     text: str
@@ -308,7 +308,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """The ACL in words."""
         return (
             f"{self.permission} {self.principal} from {self.host} to {', '.join(self.operations)}"
             f" {self.pattern_type} {self.resource_type} {self.resource_name}"
@@ -365,7 +365,7 @@ def _acl_problem(acl: Acl, resource_type: str, operation: str) -> str | None:
 
 
 def left_behind(image: Image, choice: RecipeParts) -> Iterator[str]:
-    """What exists and nothing makes again, in words, where its like is asked for."""
+    """Existing things that nothing makes again, in words, if their kind is asked for."""
     if choice.users and (n := len(image.part("delegation_tokens"))):
         yield f"{n} delegation tokens: nothing makes them again"
     if choice.users and choice.quotas and choice.acls:

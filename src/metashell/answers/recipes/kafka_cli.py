@@ -62,10 +62,10 @@ def kafka_cli(
     """The script, a piece of some lines each.
 
     Args:
-        image: What is to be made again.
-        choice: Which parts of it.
-        report: Is told what is left out.
-        origin: Says in the script what it was made from.
+        image: The image to make again.
+        choice: The parts of it to make.
+        report: Is told of everything that is left out.
+        origin: The origin that the script names.
         with_assignment: Whether partitions go to the same brokers.
     """
     writer = _Writer(report)
@@ -145,7 +145,7 @@ class _Writer:
                 f"--partitions {topic.n_partitions}",
                 f"--replication-factor {topic.replication}",
             ]
-        # What stands here can't hold an equals sign.
+        # These values can't hold an equals sign.
         simple = {
             key: value
             for key, value in topic.configs.values.items()
@@ -191,7 +191,7 @@ class _Writer:
     # Users and quotas.
 
     def password(self, user: str, mechanism: str, iterations: int) -> str:
-        # As a comment it must stay one line, so it is written with what is printable.
+        # A comment must stay one line, so only printable characters are written.
         words = _alter(
             f"--entity-type users {_option('--entity-name', user)}",
             [f"{mechanism}=[iterations={iterations},password=PASSWORD]"],

@@ -78,10 +78,10 @@ def strimzi(
     """The resources.
 
     Args:
-        image: What is to be made again.
-        choice: Which parts of it.
-        report: Is told what is left out.
-        origin: Says what they were made from.
+        image: The image to make again.
+        choice: The parts of it to make.
+        report: Is told of everything that is left out.
+        origin: The origin that a comment names.
         cluster: Name of the Kafka resource that they belong to.
     """
     maker = _Maker(report, cluster)
@@ -118,7 +118,7 @@ def strimzi(
 
 
 class _Users:
-    """What is known of each user: of a name, and of a certificate with that common name."""
+    """The facts about each user: of a name, and of a certificate with that common name."""
 
     def __init__(self) -> None:
         self.specs: dict[str, dict[str, Any]] = {}
