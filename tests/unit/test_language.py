@@ -1,4 +1,4 @@
-"""What a user reads is in short sentences."""
+"""Texts for users have short sentences; docstrings and comments name the thing first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,48 @@ import metashell
 from metashell.cli.usage import full_help_text, help_text
 from metashell.commands import all_names, get
 from metashell.commands.shared.cheat_sheet import LINES, NOTES
-from support.language import MOST_WORDS, sentences, texts, words
+from support.language import INDIRECT, MOST_WORDS, clauses, remarks, sentences, texts, words
 
 SOURCES = Path(metashell.__file__).parent
 LISTS_OF_WORDS = {"quorum/known_keys.py", "sql/statements.py"}
 """Modules with lists of names in one string: nobody reads them as sentences."""
 PACKAGES = sorted({path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py")})
+STILL_INDIRECT = {
+    "checks",
+    "commands",
+    "dataclass.py",
+    "errors.py",
+    "fs",
+    "image",
+    "lazy.py",
+    "log",
+    "parts",
+    "records",
+    "redact.py",
+    "repl",
+    "shipped.py",
+    "spark_backend",
+    "spelling.py",
+    "themes.py",
+    "tui",
+}
+"""Packages whose docstrings and comments are still to be rewritten: a set to become empty."""
+
+
+def files_of(package: str) -> list[Path]:
+    """The modules of a package, or a module of the top level."""
+    root = SOURCES / package
+    return [root] if root.is_file() else sorted(root.rglob("*.py"))
+
+
+def indirect(file: Path) -> list[str]:
+    """The clauses of docstrings and comments that do not name the thing first, with their lines."""
+    return [
+        f"{file.name}:{text.line}: {clause}"
+        for text in remarks(file)
+        for clause in clauses(text.text)
+        if INDIRECT.match(clause)
+    ]
 
 
 def too_long(text: str) -> list[str]:
@@ -42,13 +78,30 @@ def test_texts_are_found(tmp_path: Path) -> None:
     assert {"X: no fileX", "open it", "one"} == {found.text for found in texts(file)}
 
 
+def test_indirect_remarks_are_found(tmp_path: Path) -> None:
+    """In docstrings, below constants and in comments, also behind a colon; not in other strings."""
+    file = tmp_path / "x.py"
+    file.write_text(
+        '"""Reads.\n\nArgs:\n    a: Of all."""\nN = 1\n"""The same; As a number."""\n'
+        "# It reads what\n# As one knows. What for?\nX = 'Of strings'  # - Those\n"
+        "# Often. Assume. so: of course\n"
+    )
+    expected = ["1: Of all.", "6: The same;", "6: As a number.", "7: What for?", "9: - Those"]
+    assert [f"x.py:{each}" for each in expected] == indirect(file)
+
+
+@pytest.mark.parametrize("package", sorted({*PACKAGES} - STILL_INDIRECT))
+def test_docstrings_and_comments_name_the_thing_first(package: str) -> None:
+    """No clause begins with "What", "Those", "The same", "As" or "Of"."""
+    assert [] == [each for file in files_of(package) for each in indirect(file)]
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_sentences_in_the_sources_are_short(package: str) -> None:
     """Messages, hints, manuals, and what the explorer says."""
-    root = SOURCES / package
     found = [
         f"{file.relative_to(SOURCES)}:{text.line}: {sentence}"
-        for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))
+        for file in files_of(package)
         if str(file.relative_to(SOURCES)) not in LISTS_OF_WORDS
         for text in texts(file)
         for sentence in too_long(text.text)
@@ -57,7 +110,7 @@ def test_sentences_in_the_sources_are_short(package: str) -> None:
 
 
 def test_sentences_of_help_and_manuals_are_short() -> None:
-    """As they are when they are put together."""
+    """They are checked as a user sees them, put together."""
     read = [help_text(), full_help_text(), *NOTES, *(line.meaning for line in LINES)]
     for name in all_names():
         command = get(name)
