@@ -91,8 +91,8 @@ def acls_table(
     """ACLs as rows.
 
     Args:
-        image: Whose.
-        keep: Which ones.
+        image: The image.
+        keep: Chooses the ACLs to list.
         by: One of `ORDERS`.
     """
     table = table_of(image, [acl for acl in read_acls(image) if keep(acl)])

@@ -1,4 +1,4 @@
-"""Who may do what, decided as Kafka's own authorizer decides and as brokers ask it.
+"""The rights of principals, decided like Kafka's own authorizer on the brokers' questions.
 
 The ACLs that count are those about the resource whose principal is the one that asks or ``User:*``,
 whose host is that of the client, and whose operation is ALL, the one asked for or, where it allows,
@@ -156,9 +156,9 @@ class _Names:
     """The sum of the ACLs about ``hardcode``."""
     denies_all: bool = False
     names: frozenset[str] = frozenset()
-    """That are denied."""
+    """Names that are denied."""
     prefixes: frozenset[str] = frozenset()
-    """That are denied."""
+    """Prefixes that are denied."""
     allows: tuple[tuple[_Entry, ...], ...] = ()
     """All that allow: those of the widest host, then what each narrower one has besides."""
     n_left: int = 0
@@ -385,7 +385,7 @@ class Authorizer:
         return self._distinct(lambda right: right.networks)
 
     def principals(self) -> list[str]:
-        """Who is named: in ACLs that bear on the question or as super user; then everyone else."""
+        """Principals in ACLs about the question, and super users; everyone else comes last."""
         named = self._rules.super_users.union(*(right.entries for right in self._rights))
         return [*sorted(named - {EVERYONE}), EVERYONE]
 

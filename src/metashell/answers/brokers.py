@@ -73,7 +73,7 @@ def broker_states(image: Image, ids: AnyArray) -> AnyArray:
 
 
 class _Load:
-    """Who holds and who leads what: counts by broker."""
+    """Counts by broker: its replicas, and the partitions that it leads."""
 
     def __init__(self, health: Health) -> None:
         partitions = health.image.partitions

@@ -27,7 +27,7 @@ class CoordinatorKind:
     partitions_key: str
     """The broker's config that says how many partitions the topic gets when it is created."""
     hashes: str
-    """Whose key chooses a partition, such as ``groups whose id hashes to``."""
+    """The things whose key chooses a partition, such as ``groups whose id hashes to``."""
     fails: str
     """The operations that fail without a coordinator."""
 
@@ -37,7 +37,7 @@ class CoordinatorKind:
         return self.log.value
 
     def without_coordinator(self, partitions: Sequence[int], n_partitions: int) -> str:
-        """Who has no coordinator, and what fails.
+        """The sentence that says which things have no coordinator, and what fails.
 
         Args:
             partitions: The partitions without a leader; one at least.

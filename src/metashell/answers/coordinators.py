@@ -1,4 +1,4 @@
-"""Who coordinates a group, a transactional id or a share partition: which partition, and its state.
+"""The coordinator of a group, transactional id or share partition: its partition, and its state.
 
 The partition of a key is ``abs(String.hashCode(key)) % partitions``, and the coordinator is the
 broker that leads it, whether or not the id exists. So the image alone answers, at any offset.

@@ -1,4 +1,4 @@
-"""Who would be elected leader of a partition, by the controller's own rules.
+"""Elects the leader of a partition by the controller's own rules.
 
 The next leader is the first replica, in the order of the assignment, that is in the ISR (in the
 eligible leader replicas where the ISR is empty) and whose broker can lead: it is registered, not
@@ -79,7 +79,7 @@ def elect(
     can_lead = _can_lead(image, rows, replicas, down)
     has_isr = _some(isr, len(rows))
     in_isr, in_elr = replicas.within(isr), replicas.within(elr) & ~has_isr[replicas.row]
-    # Who leaves an ISR that falls below its minimum becomes eligible, so only what was empty is.
+    # A broker that leaves a too small ISR becomes eligible. So only lists that were empty stay so.
     partitions = image.partitions
     nobody_left = (partitions.list_column("isr").counts[rows] <= 0) & (
         partitions.list_column("elr").counts[rows] <= 0

@@ -103,10 +103,10 @@ def nodes_of(
 
     Args:
         image: The cluster.
-        voters: Who votes, where that is known better than by the log.
+        voters: The voters, where they are known better than by the log.
         ghost_after_ms: How long a broker without replicas is fenced until it is a ghost.
         count: Whether replicas are counted, which folds all partitions; no ghost without it.
-        now_ms: When to measure from, ms since the epoch; None for the image's last record.
+        now_ms: The time to measure from, ms since the epoch; None for the image's last record.
     """
     if now_ms is None:
         now_ms = image.provenance.timestamp_ms

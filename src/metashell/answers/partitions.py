@@ -100,8 +100,8 @@ class _Rows:
         return self._elections[name]
 
     def why(self) -> pa.Array:
-        """Whom a partition without a leader waits for; else what its missing replicas are on, and
-        whether it has too few.
+        """The brokers that a partition without a leader waits for. For the others, the brokers of
+        missing replicas, and whether there are too few.
         """
         reasons = self._elections["why"]
         masks = self.health.masks_at(["under-replicated", "under-min-isr"], self.rows)
@@ -206,7 +206,7 @@ def directories_of(image: Image, rows: I64) -> pa.Array:
     return list_array(texts, list_offsets, None)
 
 
-# Who would be elected.
+# The brokers that would be elected.
 
 
 def _next_leader(

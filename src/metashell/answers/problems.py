@@ -331,7 +331,9 @@ class Problems:
     def _lost_coordinators(
         self, kind: ProblemKind, rows: I64, starts: I64, order: I64
     ) -> Sequence[str]:
-        """Who has no coordinator, for each group of partitions of a topic; nothing of other kinds.
+        """The groups or ids without a coordinator, for each group of partitions of a topic.
+
+        It is empty for other kinds of problems.
 
         Args:
             kind: The problem.

@@ -122,7 +122,7 @@ def quotas_table(image: Image) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who is asked about; None is one that no quota names."""
+    """The client that is asked about; a part is None if no quota names it."""
 
     user: str | None = None
     client_id: str | None = None

@@ -184,7 +184,7 @@ def judge(
         ghost_after_ms: See `nodes_of`.
         now_ms: See `nodes_of`.
     """
-    # Who is a ghost matters of fenced brokers alone.
+    # Only fenced brokers can be ghosts.
     count = bool(image.brokers.fenced.any())
     nodes = nodes_of(image, voters, ghost_after_ms, count=count, now_ms=now_ms)
     version = image.metadata_version or 0

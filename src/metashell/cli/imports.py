@@ -76,7 +76,7 @@ def leave_pandas_out() -> None:
 def _leave_descriptions_out() -> None:
     """Keep pyarrow from parsing the descriptions of its functions, which nobody here reads.
 
-    That takes half of the time in which pyarrow.compute is imported.
+    The parsing takes half of the import time of pyarrow.compute.
     """
     parser = ModuleType("pyarrow.vendored.docscrape")
     vars(parser)["NumpyDocString"] = _NoDescription

@@ -22,7 +22,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class CleanShutdown:
-    """That the file is there."""
+    """The content of the file; it says that the broker stopped cleanly."""
 
     broker_epoch: int | None
     """The epoch of the broker that stopped; None where the file does not say."""

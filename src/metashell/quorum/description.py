@@ -103,7 +103,7 @@ class LiveStatus:
 
     @property
     def leader_now(self) -> int | None:
-        """Who leads; None while nobody is known to: one that does not answer may not any more."""
+        """The leader's id; None while none is known, as a silent leader may lead no more."""
         return None if self.leader_address is None else self.leader_id
 
     @property

@@ -54,7 +54,7 @@ class Follower:
         self.observer = observer
         self._new_context = context
         self._race: Race | None = None
-        """Whoever is asked for a first answer, while a connection is made."""
+        """The controllers that are asked for a first answer, while a connection is made."""
         self._context: ssl.SSLContext | None = None
         self._connection: Connection | None = None
         self._stopping = threading.Event()

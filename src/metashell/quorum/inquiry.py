@@ -85,11 +85,11 @@ class Inquiry:
         return True
 
     def asks_address(self, session: QuorumSession, leader_id: int | None) -> bool:
-        """Whether DescribeCluster is to be sent now, for where a leader listens; once for each.
+        """Whether to send DescribeCluster now, to learn a leader's address; once for each leader.
 
-        Before Kafka 3.9 no other answer says so. If no leader is known, it asks for the other
-        controllers: one may lead. Who may not ask is not let in a second time, and each time an
-        error stands in the controller's log.
+        Before Kafka 3.9 no other answer has the address. If no leader is known, it asks for the
+        other controllers: one may lead. A client without the right is not asked again, as each
+        refusal is an error in the controller's log.
         """
         asks = not self._is_refused and leader_id not in self._asked_for
         self._asked_for.add(leader_id)

@@ -112,10 +112,10 @@ class Intake:
         self.is_caught_up = self.is_caught_up or here
 
     def diverge(self, epoch: int, end_offset: int) -> None:
-        """Drop what the leader says that it does not have.
+        """Drop the records that the leader does not have.
 
         Raises:
-            RefusedError: That is impossible, or takes away what was committed.
+            RefusedError: They can't be dropped, or are committed.
         """
         store = self.store
         before, committed = store.end_offset, store.committed_end

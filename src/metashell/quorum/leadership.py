@@ -1,6 +1,6 @@
-"""Who leads in which epoch, of the quorum that is followed and of no other.
+"""The leader and its epoch, of the quorum that is followed and of no other.
 
-Owns what of an answer's news of leaders is believed, and when an epoch is given up. Sends nothing.
+Owns which news of leaders are believed, and when an epoch is given up. Sends nothing.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Observer:
         """How the following stands."""
         self._attempts = Attempts(bootstrap, jitter or random.Random().random)
         self.leadership = Leadership(self.facts, self._attempts, cluster_id=cluster_id)
-        """Who leads, as far as was heard."""
+        """The leader, as far as controllers told."""
         self.new_mechanism = new_mechanism
         self._patience_s, self._silence_s = patience_s, silence_s
         self._session: QuorumSession | None = None
@@ -428,7 +428,7 @@ class Observer:
         """Whether the peer may know an address that we do not."""
         assert self._session is not None
         if hint.leader_id is None:
-            # Who else is there is asked as long as no leader was ever found.
+            # Other controllers are asked for until a leader was found once.
             is_needless = self.facts.is_caught_up
         else:
             is_needless = self._attempts.knows(hint.leader_id)

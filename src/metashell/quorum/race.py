@@ -124,7 +124,7 @@ class Race:
     def run(self, action: Connect, stop: Callable[[], bool]) -> Connected | NotConnected | None:
         """Go on until one answers, one fails or the time is over; None where `stop` says so.
 
-        Who has it say so calls `wake` behind that.
+        A caller that makes `stop` true calls `wake` after that.
         """
         for address in [a for a in self._running if a not in action.addresses]:
             self._running.pop(address)[1].cancel()
@@ -182,7 +182,7 @@ class Race:
         """Begin to ask an address."""
         return Greeting(address, action, self._context, lambda *made: self._outcomes.put(made))
 
-    # Who is asked.
+    # Choosing the addresses that are asked.
 
     def _begin_next(self, action: Connect, now: float) -> float:
         """Begin with the next one where it is time; returns when it is time for another."""

@@ -325,7 +325,7 @@ def _store_password(view: _View, kind: str, store_type: str, notices: list[str])
 
 
 def _truststore(view: _View, notices: list[str]) -> KeyStore | None:
-    """Whom to trust; None for the system's authorities."""
+    """The trusted certificates; None for the system's authorities."""
     kind, key = "ssl.truststore", "ssl.truststore.certificates"
     certificates = view.text(key)
     path = view.text(f"{kind}.location")

@@ -170,7 +170,7 @@ class Connection:
     def wake(self) -> None:
         """Let the thread that waits in `exchange` go on, from another one; then nothing comes."""
         with contextlib.suppress(OSError):
-            # That of the plain socket: TLS would be taken apart under the other thread's hands.
+            # The plain socket's own: TLS would be taken apart under the other thread's hands.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ def _secured(
     except TimeoutError:
         raise ConnectError(in_vain(Phase.TLS, timeout_s), Trouble.PASSING) from None
     except OSError as e:
-        # Who is closed on may be early: a controller that starts or ends does that as well.
+        # A closed connection may only be early: a controller that starts or ends closes it as well.
         trouble = Trouble.PASSING if _is_closed(e) else Trouble.FINAL
         names = _names_of(address, end, context) if is_about_host(e) else ()
         raise ConnectError(tls_problem(e, host, names=names), trouble) from e

@@ -58,7 +58,7 @@ class CheckedRows:
 def check_keyed(spans: KeyedSpans, key: MessageSpec, value: MessageSpec, rows: I64) -> CheckedRows:
     """Check which keyed records of a type decode, as far as that is quickly told.
 
-    That is with the kernel, of tombstones, and of values of the version that most of them have.
+    The kernel checks tombstones, and values of the version that most of them have.
 
     Args:
         spans: Where keys and values of the log lie.

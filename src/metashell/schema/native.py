@@ -96,7 +96,7 @@ def check_keyed(
     tables = [(p.fields, p.layouts) for p in programs if p is not None and not p.has_nested]
     if len(tables) < len(programs):
         return None
-    # Who decodes a metadata log has no use for it.
+    # Imported late: decoding a metadata log does not use it.
     from metashell.kernel.check import check
 
     rows = np.ascontiguousarray(rows)

@@ -82,7 +82,7 @@ class CachedSource(CondensedDirectory):
         try:
             return loaded_of(self._cached.facts)
         except ManifestError:
-            # Whoever asks for the log finds that out, and reads the files.
+            # Asking for the log finds the damage, too, and then reads the files.
             return self.log.loaded
 
     def _finish(self) -> Condensed:

@@ -58,7 +58,7 @@ class LogReplica:
 
     @property
     def node_id(self) -> int | None:
-        """Whose log directory it lies in; None where that does not say."""
+        """The id of the node whose log directory has it; None where the directory does not say."""
         identity = self.directory.identity
         return None if identity is None else identity.node_id
 
@@ -75,7 +75,7 @@ class CoordinatorRecords:
 
     @property
     def lost(self) -> str | None:
-        """That the state may lack what compaction removed; None where it can't."""
+        """The sentence on state that compaction may have removed; None where it can't have."""
         offset = self.records.lost_before
         return None if offset is None else lost_text(str(self.partition), offset)
 

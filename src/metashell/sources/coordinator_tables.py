@@ -87,7 +87,7 @@ class CoordinatorTables:
         return record_schema(self._types[name][1])
 
     def log_of(self, name: str) -> CoordinatorLog | None:
-        """Whose log a table is of; None for the logs of all topics' partitions."""
+        """The coordinator's log of a table; None for a table of all topics' partitions."""
         if name not in self.states:
             return self._types[name][0]
         log = coordinator_parts()[name].log

@@ -23,8 +23,8 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     """The directory of producers.
 
     Args:
-        source: Whose log directories are looked at.
-        told: Takes what of a log could not be read.
+        source: The source whose log directories are looked at.
+        told: Takes sentences about logs that could not be read.
     """
     from metashell.fs.nodes.producers import producers_node
     from metashell.image.coordinators.producers import ProducersState, fold_producers

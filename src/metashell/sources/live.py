@@ -187,7 +187,7 @@ class LiveQuorum:
         """Wait until all is here that was committed when it began.
 
         Raises:
-            SourceError: That can't be, or took too long without getting any further.
+            SourceError: It can't be fetched, or took too long without getting any further.
         """
         follower, observer = self._follower, self._follower.observer
         first = time.monotonic() + timeout_s
@@ -230,7 +230,7 @@ def follow_quorum(
     try:
         live.wait_until_ready(timeout_s, progress)
     except BaseException:
-        # Whoever waits has waited enough: only a thread that has ended is waited for.
+        # The caller has waited enough: only a thread that has ended is waited for.
         follower.stop(STOP_WAIT_S if follower.is_over else 0)
         raise
     if not follow:

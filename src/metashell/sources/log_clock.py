@@ -53,7 +53,7 @@ def _clock_of_logs(source: Source) -> LogClock:
     logs = partition_logs(source)
     end_ms = -1
     for _, tail in () if logs is None else logs.tails(COORDINATOR_TOPICS):
-        with suppress(SourceError):  # Whoever reads it is told.
+        with suppress(SourceError):  # Reading it tells the reason.
             end_ms = max(end_ms, tail.end().last_timestamp_ms)
     last_ms = _known(end_ms) if source.moment_ms is None else source.moment_ms
     return LogClock(
@@ -78,7 +78,7 @@ def present_ms(source: Source) -> int | None:
 def _end_of(newest: Source) -> tuple[int, int | None, int | None]:
     """Offset and time of a log's last record, and the latest time of any."""
     if not newest.capabilities.has_log:
-        # Whoever decodes it elsewhere tells of its files with what is left of it.
+        # An engine elsewhere tells of the files only together with the decoded records.
         _ = newest.image
     loaded = newest.log.loaded
     files = [file for file in loaded.files if not file.is_checkpoint and file.chain.n_batches]

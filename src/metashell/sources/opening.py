@@ -318,7 +318,7 @@ def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
             if cached is not None:
                 return cached
         if state is None and not is_remote(path):
-            with suppress(SourceError):  # Whoever opens it tells what is wrong.
+            with suppress(SourceError):  # Opening it tells the reason.
                 state = list_metadata_directory(path)
         load = measure_load((path,) if state is None else (state,), is_in_turn=request.is_searched)
         reason = reason_for_spark(load, engine, watch)

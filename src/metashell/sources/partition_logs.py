@@ -44,7 +44,7 @@ class PartitionLogs:
 
     @property
     def partitions(self) -> Collection[TopicPartition]:
-        """Whose logs are here, by topic and partition."""
+        """The partitions whose logs are here."""
         return self._logs
 
     def tail(self, partition: TopicPartition) -> LogTail:

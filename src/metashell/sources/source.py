@@ -64,7 +64,7 @@ class Source(SourceContents):
         settings: How they are read and shown.
         directory: The metadata directory; None for a file by itself and for a quorum.
         newest: For an earlier state the source that it was made from.
-        moment: That earlier state.
+        moment: The moment of an earlier state.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities()
@@ -247,7 +247,7 @@ class Source(SourceContents):
         from metashell.node_files.log_directory import METADATA_TOPIC
 
         directories: Sequence[LogDirectory] = ()
-        with suppress(SourceError):  # Whoever asks for such logs is told.
+        with suppress(SourceError):  # Asking for such logs tells the reason.
             directories = self.log_directories
         return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
 
@@ -501,7 +501,7 @@ class Source(SourceContents):
 
     @property
     def leaders(self) -> Mapping[int, int]:
-        """Who leads in an epoch, as the node's ``quorum-state`` has it or the quorum says."""
+        """The leader of each epoch that the node's ``quorum-state`` or the live quorum tells."""
         return self._node_files.leaders
 
     def _bootstrap_texts(self) -> Sequence[str]:

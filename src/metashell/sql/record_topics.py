@@ -15,7 +15,7 @@ def topic_column(records: Records, rows: I64, names: TopicNames) -> pa.Array:
     """The name of each record's topic.
 
     Args:
-        records: Whose.
+        records: The records.
         rows: int64[n]: which of them, in ascending order.
         names: Names by topic id.
 

@@ -245,7 +245,7 @@ class _Maker:
     def _user(self, name: str, spec: dict[str, Any], *, is_certificate: bool) -> Document:
         comments = []
         if is_certificate:
-            # Whoever issued the certificates can go on doing so.
+            # The issuer of the certificates stays as it is.
             spec = {"authentication": {"type": "tls-external"}, **spec}
         elif "authentication" in spec:
             secret = f"{name}-password"[-_MOST:].lstrip("-.")

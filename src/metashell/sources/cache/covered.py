@@ -37,7 +37,7 @@ class CoveredFiles:
         """List them, where they are not listed yet.
 
         Raises:
-            SourceError: That can't be done.
+            SourceError: They can't be listed.
         """
         state = directory
         if not isinstance(state, DirectoryState):

@@ -2,8 +2,8 @@
 
 Every array of the frames has its full length from the beginning, but is filled only where somebody
 looks: pages of memory that nothing was written to cost nothing. So rows, folds and all that is
-built on them are those of records that are all there. Who asks for `LazyRecords.frames` gets them
-filled whole; folds ask for `frames_at`.
+built on them are those of records that are all there. `LazyRecords.frames` is filled whole when it
+is asked for; folds ask for `frames_at`.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _open(
         known = state.known(manifest.files)
         plan = plan_tail(place, state.listing, state.checkpoint, known, settings)
     except (SourceError, VanishedError, KeyError):
-        # Whoever reads the directory will find out what is wrong with it.
+        # Reading the directory will tell what is wrong with it.
         return None
     try:
         data = {

@@ -73,7 +73,7 @@ class Divergence:
     offset: int
     """The first offset at which it holds another batch."""
     epoch: int | None
-    """That batch's leader epoch; None where it is not known."""
+    """The leader epoch of that batch; None where it is not known."""
     other_epoch: int | None
     """Leader epoch of the batch that most others hold there."""
 
@@ -180,7 +180,7 @@ class _Logs:
         return (first, last) if first <= last else None
 
     def epoch_conflict(self) -> dict[str, Divergence] | None:
-        """Who leaves the others at the first offset where epochs can't be of one log."""
+        """The copies that leave the others at the first offset where epochs can't be of one log."""
         found = [
             offset
             for a, b in self._pairs()
@@ -256,7 +256,7 @@ class _Logs:
     def conflict_in(
         self, window: tuple[int, int], rows: Mapping[str, FleetRow]
     ) -> dict[str, Divergence]:
-        """Who leaves the others in a window."""
+        """The copies that leave the others in a window."""
         copies = {
             name: np.frombuffer(bytes.fromhex(str(row["batches"])), dtype=np.int64).reshape(-1, 4)
             for name, row in rows.items()

@@ -148,7 +148,7 @@ class FleetMember:
                 return True
             if base_name(place) == METADATA_DIRECTORY:
                 place = parent_of(place)
-            with suppress(SourceError):  # Whoever opens it is told.
+            with suppress(SourceError):  # Opening it tells the reason.
                 logs = read_log_directory(place).logs
                 if any(log.name != METADATA_DIRECTORY for log in logs):
                     return True
