@@ -9,9 +9,8 @@ import pytest
 
 from kraftgen.batch import encode_batch
 from metashell.errors import SourceError
-from metashell.log.names import list_names
-from metashell.spark_backend.cursor import NO_LIMIT, Cursor, Segments, Walk, ranges_between
-from support.plain_batches import read_batches
+from metashell.log.chain import METADATA
+from metashell.spark_backend.cursor import NO_LIMIT, Cursor, ListedLog, Walk, records_between
 
 
 def batch(offset: int, n: int = 1, fill: bytes = b"x") -> bytes:
@@ -32,10 +31,9 @@ class Growing:
         with (self.path / f"{base:020d}.log").open("ab") as file:
             file.write(data)
 
-    def segments(self) -> Segments:
+    def segments(self) -> ListedLog:
         """What is there now."""
-        names = list_names(path.name for path in self.path.iterdir())
-        return Segments("dir", names, lambda name: str(self.path / name))
+        return ListedLog.at(str(self.path))
 
     def poll(self, *, fail: bool = True, limit: int = NO_LIMIT) -> list[int]:
         """One micro-batch, its cursors having gone through Spark's checkpoint: offsets read."""
@@ -44,13 +42,22 @@ class Growing:
         if end is None or end == start:
             return []
         end = Cursor.from_json(json.loads(json.dumps(end.to_json())))
-        found = []
-        for part in ranges_between(self.segments(), start, end, fail=fail):
-            data = (self.path / part.file).read_bytes()[part.begin : part.end]
-            for one in read_batches(data):
-                found.extend(range(one.base_offset, one.base_offset + one.count))
+        if start is None or end.begun is not None:
+            assert end.begun is not None
+            start = Cursor(*end.begun)
+        found = self.between(start, end.offset, fail=fail)
         self.cursor = end
         self.read += found
+        return found
+
+    def between(self, start: Cursor, last: int, *, fail: bool = True) -> list[int]:
+        """The offsets behind a cursor up to one."""
+        found = []
+        for loaded in records_between(str(self.path), METADATA, start, last, fail=fail):
+            view = memoryview(loaded.buffer)
+            for at in loaded.files[0].chain.positions:
+                base = int.from_bytes(view[at : at + 8], "big")
+                found += range(base, base + int.from_bytes(view[at + 23 : at + 27], "big") + 1)
         return found
 
 
@@ -173,16 +180,15 @@ def test_missing_segment_in_the_middle_is_told(growing: Growing) -> None:
     assert [0, 5] == growing.poll(fail=False)
 
 
-def test_files_that_grow_meanwhile_wait(growing: Growing) -> None:
+def test_records_that_are_written_meanwhile_wait(growing: Growing) -> None:
     """A query that ends with what was there when it began reads up to there and no further."""
     growing.append(0, batch(0))
-    until = {f"{0:020d}.log": len(batch(0))}
     growing.append(0, batch(1))
     growing.append(2, batch(2))
-    end = Walk(growing.segments(), fail=True, until=until).run(None)
+    end = Walk(growing.segments(), fail=True, last_offset=0).run(None)
     assert end is not None
     assert 0 == end.offset
-    assert end == Walk(growing.segments(), fail=True, until=until).run(end)
+    assert end == Walk(growing.segments(), fail=True, last_offset=0).run(end)
 
 
 def test_range_planned_before_and_gone_since_is_told(growing: Growing) -> None:
@@ -191,8 +197,9 @@ def test_range_planned_before_and_gone_since_is_told(growing: Growing) -> None:
     growing.append(1, batch(1))
     end = Walk(growing.segments(), fail=True).run(None)
     assert end is not None
+    assert end.begun is not None
+    start = Cursor(*end.begun)
     (growing.path / f"{0:020d}.log").unlink()
-    with pytest.raises(SourceError, match="was deleted before it was read"):
-        ranges_between(growing.segments(), None, end, fail=True)
-    (part,) = ranges_between(growing.segments(), None, end, fail=False)
-    assert f"{1:020d}.log" == part.file
+    with pytest.raises(SourceError, match=r"00000\.log was deleted before it was read"):
+        growing.between(start, end.offset)
+    assert [1] == growing.between(start, end.offset, fail=False)

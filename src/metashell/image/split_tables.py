@@ -16,9 +16,9 @@ Every secret is redacted here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,9 @@ from metashell.schema.registry import Registry
 
 BATCH_ROWS: Final = 16_384
 """Rows of a record batch, at most."""
+
+Windows: TypeAlias = Split | Iterable[Loaded]
+"""What rows are made of."""
 
 _TIME: Final = pa.timestamp("ms", tz="UTC")
 
@@ -117,7 +120,7 @@ def _own_name(name: str) -> str:
 
 
 def record_batches(
-    split: Split,
+    split: Windows,
     registry: Registry,
     redaction: Redaction,
     where: RowFilter | None = None,
@@ -132,7 +135,7 @@ def record_batches(
     no metadata; ``value`` is what kafka-dump-log shows as ``data``, null where it can't be decoded.
 
     Args:
-        split: The split.
+        split: The split, or windows of one file that are read already.
         registry: Message definitions.
         redaction: What may be shown.
         where: What is wanted.
@@ -180,7 +183,7 @@ def records_batch(
 
 
 def message_batches(
-    split: Split,
+    split: Windows,
     registry: Registry,
     redaction: Redaction,
     message: str,
@@ -337,17 +340,18 @@ def _place(records: Records, rows: I64) -> list[pa.Array]:
 
 
 def _windows(
-    split: Split, registry: Registry, where: RowFilter, window_bytes: int
+    split: Windows, registry: Registry, where: RowFilter, window_bytes: int
 ) -> Iterator[_Window]:
-    # Here a checkpoint's records stand for themselves.
-    plain = replace(split, end_offset=None, epoch=-1)
-    for loaded in read_split(plain, window_bytes):
+    if isinstance(split, Split):
+        # Here a checkpoint's records stand for themselves.
+        split = read_split(replace(split, end_offset=None, epoch=-1), window_bytes)
+    for loaded in split:
         wanted = where.batches(loaded, registry)
         yield _Window(wanted, Records(wanted, registry))
 
 
 def _blocks(
-    split: Split, registry: Registry, where: RowFilter, window_bytes: int
+    split: Windows, registry: Registry, where: RowFilter, window_bytes: int
 ) -> Iterator[tuple[_Window, I64]]:
     for window in _windows(split, registry, where, window_bytes):
         if not window.loaded.files[0].chain.positions:

@@ -1,15 +1,26 @@
-"""How far a growing log was delivered, and what is new behind that.
+"""How far a growing log was delivered, and reading what is new behind that.
 
 A `Cursor` stands behind a whole, proven batch, and knows the batch: where that one is gone or
-another, the log was truncated or replaced. What is cut off at the end of the last segment is left
-for later. Everything that keeps the records behind a cursor from being all of them is a `Loss`,
-which stops the walk unless losses are let pass.
+another, the metadata log was truncated or replaced. What is cut off at the end of the last segment
+is left for later. Everything that keeps the records behind a cursor from being all of them is a
+loss, which stops the walk unless losses are let pass.
+
+Compaction rewrites the segments of a coordinator's partition, so a position means little there, and
+the batch that was delivered last may be gone. Offsets stay, on every replica. So a cursor is sure
+where its batch is where it was; else its place is looked for by its offset. As a consumer does
+(KIP-320), the leader epoch tells a log that was truncated: no newer epoch begins in what was
+delivered.
+
+While compaction puts a segment in the place of others it is called ``.log.swap``, and those are
+gone already. So such a segment is read, too.
+
+Source: org.apache.kafka.storage.internals.log.LocalLog.replaceSegments.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -21,17 +32,19 @@ from metashell.log.chain import METADATA, Carry, Chain, LogKind
 from metashell.log.fault import Fault
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import HEADER_BYTES
-from metashell.log.names import Listing, SegmentName
+from metashell.log.names import SegmentName, list_names
 from metashell.log.read import Loaded, LogFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
-from metashell.places.files import FileRef
+from metashell.node_files.epoch_checkpoint import EpochStart
+from metashell.places.place import Place, StoreEntry, entries_in, file_in, shown
 from metashell.places.vanished import VanishedError
 from metashell.schema.arena import I64, SLACK, AnyArray, Arena
 
 NO_LIMIT: Final = 1 << 62
 _NEWEST: Final = 2
 """The format of batches; messages of those before it have no header of their own."""
-
+_SWAP: Final = ".swap"
+_TRIES: Final = 5
 _HINT: Final = "option failOnDataLoss=false goes on behind it"
 
 
@@ -103,6 +116,11 @@ class WalkedBatches:
     def __len__(self) -> int:
         return len(self.begin)
 
+    @property
+    def size(self) -> I64:
+        """int64: its bytes."""
+        return self.end - self.begin
+
     def cursor(self, file: str, i: int) -> Cursor:
         """Behind one of them."""
         return Cursor(
@@ -115,111 +133,157 @@ class WalkedBatches:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Batches of a segment that are read together: those that begin in ``begin`` to ``end``."""
+@dataclass(slots=True)
+class ListedLog:
+    """The segments of a directory, as they were listed."""
 
-    file: str
-    begin: int
-    end: int
-    after: int
-    """The last offset before them."""
+    place: Place
+    segments: Sequence[SegmentName]
+    """In order, by the names that their files have now."""
+    entries: Sequence[StoreEntry]
+    """Their files."""
 
+    @classmethod
+    def at(cls, place: Place) -> ListedLog:
+        """List a directory.
 
-class Segments:
-    """The segments of a directory, as they were listed.
+        Raises:
+            SourceError: It can't be listed.
+        """
+        found = {one.name: one for one in entries_in(place) if not one.is_directory}
+        names = {name.removesuffix(_SWAP): name for name in found if name.endswith(_SWAP)}
+        names |= {name: name for name in found if not name.endswith(_SWAP)}
+        listed = list_names(names).segments
+        entries = [found[names[segment.name]] for segment in listed]
+        pairs = zip(listed, entries, strict=True)
+        return cls(place, [SegmentName(s.base_offset, one.name) for s, one in pairs], entries)
 
-    Args:
-        shown: What the directory is called in messages.
-        listing: Its files.
-        ref: Gives what a file is opened by.
-    """
+    @property
+    def shown(self) -> str:
+        """What it is called in messages."""
+        return shown(str(self.place))
 
-    def __init__(self, shown: str, listing: Listing, ref: Callable[[str], FileRef]) -> None:
-        self.shown, self.segments, self.ref = shown, listing.segments, ref
+    @property
+    def facts(self) -> object:
+        """What changes with what is written."""
+        return str(self.place), [(one.name, one.size, one.mtime_ns) for one in self.entries]
+
+    @property
+    def starts(self) -> list[Cursor]:
+        """The beginning of each segment."""
+        return [Cursor(one.name, 0, one.base_offset - 1) for one in self.segments]
+
+    def ends_at(self, cursor: Cursor) -> bool:
+        """Whether nothing was behind a cursor when it was listed."""
+        last = self.entries[-1] if self.entries else None
+        return last is not None and (last.name, last.size) == (cursor.file, cursor.pos)
 
     def index(self, name: str) -> int | None:
         """Which of the segments a file is."""
-        for i, segment in enumerate(self.segments):
-            if segment.name == name:
-                return i
-        return None
+        return next((i for i, one in enumerate(self.segments) if one.name == name), None)
 
-    def size(self, name: str) -> int:
-        """Bytes of a file; 0 where it is gone."""
-        try:
-            with opened(self.ref(name)) as source:
-                return source.size
-        except VanishedError:
-            return 0
+    def holding(self, offset: int) -> int | None:
+        """The last segment that begins before the offset behind one; None where none does."""
+        return next(
+            (i for i in reversed(range(len(self.segments))) if self.begins(i) <= offset + 1), None
+        )
+
+    def begins(self, i: int) -> int:
+        """The base offset of a segment."""
+        return self.segments[i].base_offset
+
+    def windows(
+        self, name: str, begin: int, after: int, kind: LogKind, size: int = WINDOW_BYTES
+    ) -> Iterator[Loaded]:
+        """Read a segment behind an offset, from a position on.
+
+        Raises:
+            VanishedError: It is gone.
+        """
+        with opened(file_in(self.place, name)) as source:
+            yield from windows_of(source, name, Carry(source.size, after, begin), size, kind)
+
+    def holds(self, cursor: Cursor) -> bool:
+        """Whether the batch that a cursor stands behind is where it was.
+
+        Raises:
+            VanishedError: The file is gone since it was listed.
+        """
+        if self.index(cursor.file) is None:
+            return False
+        if cursor.last_pos < 0:
+            return True
+        size = cursor.pos - cursor.last_pos
+        head = bytearray(HEADER_BYTES + SLACK)
+        with opened(file_in(self.place, cursor.file)) as source:
+            if source.size < cursor.pos:
+                return False
+            view = memoryview(head)[: min(HEADER_BYTES, size)]
+            if source.read_into(view, cursor.last_pos) < len(view):
+                return False
+        start = -cursor.last_pos
+        file = LogFile(cursor.file, start, len(view), Chain(array("q", [0])))
+        found = WalkedBatches.of(Loaded(bytes(head), HEADER_BYTES, [file])).cursor(cursor.file, 0)
+        # The CRC does not cover the epoch.
+        return replace(found, begun=cursor.begun) == cursor
 
 
 class Walk:
-    """Goes from a cursor to what is new.
+    """Goes from a cursor to what is new in a metadata log.
 
     Args:
-        segments: The directory.
+        log: The directory.
+        kind: Of which log.
         fail: Whether a loss is an error.
         limit: About how many bytes to go, at least one batch.
-        until: By segment how many of its bytes count; segments that are not there do not. None for
-            all.
         last_offset: The last offset that counts.
         split_bytes: About how far apart the places noted in `cuts` lie.
     """
 
-    kind: LogKind = METADATA
-    """Of which log."""
-
     def __init__(
         self,
-        segments: Segments,
+        log: ListedLog,
+        kind: LogKind = METADATA,
         *,
         fail: bool,
         limit: int = NO_LIMIT,
-        until: Mapping[str, int] | None = None,
         last_offset: int = NO_LIMIT,
         split_bytes: int = NO_LIMIT,
     ) -> None:
-        self._segments, self._fail = segments, fail
-        self._limit, self._until, self._split_bytes = limit, until, split_bytes
-        self._last_offset = last_offset
+        self._log, self._kind, self._fail = log, kind, fail
+        self._limit, self._last_offset, self._split_bytes = limit, last_offset, split_bytes
         self._is_ended = False
+        self._cut_at = 0
+        """How much was passed up to the last of `cuts`."""
         self.taken = 0
         """Bytes of batches that were passed."""
         self.cuts: list[Cursor] = []
         """Places to cut at, behind a batch each."""
 
     def run(self, cursor: Cursor | None) -> Cursor | None:
-        """The cursor behind what is new; None while there is no segment at all.
+        """The cursor behind what is new, or the same one; None where there was no batch yet.
 
         Raises:
             SourceError: Records were lost, and losses are errors; or a file can't be read.
         """
-        before = cursor
-        if cursor is None:
-            names = [s for s in self._segments.segments if self._counts(s.name)]
-            if not names:
-                return None
-            cursor = Cursor(names[0].name, 0, names[0].base_offset - 1)
-        else:
-            cursor = self._checked(cursor)
-        begun = None if before is not None and cursor.place == before.place else cursor.place
-        end = self._onwards(cursor)
-        if before is not None and end.place == before.place:
-            return before
-        return replace(end, begun=begun)
-
-    def _counts(self, name: str) -> bool:
-        return self._until is None or name in self._until
+        try:
+            start = next(iter(self._log.starts), None) if cursor is None else self._checked(cursor)
+            end = None if start is None else self._onwards(start)
+        except VanishedError:
+            # Deleted since it was listed: the next look tells what that means.
+            return cursor
+        if start is None or end is None or (cursor is None and not self.taken):
+            return cursor
+        # It never goes back: segments overlap for a moment where one takes the place of others.
+        if end.offset < start.offset or (cursor is not None and end.offset == cursor.offset):
+            return cursor
+        is_same = cursor is not None and start.place == cursor.place
+        return replace(end, begun=None if is_same else start.place)
 
     def _onwards(self, cursor: Cursor) -> Cursor:
-        at = self._segments.index(cursor.file)
-        if at is None:
-            return cursor
-        segments = self._segments.segments[at:]
+        at = self._log.index(cursor.file)
+        segments = [] if at is None else self._log.segments[at:]
         for i, segment in enumerate(segments):
-            if not self._counts(segment.name):
-                break
             if i:
                 self._across(cursor, segment)
                 cursor = Cursor(segment.name, 0, segment.base_offset - 1, epoch=cursor.epoch)
@@ -230,69 +294,43 @@ class Walk:
 
     def _lost(self, what: str) -> None:
         if self._fail:
-            raise SourceError(f"{self._segments.shown}: {what}; {_HINT}")
+            raise SourceError(f"{self._log.shown}: {what}; {_HINT}")
 
     def _across(self, cursor: Cursor, following: SegmentName) -> None:
-        if following.base_offset > cursor.offset + 1:
-            missing = f"offsets {cursor.offset + 1} to {following.base_offset - 1}"
-            self._lost(f"{missing} are missing between {cursor.file} and {following.name}")
+        first, end = cursor.offset + 1, following.base_offset
+        if end > first and not self._kind.offsets_may_be_missing:
+            missing = f"offsets {first} to {end - 1} are missing"
+            self._lost(f"{missing} between {cursor.file} and {following.name}")
 
     def _checked(self, cursor: Cursor) -> Cursor:
         """The cursor, if its batch is still there; else where to go on."""
-        segments = self._segments.segments
-        if self._segments.index(cursor.file) is not None:
-            if self.is_there(cursor):
-                return cursor
+        log = self._log
+        if log.holds(cursor):
+            return cursor
+        if log.index(cursor.file) is not None:
             self._lost(
                 f"{cursor.file} is not what it was: the batch that ended at position {cursor.pos},"
                 f" offset {cursor.offset}, is gone, so the log was truncated or replaced"
             )
-            return self._behind(cursor)
-        later = [s for s in segments if s.base_offset > cursor.offset]
-        if later and later[0] is segments[0]:
-            first = later[0]
-            if first.base_offset > cursor.offset + 1:
+        elif not log.segments:
+            self._lost(f"{cursor.file} is gone, and there is no other segment")
+        elif log.begins(0) > cursor.offset:
+            if log.begins(0) > cursor.offset + 1:
                 self._lost(
-                    f"offsets {cursor.offset + 1} to {first.base_offset - 1} were deleted before"
+                    f"offsets {cursor.offset + 1} to {log.begins(0) - 1} were deleted before"
                     " they were read"
                 )
-            return Cursor(first.name, 0, first.base_offset - 1)
-        if not segments:
-            self._lost(f"{cursor.file} is gone, and there is no other segment")
-            return cursor
-        self._lost(f"{cursor.file} is gone, which held offset {cursor.offset}")
-        return self._behind(cursor)
-
-    def is_there(self, cursor: Cursor) -> bool:
-        """Whether the batch that a cursor stands behind is where it was."""
-        if cursor.last_pos < 0:
-            return True
-        size = cursor.pos - cursor.last_pos
-        head = bytearray(HEADER_BYTES + SLACK)
-        try:
-            with opened(self._segments.ref(cursor.file)) as source:
-                if source.size < cursor.pos:
-                    return False
-                view = memoryview(head)[: min(HEADER_BYTES, size)]
-                if source.read_into(view, cursor.last_pos) < len(view):
-                    return False
-        except VanishedError:
-            return False
-        start = -cursor.last_pos
-        file = LogFile(cursor.file, start, len(view), Chain(array("q", [0])))
-        found = WalkedBatches.of(Loaded(bytes(head), HEADER_BYTES, [file])).cursor(cursor.file, 0)
-        # The CRC does not cover the epoch.
-        return replace(found, begun=cursor.begun) == cursor
-
-    def _behind(self, cursor: Cursor) -> Cursor:
-        """Where to go on in a log that changed: behind the offset, else at the log's end."""
-        holding = [s for s in self._segments.segments if s.base_offset <= cursor.offset + 1]
-        return self._behind_in(holding[-1], cursor)[0] if holding else cursor
+            return log.starts[0]
+        else:
+            self._lost(f"{cursor.file} is gone, which held offset {cursor.offset}")
+        # Behind the offset, or at the log's end.
+        at = log.holding(cursor.offset)
+        return cursor if at is None else self._behind_in(log.segments[at], cursor)[0]
 
     def _behind_in(self, segment: SegmentName, cursor: Cursor) -> tuple[Cursor, bool]:
         """Behind the last batch of a segment up to an offset, and whether another follows there."""
         found = Cursor(segment.name, 0, segment.base_offset - 1, epoch=cursor.epoch)
-        for loaded in self._windows(segment.name, 0, -1):
+        for loaded in self._log.windows(segment.name, 0, -1, self._kind):
             batches = WalkedBatches.of(loaded)
             n = int(np.searchsorted(batches.last_offset, cursor.offset, side="right"))
             if n:
@@ -303,97 +341,173 @@ class Walk:
 
     def _through(self, cursor: Cursor, *, is_last: bool) -> Cursor:
         """Pass the batches of a segment from a cursor on."""
-        name, cut = cursor.file, cursor.pos
+        name = cursor.file
         faults: list[Fault] = []
-        try:
-            for loaded in self._windows(name, cursor.pos, cursor.offset):
-                faults.extend(loaded.faults)
-                batches = WalkedBatches.of(loaded)
-                n = self._n_that_count(name, batches)
-                if n:
-                    self._damaged(faults, int(batches.begin[n - 1]))
-                    cut = self._cut(cursor, batches, n, cut)
-                    self.taken += int((batches.end - batches.begin)[:n].sum())
-                    cursor = batches.cursor(name, n - 1)
-                if n < len(batches):
-                    self._is_ended = True
-                    return cursor
-        except VanishedError:
-            # Deleted between being listed and being opened: the next look tells what that means.
-            self._is_ended = True
-            return cursor
-        if not is_last and self._until is None and faults:
+        size = min(WINDOW_BYTES, max(self._limit - self.taken, 1 << 20))
+        for loaded in self._log.windows(name, cursor.pos, cursor.offset, self._kind, size):
+            faults.extend(loaded.faults)
+            batches = WalkedBatches.of(loaded)
+            n = self._n_that_count(batches)
+            if n:
+                self._damaged(faults, int(batches.begin[n - 1]))
+                self._cut(cursor, batches, n)
+                cursor = batches.cursor(name, n - 1)
+            if n < len(batches):
+                self._is_ended = True
+                return cursor
+        if not is_last and faults:
             self._damaged(faults, NO_LIMIT)
         return cursor
 
-    def _n_that_count(self, name: str, batches: WalkedBatches) -> int:
+    def _n_that_count(self, batches: WalkedBatches) -> int:
         """How many batches of a window count: of a limit's bytes it is the first that passes it."""
         n = int(np.searchsorted(batches.last_offset, self._last_offset, side="right"))
-        if self._until is not None:
-            n = min(n, int(np.searchsorted(batches.end, self._until.get(name, 0), side="right")))
-        sizes = batches.end - batches.begin
-        passed = int(np.searchsorted(np.cumsum(sizes), self._limit - self.taken)) + 1
+        passed = int(np.searchsorted(np.cumsum(batches.size), self._limit - self.taken)) + 1
         return min(n, passed if self.taken < self._limit else 0)
 
-    def _cut(self, before: Cursor, batches: WalkedBatches, n: int, cut: int) -> int:
-        """Note where to cut among the first batches of a window; returns the last such place.
+    def _cut(self, before: Cursor, batches: WalkedBatches, n: int) -> None:
+        """Pass the first batches of a window, and note where to cut among them.
 
         Args:
             before: Behind the batches before.
             batches: Those of the window.
             n: How many count.
-            cut: The last such place before.
         """
+        ends = self.taken + np.cumsum(batches.size[:n])
+        begins = ends - batches.size[:n]
         at = -1
         while True:
-            at = max(int(np.searchsorted(batches.begin[:n], cut + self._split_bytes)), at + 1)
+            wanted = int(np.searchsorted(begins, self._cut_at + self._split_bytes))
+            at = max(wanted, at + 1)
             if at >= n:
-                return cut
+                break
             self.cuts.append(batches.cursor(before.file, at - 1) if at else before)
-            cut = int(batches.begin[at])
+            self._cut_at = int(begins[at])
+        self.taken = int(ends[-1])
 
     def _damaged(self, faults: list[Fault], before: int) -> None:
         """What a segment lacks in front of a batch that counts is lost."""
         while faults and (faults[0].pos or 0) <= before:
             self._lost(str(faults.pop(0)))
 
-    def _windows(self, name: str, begin: int, after: int) -> Any:
-        size = min(WINDOW_BYTES, max(self._limit - self.taken, 1 << 20))
-        with opened(self._segments.ref(name)) as source:
-            carry = Carry(source.size, after, begin)
-            yield from windows_of(source, name, carry, size, self.kind)
+
+class PartitionWalk(Walk):
+    """Goes from a cursor to what is new in a coordinator's log; see `Walk`.
+
+    Args:
+        log: The partition's directory.
+        kind: Of which log.
+        epochs: Gives where its leader epochs begin, as far as the broker says.
+        limits: As of `Walk`.
+    """
+
+    def __init__(
+        self,
+        log: ListedLog,
+        kind: LogKind,
+        epochs: Callable[[], Sequence[EpochStart]] = tuple,
+        **limits: Any,
+    ) -> None:
+        super().__init__(log, kind, **limits)
+        self._epochs = epochs
+
+    def _checked(self, cursor: Cursor) -> Cursor:
+        """Where to go on: behind the cursor's batch, or where its offset is now."""
+        is_there = self._log.holds(cursor)
+        if is_there and cursor.last_pos >= 0:
+            return cursor
+        for start in self._epochs():
+            if start.epoch > cursor.epoch >= 0 and start.start_offset <= cursor.offset:
+                self._lost(
+                    f"leader epoch {start.epoch} begins at offset {start.start_offset}, and records"
+                    f" of epoch {cursor.epoch} up to offset {cursor.offset} were read: the log was"
+                    " truncated or replaced"
+                )
+                break
+        return cursor if is_there else self._by_offset(cursor)
+
+    def _by_offset(self, cursor: Cursor) -> Cursor:
+        segments = self._log.segments
+        if not segments:
+            self._lost("there is no segment any more")
+            return cursor
+        at = self._log.holding(cursor.offset)
+        if at is None:
+            # What was deleted from the front counts no more, as what compaction removes.
+            return replace(self._log.starts[0], epoch=cursor.epoch)
+        found, is_followed = self._behind_in(segments[at], cursor)
+        end = max(found.offset, segments[-1].base_offset - 1)
+        if end < cursor.offset and not is_followed:
+            self._lost(
+                f"the log ends at offset {end}, but offset {cursor.offset} was read: it was"
+                " truncated, or another replica was read"
+            )
+            return found
+        if found.offset == cursor.offset:
+            return found
+        # Compaction may have removed the last ones.
+        return Cursor(found.file, found.pos, cursor.offset, epoch=cursor.epoch)
 
 
-def ranges_between(
-    segments: Segments, start: Cursor | None, end: Cursor, *, fail: bool
-) -> list[Range]:
-    """What lies between two cursors of a directory, the first None where there was none yet.
+def records_between(
+    place: Place, kind: LogKind, start: Cursor, last: int, *, fail: bool
+) -> Iterator[Loaded]:
+    """Read the batches behind a cursor up to an offset, a window at a time.
+
+    What compaction removed meanwhile is not among them.
+
+    Args:
+        place: The log's directory.
+        kind: Of which log.
+        start: The cursor; its file and position only spare a search.
+        last: The last offset, of a whole batch.
+        fail: Whether damage among them, or a log that lacks some, is an error.
 
     Raises:
-        SourceError: Some of it is gone, and losses are errors.
+        SourceError: It is; or a file can't be read.
     """
-    assert start is not None or end.begun is not None
-    file, pos, after = end.begun or start.place  # type: ignore[union-attr]
-    names = [s.name for s in segments.segments if file <= s.name <= end.file]
-    gone = [name for name in {file, end.file} - set(names) if name != file or _lost(names, after)]
-    if gone and fail and (file, pos) != (end.file, end.pos):
+    after = start.offset
+    for _ in range(_TRIES):
+        log = ListedLog.at(place)
+        try:
+            for window in _windows(log, kind, start, after, last, fail=fail):
+                (file,) = window.files
+                batches = WalkedBatches.of(window)
+                low, high = np.searchsorted(batches.last_offset, [after, last], side="right")
+                for fault in file.chain.faults if fail else ():
+                    if fault.offset is not None and after < fault.offset <= last:
+                        raise SourceError(f"{log.shown}: {fault}; {_HINT}")
+                if high > low:
+                    after = int(batches.last_offset[high - 1])
+                    positions = file.chain.positions[low:high]
+                    chain = Chain(array("q", positions))
+                    files = [LogFile(file.name, file.start, file.size, chain)]
+                    yield Loaded(window.buffer, window.size, files)
+                if after >= last or high < len(batches):
+                    return
+        except VanishedError:
+            continue
+        if fail and (not log.segments or max(after, log.segments[-1].base_offset - 1) < last):
+            reason = f"it ends before offset {last}, up to which it was to be read"
+            raise SourceError(f"{log.shown}: {reason}; {_HINT}")
+        return
+    raise SourceError(f"{shown(str(place))}: its files keep vanishing while they are opened")
+
+
+def _windows(
+    log: ListedLog, kind: LogKind, start: Cursor, after: int, last: int, *, fail: bool
+) -> Iterator[Loaded]:
+    """The windows of segments in which batches can lie."""
+    first = log.holding(after)
+    if first is None and fail and not kind.has_keys:
         # It was planned by a run of the query that did not finish it.
-        raise SourceError(f"{segments.shown}: {min(gone)} was deleted before it was read; {_HINT}")
-    found: list[Range] = []
-    for name in names:
-        begin = pos if name == file else 0
-        stop = end.pos if name == end.file else segments.size(name)
-        if stop > begin:
-            before = after if name == file else base_of(name) - 1
-            found.append(Range(name, begin, stop, before))
-    return found
-
-
-def _lost(names: list[str], after: int) -> bool:
-    """Whether records are missing between an offset and the segments that are left."""
-    return not names or base_of(names[0]) > after + 1
-
-
-def base_of(name: str) -> int:
-    """The base offset in a segment's name."""
-    return int(name.partition(".")[0])
+        raise SourceError(f"{log.shown}: {start.file} was deleted before it was read; {_HINT}")
+    for one in log.segments[first or 0 :]:
+        if one.base_offset > last:
+            return
+        pos, before = 0, one.base_offset - 1
+        # Without the batch before it a position is not sure.
+        is_start = (one.name, after) == (start.file, start.offset) and start.last_pos >= 0
+        if is_start and log.holds(start):
+            pos, before = start.pos, start.offset
+        yield from log.windows(one.name, pos, before, kind)

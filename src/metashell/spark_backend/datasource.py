@@ -98,11 +98,7 @@ class KRaftDataSource(DataSource):
         elif is_state(options.table) or options.table in {FILES, FAULTS}:
             instead = "offsets or a record type" if is_keyed else "records or a record type"
             raise UsageError(f"{options.table}: this table has no stream; use {instead}")
-        if is_keyed:
-            from metashell.spark_backend.coordinator_streaming import CoordinatorStreamReader
-
-            return CoordinatorStreamReader(options, _columns(options, schema))
-        if options.settings.committed_only:
+        if options.settings.committed_only and not is_keyed:
             raise UsageError("committedOnly: a stream does not wait for checkpoints")
         from metashell.spark_backend.streaming import KRaftStreamReader
 

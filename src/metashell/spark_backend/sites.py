@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
+from typing import TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
@@ -16,6 +17,9 @@ from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, expand, is_uri, place_of
 from metashell.places.uri import local_path, shown
 from metashell.spark_backend.filters import TableFilter
+
+Origin: TypeAlias = tuple[str | None, int | None, str]
+"""Cluster, node and directory: what the first columns of rows say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Site:
     """The path or URI that opens it."""
 
     @property
-    def origin(self) -> tuple[str | None, int | None, str]:
+    def origin(self) -> Origin:
         """What the first columns of its rows say."""
         return self.cluster_id, self.node_id, self.directory
 
@@ -48,7 +52,7 @@ class BadSite:
     reason: str
 
     @property
-    def origin(self) -> tuple[str | None, int | None, str]:
+    def origin(self) -> Origin:
         """As `Site.origin`."""
         return None, None, self.directory
 

@@ -16,6 +16,7 @@ from metashell.image.image import Image
 from metashell.image.split_tables import (
     FAULTS_SCHEMA,
     FILES_SCHEMA,
+    Windows,
     fault_batches,
     faults_batch,
     file_batch,
@@ -55,7 +56,7 @@ from metashell.sql import tables as sql_tables
 UNREADABLE: Final = "unreadable"
 """Kind of the faults of files and directories that can't be read at all."""
 
-_BATCH_ROWS: Final = 32_768
+BATCH_ROWS: Final = 32_768
 
 _OF_UNKNOWN: Final = "UNKNOWN(-0123456789)"
 """Characters in what a type is called that no definition knows."""
@@ -133,9 +134,9 @@ def _is_api_key(key: object) -> bool:
 
 
 def split_batches(
-    split: Split, options: Options, where: RowFilter, *, values: bool = True
+    split: Windows, options: Options, where: RowFilter, *, values: bool = True
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a split of the table asked for, `values` as for `record_batches`.
+    """The rows of a split, or of windows, of the table asked for, `values` as for `record_batches`.
 
     Raises:
         SourceError: It can't be read, or is not what was planned.
@@ -145,6 +146,7 @@ def split_batches(
         Redaction(options.settings.show_secrets),
     )
     if options.table == FAULTS:
+        assert isinstance(split, Split)
         return fault_batches(split, registry)
     if options.table == RECORDS:
         return record_batches(split, registry, redaction, where, values=values, raw=options.raw)
@@ -191,7 +193,7 @@ def state_batches(
     else:
         image = Image(_condensed(site, options).records)
         table = image_table(options.table, image, Redaction(options.settings.show_secrets))
-    yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+    yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
 def _condensed(site: Site, options: Options, *, merges: bool = True) -> CondensedLog:

@@ -13,6 +13,7 @@ import pytest
 
 from metashell.errors import SourceError, UsageError
 from metashell.schema.coordinators import CoordinatorLog
+from metashell.spark_backend import streaming
 from support.fixtures import copy_of, fixture_dir
 from support.keyed_logs import End, Put, commit, encode, types_of
 from support.kraft import read, rows, source
@@ -261,6 +262,7 @@ def test_a_partition_alone_and_some_columns(tmp_path: Path) -> None:
 def test_brokers_in_a_store(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trigger without news lists directories and opens no segment."""
     s3.give_credentials(monkeypatch)
+    monkeypatch.setattr(streaming, "_SETTLED_S", 0.0)
     prefix, broker = f"stream-{uuid4().hex}", Broker(tmp_path, 1)
     segment = f"{prefix}/d1/__consumer_offsets-0/{0:020d}.log"
 

@@ -15,8 +15,13 @@ from metashell.errors import SourceError
 from metashell.log.partition import CoordinatorPartition
 from metashell.node_files.epoch_checkpoint import EpochStart
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.spark_backend.cursor import NO_LIMIT, Cursor
-from metashell.spark_backend.keyed_cursor import KeyedWalk, ListedLog, records_between
+from metashell.spark_backend.cursor import (
+    NO_LIMIT,
+    Cursor,
+    ListedLog,
+    PartitionWalk,
+    records_between,
+)
 
 GROUPS = CoordinatorPartition(CoordinatorLog.GROUPS, 3)
 SHARE = CoordinatorPartition(CoordinatorLog.SHARE, 3)
@@ -48,9 +53,9 @@ class Followed:
         """One micro-batch, its cursor having gone through Spark's checkpoint: last offsets of the
         batches read.
         """
-        walk = KeyedWalk(
-            ListedLog.at(str(self.path)).segments,
-            self.partition,
+        walk = PartitionWalk(
+            ListedLog.at(str(self.path)),
+            self.partition.kind,
             lambda: self.epochs,
             fail=fail,
             limit=limit,
@@ -69,7 +74,7 @@ class Followed:
     def between(self, start: Cursor, last: int, *, fail: bool = True) -> list[int]:
         """The last offset of each batch behind a cursor up to an offset."""
         found = []
-        for loaded in records_between(str(self.path), self.partition, start, last, fail=fail):
+        for loaded in records_between(str(self.path), self.partition.kind, start, last, fail=fail):
             (file,) = loaded.files
             view = memoryview(loaded.buffer)
             for at in file.chain.positions:
@@ -151,11 +156,11 @@ def test_segments_that_vanish_wait_for_the_next_look(log: Followed) -> None:
     log.write(0, batch(0), batch(1))
     log.write(2, batch(2))
     log.poll(last_offset=0)
-    listed = ListedLog.at(str(log.path)).segments
+    listed = ListedLog.at(str(log.path))
     (log.path / f"{0:020d}.log").unlink()
     assert log.cursor is not None
     for cursor in (log.cursor, None):
-        assert cursor == KeyedWalk(listed, GROUPS, fail=True).run(cursor)
+        assert cursor == PartitionWalk(listed, GROUPS.kind, fail=True).run(cursor)
     log.write(0, batch(1))
     assert [1, 2] == log.poll()
 
@@ -276,5 +281,5 @@ def test_messages_of_older_formats(log: Followed) -> None:
     assert [0, 1] == log.poll()
     log.write(0, *messages, batch(3))
     assert log.cursor is not None
-    assert KeyedWalk(ListedLog.at(str(log.path)).segments, GROUPS, fail=True).is_there(log.cursor)
+    assert ListedLog.at(str(log.path)).holds(log.cursor)
     assert [2, 3] == log.poll()
