@@ -75,7 +75,7 @@ _TELLING: Final = re.compile(
     re.IGNORECASE,
 )
 _OWN: Final = "CLIENT"
-"""In place of a resource's type: metashell's own configuration."""
+"""The resource type that stands for metashell's own configuration."""
 _LENIENT: Final = frozenset({*CONFIG_RESOURCE_TYPES.values(), _OWN, ""}) - {"BROKER"}
 """Types whose unknown keys are shown."""
 _LISTENER_PREFIX: Final = re.compile(r"listener\.name\.[^.]+\.(?=.)")
@@ -117,7 +117,7 @@ _WORD_CHARS: Final = 8
 _ENCODED_CHARS_MIN: Final = 6
 """A shorter piece of base64 or hex could be any word."""
 _SAID_CHARS_MAX: Final = 4096
-"""More of what a peer says is never printed."""
+"""The characters of a peer's text that are printed at most."""
 _PERCENT: Final = re.compile(rb"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 """The characters of base64 and hex, matched around a piece that was found."""

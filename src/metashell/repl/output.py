@@ -101,8 +101,8 @@ class ScreenRows:
 class Screen:
     """Text onto the terminal, by way of a pager where it is longer than the screen.
 
-    Text is held until a screenful is there or a moment has passed, so that quick long output is
-    seen in the pager only and slow output is seen as it comes.
+    Text is held until a screenful is there or a moment has passed. Quick long output is therefore
+    seen in the pager only. Slow output is seen as it comes.
 
     Args:
         stream: The terminal.

@@ -106,7 +106,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.remembered = Remembered(session.memory)
         """Bookmarks, columns and sorting of all runs."""
         self.cluster_id = ""
-        """Whose bookmarks there are: a cluster's id, or `FLEET`; empty where that is not known."""
+        """The owner of the bookmarks: a cluster's id, or `FLEET`; empty if unknown."""
         self.followed: list[FollowedResult] = []
         """Results of commands that `back` shows again."""
         self.failure: MetashellError | None = None

@@ -26,7 +26,7 @@ _DIRECTORY_S: Final = 2.0
 _STORE_S: Final = 30.0
 """How often one in a store is, where each look is a request that costs."""
 _LEAST_S: Final = 0.3
-"""Between two states that are shown."""
+"""Seconds between two states that are shown, at least."""
 _UNTOLD_S: Final = 60.0
 """Seconds until a state that adds only NoOps is shown: views and the timeline tell its offset."""
 _UNTOLD_REST: Final = 500.0

@@ -29,7 +29,7 @@ _MMAP_THRESHOLD: Final = -3
 _COLUMN_BYTES: Final = 1 << 20
 """Larger blocks are columns, and go back to the system as soon as they are freed."""
 _OLD: Final = 100
-"""So many collections of what is not quite new make a full one worth it."""
+"""A full collection is due after this number of collections of younger objects."""
 
 
 class _State:

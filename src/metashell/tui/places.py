@@ -37,7 +37,7 @@ class Places:
         self._before: list[VisitedView] = []
         self._behind: list[VisitedView] = []
         self.bookmarks: list[VisitedNode] = []
-        """In the order in which they were made."""
+        """The bookmarks in the order in which they were made."""
 
     def visit(self, left: VisitedView) -> None:
         """Note the place that is left for a new one."""

@@ -36,7 +36,7 @@ def default_path() -> Path:
 
 
 def bookmarked_cluster(scene: Scene) -> str:
-    """Whose bookmarks a scene's are; empty where that is not known. Cost: may read a file."""
+    """The owner of a scene's bookmarks; empty if unknown. Cost: may read a file."""
     from metashell.sources.fleet.rows import cluster_id_of
 
     if scene.fleet is not None:

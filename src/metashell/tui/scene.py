@@ -48,7 +48,7 @@ class Scene:
     opened: Source | FleetSource
     """The opened source at the offset shown, or the whole fleet."""
     serial: int = 0
-    """Another one for each scene."""
+    """A number that is unique for each scene."""
     previous: Source | None = None
     """The cluster as it was shown before the last move in time; None where there was none."""
     cluster: Source | None = None

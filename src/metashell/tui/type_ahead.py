@@ -49,7 +49,7 @@ _GATHERS_S: Final = 0.02
 _CHOOSING: Final = ("enter", "down", "up", "pagedown", "pageup")
 """Keys that choose from a list below a line."""
 _PATIENCE_S: Final = 0.5
-"""So long they wait for a job as well: what was typed in one go stays in order."""
+"""Seconds that a key that gives up waits for a job: keys typed in one go stay in order."""
 _LEAST_ROUNDS: Final = 3
 """A key's own handlers, those of what these say, and once more: a list tells what was chosen."""
 _LONGEST_S: Final = 5.0
@@ -78,13 +78,13 @@ class TypeAhead:
         self._followed = 0
         """Counts the keys that were followed."""
         self._timer: Timer | None = None
-        """Gives up on the one that is followed; None while none is."""
+        """The timer that gives up on the followed key; None while no key is followed."""
         self._patience: Timer | None = None
-        """Tells what keys wait for; None while they wait for nothing, or it was told."""
+        """The timer that tells the user what keys wait for; None if no such message is due."""
         self._gathers_since: float | None = None
         """When a key began to wait for the list of everything."""
         self._moving: Timer | None = None
-        """Gives up on a move of the focus that comes once something is drawn; None without one."""
+        """The timer that gives up on a late move of the focus; None without such a move."""
 
     @property
     def is_full(self) -> bool:

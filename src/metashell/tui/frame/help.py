@@ -70,7 +70,7 @@ class Help(HelpPanel):
             text.scroll_page_down(animate=False)
 
     def update_help(self, focused_widget: Widget | None) -> None:
-        """Tell about another part."""
+        """Show the help of another part."""
         if not self.app.app_focus or not self.screen.is_active or self.has_focus_within:
             return
         try:

@@ -52,7 +52,7 @@ class PaletteEntry:
     run: Callable[[], Any]
     help: str = ""
     words: tuple[str, ...] = ()
-    """More that is said of it: sentences, each shown only where a query is found in it."""
+    """More sentences about the item; each is shown only if a query is found in it."""
 
     @property
     def shown(self) -> Content:

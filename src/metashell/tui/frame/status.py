@@ -93,12 +93,12 @@ class StatusLine(AppPart, Widget):
         self.look()
 
     def move_on(self, scene: Scene, status: SourceStatus) -> None:
-        """Tell of a scene that differs from the one shown by where it ends, when it is time."""
+        """Show a scene with another end of the log and no other difference, when it is time."""
         self.scene, self.status = scene, status
         self.explorer.following.shown_offset = status.offset
 
     def show_jobs(self, jobs: Sequence[Job]) -> None:
-        """Tell what goes on."""
+        """Show the running jobs."""
         self._jobs = jobs
         if self._spinner is not None:
             if jobs:

@@ -20,7 +20,7 @@ ColumnNames: TypeAlias = tuple[str, ...]
 RowValues: TypeAlias = Mapping[str, Any]
 
 _ANY: Final = "*"
-"""In a pattern: any name."""
+"""Any name in a pattern."""
 _IMAGE: Final = ("image",)
 _PARTITION_COLUMNS: Final = (
     "partition", "state", "since_time", "why", "leader", "isr", "replicas", "elr", "min_isr",

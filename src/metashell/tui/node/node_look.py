@@ -41,7 +41,7 @@ class NodeLook:
     """The serial number of the node's scene."""
     mode: LookMode
     modes: Sequence[LookMode]
-    """In which ways it can be looked at."""
+    """The modes that the node has."""
     kind: str
     """``leaf`` or ``directory``; ``gone`` where nothing is there."""
     head: str

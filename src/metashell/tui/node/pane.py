@@ -354,7 +354,7 @@ class NodePane(AppPart, Vertical):
         self.look(LookMode(mode))
 
     def action_other_table(self) -> None:
-        """From what describes a directory to its plain children, and back."""
+        """Show the plain children of a directory, or again the table that describes it."""
         look = self._look
         if look is None:
             return

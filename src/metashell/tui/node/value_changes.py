@@ -22,7 +22,7 @@ _DEEPEST: Final = 8
 
 
 class _Absent:
-    """In place of the value of a field that is not there."""
+    """The value of a field that is missing."""
 
 
 _ABSENT: Final = _Absent()

@@ -42,7 +42,7 @@ class RecordTarget:
     """The node that a record is about."""
 
     path: str
-    """In the cluster's own tree."""
+    """The node's path in the cluster's own tree."""
     offset: int
     """Where it is to be seen: the end of the record's batch; for one that removes it, the offset
     before the batch."""
@@ -54,7 +54,7 @@ class Bytes:
 
     data: bytes | None
     position: int
-    """In the file; of a compressed batch, in what it holds."""
+    """The position in the file, or in the inflated bytes of a compressed batch."""
     hidden: str | None = None
     """The text shown in place of hidden bytes, which are not kept here; None if they are shown."""
 

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 class FilteredRecords(View):
-    """Such a view; it has a `ChipBar`."""
+    """A view of records with filters; it has a `ChipBar`."""
 
     BINDINGS: ClassVar = [
         Binding(

@@ -45,7 +45,7 @@ class Chip:
     flag: str
     """Option of ``log``."""
     value: str | None
-    """None for a switch."""
+    """The option's value; None for a switch."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def grep_of(chips: Sequence[Chip]) -> str:
 
 
 def context_of(source: Source) -> Context:
-    """For parsing and completing words of ``log`` on a source. Cost: may open its log."""
+    """The context that parses and completes words of ``log``. Cost: may open the source's log."""
     full = source.full_log
     return Context(full.root, Nowhere(), lambda _: None, source=full)
 

@@ -1,7 +1,7 @@
 """Which records are shown in which row: pure, and asked by the thread that draws alone.
 
-Rows are the matches of the pieces that were looked through. Pieces that wait for that are one row
-together, a gap, so that both ends of a log can be seen before its middle is known.
+Rows are the matches of the pieces that were searched. Neighbouring pieces that wait for the search
+are one row together, a gap. Both ends of a log can thus be seen before its middle is known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metashell.records.window import Filter, LogPiece, PieceMatches
 from metashell.schema.arena import I64, AnyArray
 
 _SAME_OFFSET: Final = 8
-"""So many pieces at most begin with one offset: empty ends of files."""
+"""The largest number of pieces that begin with one offset: these are empty ends of files."""
 _NONE: Final[I64] = np.empty(0, dtype=np.int64)
 
 

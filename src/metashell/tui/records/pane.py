@@ -24,7 +24,7 @@ _MOST: Final = (52, 84)
 """Columns that the details take at most for short and for long rows of bytes: the list has the
 rest, and longer lines go on below."""
 _LONG_ROWS: Final = 187
-"""From so many columns of the screen on a row of bytes is a long one beside the list too."""
+"""Columns of the screen from which on the pane beside the list shows long rows of bytes."""
 
 
 class RecordPane(LineView):

@@ -26,7 +26,7 @@ _CONFIG_WORDS: Final = re.compile(
     rf"(?:({'|'.join(each.name for each in ResourceType)}):({_NAME}+))?"
     rf"(?:(?:^| )({_NAME}+)=([^()]*))?"
 )
-"""Such words where they are searched; a group would stand twice in the search."""
+"""The short words for a config in a search; a group in them would stand twice in the search."""
 _MOST_MARKED: Final = 50
 """Matches in a line that are marked."""
 

@@ -53,7 +53,7 @@ _MARK, _NO_MARK = "• ", "  "
 _CELL_MARK: Final = "•"
 """Directly before the text of a cell that changed."""
 IN_ROW: Final = "-row"
-"""Behind a colour's name: the style of cells that have it from their row alone."""
+"""The end of a style's name for cells that have the colour because of their row."""
 _COLOURS: Final = ("", CellColour.YELLOW.value, CellColour.RED.value)
 """The worst last."""
 

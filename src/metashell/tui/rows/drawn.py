@@ -14,10 +14,10 @@ from metashell.tui.rows.table import RowTable
 
 
 class DrawnTable(RowTable):
-    """Such a table; the first column names the rows.
+    """A table with columns of signs and bars; the first column names the rows.
 
     Args:
-        drawn: Columns that are only looked at, each with the one that it stands for.
+        drawn: Columns of signs and bars, each with the column that it stands for.
         id: Id of the widget.
     """
 

@@ -25,7 +25,7 @@ _WIDE: Final = 120
 _OF_DAY: Final = len("12:00:00")
 """Columns of a time without its day."""
 _MARKED: Final = Style(reverse=True, bold=True)
-"""Seen without colours too."""
+"""The cursor's style, which can be seen without colours, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

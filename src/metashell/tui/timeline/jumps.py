@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _FOLLOWED: Final = 50_000
-"""So many records are followed one by one; of more all are taken to change a large directory."""
+"""Records followed one by one. If a directory has more, each counts as a change of it."""
 _VERBS: Final = ("created", "removed", "changed")
 _TOPIC_DEPTH: Final = 4
 

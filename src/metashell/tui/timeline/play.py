@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _TICKS_A_SECOND: Final = 4.0
 _WHOLE_LOG_S: Final = 45.0
-"""So long a log takes that is not short."""
+"""Seconds for playing a long log."""
 _SLOWEST, _FASTEST = 0.25, 1e6
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from metashell.tui.scene import Scene
 
 _DEBOUNCE_S: Final = 0.12
-"""So long the cursor has to rest before the program follows it."""
+"""Seconds that the cursor rests before the program follows it."""
 _WATCH_S: Final = 0.1
 _NO_CLUSTER: Final = "the timeline shows one cluster: go to one below /clusters"
 _KEPT: Final = 4
@@ -451,7 +451,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.release_mouse()
 
     def on_leave(self, _event: events.Leave) -> None:
-        """Tell again what the cursor is on."""
+        """Show the text about the cursor again."""
         self._pointed = None
         self.refresh()
 

@@ -1,6 +1,6 @@
 """Lines of the tree as they were drawn: after scrolling most of them have only moved.
 
-Textual keeps a line for each row of the screen, and draws all of them anew when rows move, or when
+Textual keeps a line for each row of the screen. It draws all of them anew when rows move, or when
 the focus comes or goes.
 """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LABEL: Final = "jump to "
 _NONE: Final = "no name contains "
-"""In its place where nothing fits what is typed."""
+"""The label if no name fits the typed text."""
 
 
 class _JumpLine(Input):

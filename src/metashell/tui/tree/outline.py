@@ -74,7 +74,7 @@ class TreeLine:
     is_dir: bool
     is_open: bool
     lasts: tuple[bool, ...]
-    """For each level from 1 to `depth` whether what stands there is the last of its directory."""
+    """For each level from 1 to `depth`, whether the name there is its directory's last one."""
     note: str = ""
     """The text of a line without a node."""
     text: str = ""
@@ -94,7 +94,7 @@ class _Open:
     def __init__(self, parent: _Open | None, listing: FetchedNames | None) -> None:
         self.parent = parent
         self.listing = listing
-        """None while its names are being fetched."""
+        """The directory's names; None while they are being fetched."""
         self.children: dict[str, _Open] = {}
         """Open directories by name, those hidden by the filter too."""
         self.ats: list[int] = []

@@ -121,7 +121,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.outline: Outline | None = None
-        """None until the first scene was listed."""
+        """The tree's lines; None until the first scene was listed."""
         self.cursor_line = 0
         self._scene: Scene | None = None
         """The scene whose nodes are drawn."""

@@ -14,7 +14,7 @@ from metashell.fs.escape import escape
 from metashell.tui.tree.outline import TreeLine
 
 MARK: Final = "•"
-"""Behind what changed."""
+"""The mark behind a node that changed."""
 _LONGEST: Final = 300
 """Characters of a name that are measured: no tree is wider."""
 _OPEN, _CLOSED = "▾ ", "▸ "

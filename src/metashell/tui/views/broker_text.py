@@ -36,7 +36,7 @@ _MOST_NAMED: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerLoad:
-    """Who leads and holds what."""
+    """The leaders and replicas of each broker and rack."""
 
     brokers: pa.Table
     changed_brokers: TableChanges
@@ -265,7 +265,7 @@ def _since(texts: Mapping[str, str], what: str) -> str:
 
 
 def partitions(n: int, more: str = "") -> str:
-    """So many partitions."""
+    """A number of partitions in words."""
     return f"{n:,} {more}partition{'' if n == 1 else 's'}"
 
 

@@ -198,7 +198,7 @@ def summary_lines(look: QuorumLook) -> list[str]:
 
 
 def _leader_text(look: QuorumLook) -> str:
-    """Who leads: now as the quorum is followed, else as the log has it."""
+    """The leader: the present one if the quorum is followed, or else the last one in the log."""
     told, live = look.text("leader"), look.live if look.is_newest else None
     leader = None if told == _UNKNOWN else told
     if live is None:
