@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_records import KeyedRecords
+from metashell.records.line_forms import JsonForm, ReadableForm
+from metashell.records.lines import LineWriter
 from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.dump import json_text
@@ -30,10 +31,10 @@ def records_of(name: str) -> KeyedRecords:
     return KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
 
 
-def lines_of(segment: RecordedSegment, writer: KeyedLineWriter) -> list[str]:
+def lines_of(segment: RecordedSegment, writer: LineWriter) -> list[str]:
     """Write every record of a segment."""
     records = records_of(segment.name)
-    return writer.lines(records, np.arange(records.n_rows))
+    return list(writer.lines(records, np.arange(records.n_rows)))
 
 
 def expected_line(segment: RecordedSegment, record: dict[str, Any]) -> str:
@@ -64,7 +65,7 @@ def expected_line(segment: RecordedSegment, record: dict[str, Any]) -> str:
 @every_segment
 def test_json(segment: RecordedSegment) -> None:
     """A line has the batch's fields, the key and the value as kafka-dump-log prints them."""
-    texts = lines_of(segment, KeyedJsonLines(Redaction()))
+    texts = lines_of(segment, LineWriter(JsonForm(), Redaction()))
     for text, record in zip(texts, segment.records, strict=True):
         line = json.loads(text)
         if record["offset"] in segment.printed or "control" in record:
@@ -90,7 +91,7 @@ BESIDE: Final = ("classicProtocolsDecoded", "error", "broker")
 @every_segment
 def test_readable(segment: RecordedSegment) -> None:
     """A line to be read has the offset, the type, and an arrow unless it is of a marker."""
-    lines = lines_of(segment, KeyedReadableLines(Redaction()))
+    lines = lines_of(segment, LineWriter(ReadableForm(), Redaction()))
     for line, record in zip(lines, segment.records, strict=True):
         offset, _, _, name, *rest = line.split(" ")
         assert str(record["offset"]) == offset
@@ -108,7 +109,11 @@ def test_readable(segment: RecordedSegment) -> None:
 def line_at(segment_name: str, offset: int, *, json_lines: bool = False) -> str:
     """One line of a segment."""
     (segment,) = (s for s in recorded_segments() if s.name == segment_name)
-    writer = KeyedJsonLines(Redaction()) if json_lines else KeyedReadableLines(Redaction())
+    writer = (
+        LineWriter(JsonForm(), Redaction())
+        if json_lines
+        else LineWriter(ReadableForm(), Redaction())
+    )
     at = [record["offset"] for record in segment.records].index(offset)
     (line,) = writer.lines(records_of(segment_name), np.array([at]))
     return line
@@ -133,8 +138,8 @@ def test_some_readable_lines() -> None:
 def test_bytes_that_are_not_understood_are_hidden() -> None:
     """They may hold anything: only --show-secrets shows them."""
     (segment,) = (s for s in recorded_segments() if s.name == "broken-null-key")
-    hidden = json.loads(lines_of(segment, KeyedJsonLines(Redaction()))[1])
-    shown = json.loads(lines_of(segment, KeyedJsonLines(Redaction(show_secrets=True)))[1])
+    hidden = json.loads(lines_of(segment, LineWriter(JsonForm(), Redaction()))[1])
+    shown = json.loads(lines_of(segment, LineWriter(JsonForm(), Redaction(show_secrets=True)))[1])
 
     assert None is hidden["key"] is shown["key"]
     assert hidden["value"]["raw"].startswith("[redacted] 2 bytes in the batch at position 110")

@@ -21,9 +21,9 @@ from metashell.kernel import load as load_kernel
 from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.records.flaws import Flaw, LoadVerdict
-from metashell.records.keyed_json_lines import keyed_json_lines
-from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
+from metashell.records.line_forms import JsonForm, ReadableForm
+from metashell.records.lines import LineWriter
 from metashell.redact import Redaction
 from metashell.schema import columnar
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
@@ -210,9 +210,14 @@ def test_lines_of_the_kernel(path: Path, data: st.DataObject, log: CoordinatorLo
     written = data.draw(st.lists(pairs(log), min_size=1, max_size=12))
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=12, max_size=12)))
     for chosen in (np.arange(len(written)), rows[rows < len(written)]):
-        expected = KeyedJsonLines(Redaction()).lines(records_of(path, log, written), chosen)
-        actual = keyed_json_lines(Redaction()).lines(records_of(path, log, written), chosen)
-        assert list(expected) == list(actual)
+        for form in (JsonForm(), ReadableForm()):
+            expected, actual = (
+                LineWriter(form, Redaction(), library=library).lines(
+                    records_of(path, log, written), chosen
+                )
+                for library in (None, load_kernel.library())
+            )
+            assert list(expected) == list(actual)
 
 
 def test_over_the_limit(path: Path) -> None:

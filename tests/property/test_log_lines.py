@@ -14,7 +14,8 @@ from kraftgen.files import segment_name
 from metashell.log.read import load
 from metashell.records.dump import dump
 from metashell.records.filter import TopicNames
-from metashell.records.lines import JsonLines, ReadableLines
+from metashell.records.line_forms import JsonForm, ReadableForm
+from metashell.records.lines import LineWriter
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
@@ -30,8 +31,8 @@ def lines_of(path: Path, redaction: Redaction) -> tuple[list[str], list[str]]:
     names = TopicNames()
     names.learn(records)
     rows = np.arange(len(records.frames))
-    as_json = JsonLines(builtin_registry(), names, redaction).lines(records, rows)
-    return as_json, ReadableLines(builtin_registry(), names, redaction).lines(records, rows)
+    as_json = LineWriter(JsonForm(), redaction, names).lines(records, rows)
+    return as_json, LineWriter(ReadableForm(), redaction, names).lines(records, rows)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -60,7 +61,7 @@ def test_positions_are_those_in_the_file(tmp_path: Path) -> None:
     for path, base in zip(paths, (0, 4), strict=True):
         path.write_bytes(topic_batch(base) + topic_batch(base + 1))
     records = Records(load(list(map(str, paths))), builtin_registry())
-    writer = JsonLines(builtin_registry(), TopicNames(), Redaction())
+    writer = LineWriter(JsonForm(), Redaction())
     told = [line for at in (0, 2) for line in writer.lines(records, np.arange(at, at + 2))]
     second = len(topic_batch(0))
     assert [0, second, 0, second] == [json.loads(line)["pos"] for line in told]

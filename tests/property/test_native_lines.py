@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from ctypes import CDLL
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,12 +20,10 @@ from metashell.kernel.ids import Ids
 from metashell.kernel.lines import LineTexts
 from metashell.log.read import load as load_files
 from metashell.records.filter import TopicNames
-from metashell.records.keyed_json_lines import keyed_json_lines
-from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.line_writers import json_lines, readable_lines
-from metashell.records.lines import JsonLines, LineWriter, ReadableLines
-from metashell.records.native_lines import add_literal, add_times, write_lines
+from metashell.records.line_forms import Form, JsonForm, ReadableForm
+from metashell.records.lines import LineWriter, json_lines, readable_lines
+from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.records import Records
 from metashell.records.rows import RecordRows
 from metashell.redact import Redaction
@@ -59,8 +58,12 @@ def both(
 ) -> tuple[list[str], list[str]]:
     """The lines of some records of a file, of JSON and to be read, by Python and by the kernel."""
     by_python, by_kernel = (
-        [line for writer in writers for line in _written(path, registry, redaction, rows, writer)]
-        for writers in ((JsonLines, ReadableLines), (json_lines, readable_lines))
+        [
+            line
+            for form in (JsonForm(), ReadableForm())
+            for line in _written(path, registry, redaction, rows, form, library)
+        ]
+        for library in (None, load.library())
     )
     return by_python, by_kernel
 
@@ -70,14 +73,15 @@ def _written(
     registry: Registry,
     redaction: Redaction,
     rows: Sequence[int] | None,
-    writer: Callable[[Registry, TopicNames, Redaction], LineWriter],
+    form: Form,
+    library: CDLL | None,
 ) -> list[str]:
     records = Records(load_files([str(path)]), registry)
     names = TopicNames()
     names.learn(records)
     n = len(records.frames)
     chosen = np.arange(n) if rows is None else np.array(sorted({row % n for row in rows}))
-    lines = writer(registry, names, redaction)
+    lines = LineWriter(form, redaction, names, library)
     first, again = lines.lines(records, chosen), lines.lines(records, chosen)
     assert list(first) == list(again)
     whole = getattr(first, "whole", lambda: "\n".join(first) + "\n")()
@@ -132,7 +136,7 @@ def test_rows_of_any_records(tmp_path: Path, drawn: list[bytes], rows: list[int]
             chosen = np.array([row for row in rows if row < len(records.frames)] or [0])
             known = TopicNames()
             known.learn(records)
-            writer = RecordRows(builtin_registry(), known, Redaction(), names)
+            writer = RecordRows(known, Redaction(), names)
             found.append(writer.rows(records, chosen))
     assert found[0] == found[1]
 
@@ -166,7 +170,7 @@ def test_position_is_that_in_the_file(tmp_path: Path) -> None:
     for path, batches in zip(paths, (topic_log(1), topic_log(3)[1:]), strict=True):
         path.write_bytes(b"".join(batches))
     records = Records(load_files(list(map(str, paths))), builtin_registry())
-    lines = json_lines(builtin_registry(), TopicNames(), Redaction())
+    lines = json_lines(Redaction())
     found = [json.loads(line) for line in lines.lines(records, np.arange(2, 6))]
     second = len(topic_batch(2, 2))
     expected = [(2, 0), (3, 0), (4, second), (5, second)]
@@ -189,9 +193,12 @@ def test_recorded_logs_of_coordinators(segment: RecordedSegment) -> None:
     log = next(log for log in CoordinatorLog if log.value == segment.topic)
     records = KeyedRecords(segment.load(), load_record_types(log))
     rows = np.arange(len(records.frames))
-    expected = KeyedJsonLines(Redaction()).lines(records, rows)
-    actual = keyed_json_lines(Redaction()).lines(records, rows)
-    assert list(expected) == list(actual)
+    for form in (JsonForm(), ReadableForm()):
+        expected, actual = (
+            LineWriter(form, Redaction(), library=library).lines(records, rows)
+            for library in (None, load.library())
+        )
+        assert list(expected) == list(actual)
 
 
 EDGES = [
@@ -307,12 +314,12 @@ def test_times(times: list[int]) -> None:
     """Any number of milliseconds, before the year 0 and after 9999."""
     library = load.library()
     assert library is not None
-    texts = LineTexts()
-    add_times(texts, "", np.array(times, dtype=np.int64))
-    add_literal(texts, "\n")
+    arena = Arena.from_bytes(b"")
+    texts = NativeTexts(arena, Names(library, TopicNames(), list, "null"), LineTexts())
+    texts.times("", np.array(times, dtype=np.int64))
     n = len(times)
-    kinds, kind_of = [(texts, n)], np.zeros(n, dtype=np.int32)
-    lines, left = write_lines(library, Arena.from_bytes(b""), kinds, kind_of)
+    kinds, kind_of = [(texts.finished(""), n)], np.zeros(n, dtype=np.int32)
+    lines, left = write_lines(library, arena, kinds, kind_of)
     assert [iso_time(time) for time in times] == list(lines)
     assert not len(left)
 
@@ -328,9 +335,9 @@ def test_topics_without_a_name(tmp_path: Path, knows: bool) -> None:
     path.write_bytes(encode_batch(values))
     records = Records(load_files([str(path)]), builtin_registry())
     found = []
-    for writer in (ReadableLines, readable_lines):
+    for library in (None, load.library()):
         names = TopicNames()
-        lines = writer(builtin_registry(), names, Redaction())
+        lines = LineWriter(ReadableForm(), Redaction(), names, library)
         parts = [list(lines.lines(records, np.arange(3)))]
         # A name that comes by later is used.
         names.names.update({ids[0]: "orders"} if knows else {})
@@ -349,11 +356,11 @@ def test_plain_records_are_left_to_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     path.write_bytes(encode_batch(values))
     monkeypatch.setattr(LineWriter, "bodies", None)
     records = Records(load_files([str(path)]), builtin_registry())
-    lines = json_lines(builtin_registry(), TopicNames(), Redaction()).lines(records, np.arange(3))
+    lines = json_lines(Redaction()).lines(records, np.arange(3))
     assert 3 == len(lines)
     assert all('"type":"PARTITION_RECORD"' in line for line in lines)
     names = TopicNames(names={bytes(16): "orders"})
-    read = readable_lines(builtin_registry(), names, Redaction()).lines(records, np.arange(3))
+    read = readable_lines(Redaction(), names).lines(records, np.arange(3))
     assert all(" PARTITION_RECORD topic=orders partitionId=-1 " in line for line in read)
     assert [lines[1], lines[2]] == list(lines[1:]) == list(lines[-2:])
     assert [lines[0], lines[2]] == list(lines[::2])

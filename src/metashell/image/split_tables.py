@@ -32,9 +32,10 @@ from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.read import SLACK, Loaded, anonymous
 from metashell.log.splits import Split, read_split
 from metashell.log.window import WINDOW_BYTES
-from metashell.records.json_values import JsonValues
+from metashell.records.lines import LineWriter
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
+from metashell.records.rows import data_writer
 from metashell.records.split_filter import RowFilter, type_of
 from metashell.redact import REDACTED, Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray
@@ -148,7 +149,7 @@ def record_batches(
         SplitError: See `read_split`.
         SourceError: The file can't be read.
     """
-    writer = JsonValues(registry, redaction)
+    writer = data_writer(redaction)
     for window, rows in _blocks(split, registry, where or RowFilter(), window_bytes):
         yield records_batch(
             window.records, rows, writer if values else None, redaction if raw else None
@@ -156,7 +157,7 @@ def record_batches(
 
 
 def records_batch(
-    records: Records, rows: I64, writer: JsonValues | None, raw: Redaction | None = None
+    records: Records, rows: I64, writer: LineWriter | None, raw: Redaction | None = None
 ) -> pa.RecordBatch:
     """Some records of one window of a file, with the columns of `records_schema`.
 
@@ -175,7 +176,7 @@ def records_batch(
         pa.array(records.frames.version[rows].astype(np.int32), mask=none),
         pa.nulls(len(rows), type=pa.string())
         if writer is None
-        else pa.array(writer.bodies(records, rows), type=pa.string()),
+        else pa.array(writer.written(records, rows), type=pa.string()),
     ]
     if raw is not None:
         arrays.append(_raws(records, rows, raw))

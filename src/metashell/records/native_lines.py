@@ -1,7 +1,7 @@
 """Lines by the kernel: columns become its tables, and what it writes is the lines' bytes.
 
-The lines are those of `metashell.records.lines`, byte for byte. What the kernel does not write is
-left to that: types that may hold secrets, records at fault, doubles, structs that may be null, and
+The lines are those of `metashell.records.field_texts`, byte for byte. That writes what the kernel
+does not: types that may hold secrets, records at fault, doubles, structs that may be null, and
 strings that are not UTF-8; of lines to be read all structs, strings that need quotes, and topics
 without a name.
 """
@@ -17,9 +17,12 @@ import numpy as np
 from metashell.kernel import lines as kernel
 from metashell.kernel.ids import Ids
 from metashell.kernel.lines import LineTexts
+from metashell.records.dumped_values import HOLDS_MESSAGES
+from metashell.records.field_texts import is_flat
 from metashell.records.filter import TopicNames
-from metashell.records.lines import field_key
+from metashell.records.line_forms import field_key
 from metashell.records.written_lines import ENCODING, WrittenLines
+from metashell.redact import type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
 from metashell.schema.columns import (
     Columns,
@@ -27,7 +30,7 @@ from metashell.schema.columns import (
     SpanColumn,
     StructArrayColumn,
 )
-from metashell.schema.model import FieldSpec
+from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.plan import ELEMENT
 from metashell.schema.scalar import default_value
 
@@ -53,42 +56,103 @@ def write_lines(
     return WrittenLines(written, bounds), np.flatnonzero(is_left)
 
 
-def add_literal(texts: LineTexts, text: str, *, opens: bool = False) -> None:
-    """Add a text that all lines have; `opens` where the fields of an object follow it."""
-    texts.add(kernel.OPEN if opens else kernel.LITERAL, text.encode(*ENCODING))
-
-
-def add_numbers(texts: LineTexts, key: str, values: AnyArray) -> None:
-    """Add a number of each line: of its place, not of its message."""
-    texts.add(kernel.NUMBER, key.encode(), values, is_of_line=True)
-
-
-def add_times(texts: LineTexts, key: str, values: I64) -> None:
-    """Add a time of each line, in milliseconds, as text."""
-    texts.add(kernel.TIME, key.encode(), values, is_of_line=True)
-
-
-def add_flag(texts: LineTexts, key: str, values: Bools) -> None:
-    """Add whether something holds of each line."""
-    texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
-
-
-def add_choice(
-    texts: LineTexts, key: str, choices: Sequence[str], numbers: I64, *, is_of_line: bool = True
-) -> None:
-    """Add one of some texts to each line.
+class NativeTexts:
+    """What stands in some lines, as `metashell.records.line_forms.Texts` says, by the kernel.
 
     Args:
-        texts: What stands in a line.
-        key: What stands before it.
-        choices: The texts, not all empty.
-        numbers: int64[n]: which of them; a line with another number is left to Python.
-        is_of_line: Whether the numbers are by line, not by message.
+        arena: What the columns point into.
+        names: Names of topics.
+        texts: What stands in them so far.
     """
-    raws = [text.encode(*ENCODING) for text in choices]
-    texts.add(kernel.CHOICE, key.encode(), numbers, is_of_line=is_of_line)
-    bounds = np.cumsum([0, *map(len, raws)])
-    texts.choose(np.frombuffer(b"".join(raws), dtype=np.uint8), bounds)
+
+    def __init__(self, arena: Arena, names: Names, texts: LineTexts) -> None:
+        self._arena, self._names, self.texts = arena, names, texts
+        self._literal, self._opens = "", False
+
+    def copy(self) -> NativeTexts:
+        """The same, to be gone on with."""
+        self._flush()
+        return NativeTexts(self._arena, self._names, self.texts.copy())
+
+    def finished(self, end: str) -> LineTexts:
+        """What stands in the lines, with a text at the end of each."""
+        self.literal(f"{end}\n")
+        self._flush()
+        return self.texts
+
+    def literal(self, text: str, *, opens: bool = False) -> None:
+        """Add a text that all lines have; `opens` where fields follow it."""
+        self._literal += text
+        self._opens = opens
+
+    def _flush(self) -> None:
+        if self._literal:
+            kind = kernel.OPEN if self._opens else kernel.LITERAL
+            self.texts.add(kind, self._literal.encode(*ENCODING))
+        self._literal, self._opens = "", False
+
+    def numbers(self, key: str, values: AnyArray) -> None:
+        """Add a number of each line: of its place, not of its message."""
+        self._flush()
+        # Headers are in the order of the bytes.
+        self.texts.add(kernel.NUMBER, key.encode(), values.astype(np.int64), is_of_line=True)
+
+    def times(self, key: str, values: I64, none: str | None = None) -> bool:
+        """Add a time of each line, in milliseconds, as text."""
+        self._flush()
+        self.texts.add(kernel.TIME, key.encode(), values, is_of_line=True)
+        return none is None or not (values < 0).any()
+
+    def flag(self, key: str, values: Bools) -> None:
+        """Add whether something holds of each line."""
+        self._flush()
+        self.texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
+
+    def choice(
+        self, key: str, choices: Sequence[str], numbers: I64, *, is_of_line: bool = True
+    ) -> None:
+        """Add one of some texts, not all empty; a line with another number is left to Python."""
+        self._flush()
+        raws = [text.encode(*ENCODING) for text in choices]
+        self.texts.add(kernel.CHOICE, key.encode(), numbers, is_of_line=is_of_line)
+        bounds = np.cumsum([0, *map(len, raws)])
+        self.texts.choose(np.frombuffer(b"".join(raws), dtype=np.uint8), bounds)
+
+    def fields(
+        self, spec: MessageSpec, version: int, columns: Columns, without: str | None = None
+    ) -> bool:
+        """Add the fields of each message."""
+        fields = [field for field in spec.fields if field.column_name != without]
+        if self.texts.is_bare:
+            # Between a sign that opens and the first field stands no other one.
+            needs_one = self._opens and not any(
+                version in f.versions and version not in f.tagged and not f.is_array for f in fields
+            )
+            if needs_one or not is_flat(spec, version):
+                return False
+            self._literal = self._literal.removesuffix(" ") if self._opens else self._literal
+            self._opens = False
+        self._flush()
+        return add_fields(self.texts, fields, version, columns, self._arena)
+
+    def each(self, texts: Sequence[str]) -> bool:
+        """Leave them to Python."""
+        return False
+
+    def topics(self, ids: AnyArray) -> bool:
+        """Add what each line says of its topic."""
+        self._flush()
+        key = " topic=" if self.texts.is_bare else ',"topic":'
+        self._names.add_to(self.texts, key, ids, leaves_unknown=self.texts.is_bare)
+        return True
+
+
+def is_left(spec: MessageSpec) -> bool:
+    """Whether messages are left to Python: they may hold secrets, or other messages."""
+    return type_may_hold_secrets(spec.name) or spec.name in _HOLD_MESSAGES
+
+
+_HOLD_MESSAGES: Final = frozenset(f"{name}Value" for name in HOLDS_MESSAGES)
 
 
 class Names:

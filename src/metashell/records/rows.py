@@ -5,28 +5,86 @@ Every secret is redacted here, as in lines.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from json.encoder import encode_basestring
 from typing import Any, Final
 
 import numpy as np
 
-from metashell.log.frames import CONTROL_KEY, NO_KEY
+from metashell.kernel import load
+from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
-from metashell.records.line_writers import record_data
-from metashell.records.lines import JsonLines, control_name
-from metashell.records.records import Records
+from metashell.records.keyed_records import KeyedRecords
+from metashell.records.line_forms import FaultyRecord, JsonForm, Texts, topic_ids
+from metashell.records.lines import LineWriter, type_name
+from metashell.records.messages import AnyRecords, DecodedMessages
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
-from metashell.schema.json_writer import text_to_json
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import Registry
-
-_BETWEEN: Final = "\0"
-"""Between the parts of a body; JSON writes it as an escape."""
+from metashell.schema.columns import SpanColumn
+from metashell.schema.json_writer import to_json
 
 _OF_BODY: Final = ("topic", "data", "error", "raw")
-"""Columns that need the record itself, in the order of a body's parts."""
+"""Columns that need the record itself."""
+
+
+class DataForm(JsonForm):
+    """The fields of a record alone."""
+
+    end = ""
+
+    def head(self, texts: Texts, records: AnyRecords, rows: I64) -> bool:
+        """Add nothing."""
+        return True
+
+    def message(self, texts: Texts, found: DecodedMessages) -> bool:
+        """Add the fields."""
+        texts.literal("{", opens=True)
+        is_written = self.value(texts, found)
+        texts.literal("}")
+        return is_written
+
+
+class KeyedDataForm(DataForm):
+    """The fields of the key and of the value, spaces between them; see `to_json`."""
+
+    comma = ", "
+
+    def key(self, name: str) -> str:
+        """What stands before a field's value."""
+        return f', "{name}": '
+
+    def array(self, items: Iterable[str]) -> str:
+        """Items that are written already."""
+        return f"[{', '.join(items)}]"
+
+    def string(self, text: str | None) -> str:
+        """A string as a value."""
+        return "null" if text is None else encode_basestring(text)
+
+    def of_object(self, data: Mapping[str, object]) -> str:
+        """Fields that were turned into plain values."""
+        return f", {to_json(data)[1:-1]}" if data else ""
+
+    def message(self, texts: Texts, found: DecodedMessages) -> bool:
+        """Add the fields of both; those of a marker stand alone."""
+        if found.type is None or found.key is None:
+            return super().message(texts, found)
+        spec = found.type.key
+        texts.literal('{"key": {', opens=True)
+        texts.fields(spec, spec.versions.low, found.key)
+        if found.version == NO_NUMBER:
+            texts.literal('}, "value": null}')
+            return True
+        texts.literal('}, "value": {', opens=True)
+        self.value(texts, found)
+        texts.literal("}}")
+        return True
+
+
+def data_writer(redaction: Redaction) -> LineWriter:
+    """Writes the fields of records, as `LineWriter.written`."""
+    return LineWriter(DataForm(), redaction, library=load.library())
 
 
 class RecordRows:
@@ -36,37 +94,30 @@ class RecordRows:
     ``data`` (a JSON object, as kafka-dump-log prints it), ``file``, ``pos``, ``error`` and ``raw``.
 
     Args:
-        registry: Message definitions.
         names: Names of topics.
         redaction: What may be shown.
         columns: Those that are wanted: only what they need is looked at.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        names: TopicNames,
-        redaction: Redaction,
-        columns: Collection[str],
-    ) -> None:
-        self._registry = registry
-        self._bodies = _Bodies(registry, names, redaction)
-        self._data = record_data(names)
+    def __init__(self, names: TopicNames, redaction: Redaction, columns: Collection[str]) -> None:
+        self._names = names
+        self._writer = data_writer(redaction)
+        self._keyed_writer = LineWriter(KeyedDataForm(), redaction)
         self.columns = tuple(columns)
         """The columns wanted, in the order of a row's values."""
         self._reads_bodies = not {*_OF_BODY}.isdisjoint(self.columns)
-        self._simple: dict[str, Callable[[Records, I64], Sequence[Any]]] = {
+        self._simple: dict[str, Callable[[AnyRecords, I64], Sequence[Any]]] = {
             "offset": lambda records, rows: records.frames.offset[rows].tolist(),
             "time": self._times,
             "epoch": lambda records, rows: records.frames.epochs(rows).tolist(),
             "type": self._types,
             "version": self._versions,
-            "control": lambda records, rows: _is_control(records, rows).tolist(),
+            "control": lambda records, rows: records.frames.is_control[rows].tolist(),
             "file": lambda records, rows: [records.file_of(int(rows[0])).name] * len(rows),
             "pos": self._positions,
         }
 
-    def rows(self, records: Records, rows: I64) -> list[tuple[Any, ...]]:
+    def rows(self, records: AnyRecords, rows: I64) -> list[tuple[Any, ...]]:
         """The row of each record, of which there is one at least: values of the columns wanted."""
         if not self.columns:
             return [()] * len(rows)
@@ -77,86 +128,68 @@ class RecordRows:
         ]
         return list(zip(*cells, strict=True))
 
-    def _of_body(self, records: Records, rows: I64) -> dict[str, list[str | None]]:
-        if self._data is None:
-            return self._by_python(records, rows)
-        topics, data, left = self._data.parts(records, rows)
-        errors: list[str | None] = [None] * len(rows)
-        columns = {"topic": topics, "data": data, "error": errors, "raw": list(errors)}
-        if left:
-            for name, values in self._by_python(records, rows[left]).items():
-                column = columns[name]
-                for i, value in zip(left, values, strict=True):
-                    column[i] = value
-        return columns
+    def _of_body(self, records: AnyRecords, rows: I64) -> dict[str, Sequence[str | None]]:
+        n = len(rows)
+        topics: list[str | None] = [None] * n
+        errors, raws = topics.copy(), topics.copy()
+        writer = self._keyed_writer if isinstance(records, KeyedRecords) else self._writer
+        data = writer.written(records, rows, partial(self._note_topics, topics))
+        left = [i for i, text in enumerate(data) if text is None]
+        for i, fault in zip(left, writer.faults(records, rows[left]), strict=True):
+            errors[i], (data[i], raws[i]) = fault.reason, _data_or_raw(fault)
+        return {"topic": topics, "data": data, "error": errors, "raw": raws}
 
-    def _by_python(self, records: Records, rows: I64) -> dict[str, list[str | None]]:
-        parts = [line.split(_BETWEEN) for line in self._bodies.lines(records, rows)]
-        topics, data, errors, raws = zip(*parts, strict=True)
-        return {
-            "topic": [_text_of(text) if text else None for text in topics],
-            "data": [text or None for text in data],
-            "error": [_text_of(text) if text else None for text in errors],
-            "raw": [text if why else None for text, why in zip(raws, errors, strict=True)],
-        }
+    def _note_topics(self, topics: list[str | None], found: DecodedMessages) -> None:
+        """Note the topic that each message says, by its name or by its id."""
+        ids = topic_ids(found.columns)
+        said = None if found.key is None else found.key.fields.get("topic")
+        names: Sequence[str | None] = ()
+        if ids is not None and found.key is None:
+            raws = ids.tolist()
+            self._names.look_up(set(raws))
+            names = list(map(self._names.names.get, raws))
+        elif isinstance(said, SpanColumn) and said.dtype == "u1":
+            names = said.strings()
+        for i, name in zip(found.at.tolist(), names, strict=False):
+            topics[i] = name
 
     @staticmethod
-    def _times(records: Records, rows: I64) -> list[int | None]:
+    def _times(records: AnyRecords, rows: I64) -> list[int | None]:
         times = records.frames.timestamps(rows)
         if (times >= 0).all():
             return list(times.tolist())
         return [time if time >= 0 else None for time in times.tolist()]
 
-    def _types(self, records: Records, rows: I64) -> list[str | None]:
+    @staticmethod
+    def _types(records: AnyRecords, rows: I64) -> list[str | None]:
         keys, key_of = np.unique(records.frames.api_key[rows], return_inverse=True)
-        names = [self._type_name(key) for key in keys.tolist()]
+        names = [type_name(records, key) for key in keys.tolist()]
         return [names[i] for i in key_of.tolist()]
 
-    def _type_name(self, key: int) -> str | None:
-        if key <= CONTROL_KEY:
-            return control_name(key)
-        return None if key == NO_KEY else self._registry.type_name(key)
+    @staticmethod
+    def _versions(records: AnyRecords, rows: I64) -> list[int | None]:
+        frames = records.frames
+        versions = frames.version[rows]
+        has_none = frames.is_control[rows] | (versions == NO_NUMBER)
+        if not isinstance(records, KeyedRecords):
+            has_none |= frames.api_key[rows] == NO_KEY
+        return [None if no else v for v, no in zip(versions.tolist(), has_none, strict=True)]
 
     @staticmethod
-    def _versions(records: Records, rows: I64) -> list[int | None]:
-        keys, versions = records.frames.api_key[rows], records.frames.version[rows].tolist()
-        has_none = (_is_control(records, rows) | (keys == NO_KEY)).tolist()
-        return [None if no else v for v, no in zip(versions, has_none, strict=True)]
-
-    @staticmethod
-    def _positions(records: Records, rows: I64) -> list[int]:
+    def _positions(records: AnyRecords, rows: I64) -> list[int]:
         frames = records.frames
         start = records.file_of(int(rows[0])).start
         positions: list[int] = (frames.batches.pos[frames.batch[rows]] - start).tolist()
         return positions
 
 
-def _is_control(records: Records, rows: I64) -> Any:
-    return records.frames.api_key[rows].astype(np.int64) <= CONTROL_KEY
-
-
-def _text_of(quoted: str) -> str:
-    if "\\" not in quoted:
-        return quoted[1:-1]
-    text: str = json.loads(quoted)
-    return text
-
-
-class _Bodies(JsonLines):
-    """Lines of four parts: topic and data; else why it can't be decoded, and the bytes in hex."""
-
-    def _body(
-        self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
-    ) -> list[str]:
-        if topics is None:
-            return [f"\0{{{text}}}\0\0" for text in texts]
-        return [
-            f"{'' if topic == 'null' else topic}\0{{{text}}}\0\0"
-            for text, topic in zip(texts, topics, strict=True)
-        ]
-
-    def _error(self, spec: MessageSpec | None, key: int, version: int, why: str, raw: str) -> str:
-        return f"\0\0{text_to_json(why)}\0{raw}"
-
-    def _with_heads(self, records: Records, rows: I64, bodies: list[str]) -> list[str]:
-        return bodies
+def _data_or_raw(fault: FaultyRecord) -> tuple[str | None, str | None]:
+    """What is known of the fields of a record at fault; else its bytes."""
+    if fault.verdict is None:
+        return None, fault.raw
+    parts = {"key": (fault.raw_key, fault.key), "value": (fault.raw, fault.value)}
+    unread = {name: raw for name, (raw, text) in parts.items() if raw is not None and text is None}
+    if unread:
+        return None, to_json(unread)
+    texts = {name: "null" if text is None else f"{{{text}}}" for name, (_, text) in parts.items()}
+    return f'{{"key": {texts["key"]}, "value": {texts["value"]}}}', None

@@ -34,8 +34,7 @@ from metashell.records.filter import (
     select_rows,
 )
 from metashell.records.grep import matching_rows
-from metashell.records.line_writers import readable_lines
-from metashell.records.lines import JsonLines
+from metashell.records.lines import json_lines, readable_lines
 from metashell.records.records import Records
 from metashell.records.rows import RecordRows
 from metashell.records.stream import records_with_names
@@ -205,8 +204,8 @@ class LogReader:
             if any(piece.name in names for piece in earlier.pieces):
                 self._learnt = earlier._learnt
             # Else it goes on behind a checkpoint, which knows the topics made in the gap.
-        self._writer = readable_lines(registry, self.names, redaction)
-        self._json = JsonLines(registry, self.names, redaction)
+        self._writer = readable_lines(redaction, self.names)
+        self._json = json_lines(redaction, self.names)
         self._lock = RLock()
         self._kept: dict[LogPiece, Records] = {}
 
@@ -403,7 +402,7 @@ class LogReader:
         records = self.records(piece)
         rows = self.rows_at(records, offsets)
         with self._lock:
-            writer = RecordRows(self.registry, self.names, self.redaction, columns)
+            writer = RecordRows(self.names, self.redaction, columns)
             return writer.rows(records, rows) if len(rows) else []
 
 

@@ -40,8 +40,8 @@ from metashell.parts.known import part_of_table
 from metashell.places.place import Place
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
-from metashell.records.json_values import JsonValues
 from metashell.records.records import Records
+from metashell.records.rows import data_writer
 from metashell.records.split_filter import type_of
 from metashell.records.stream import (
     Block,
@@ -340,7 +340,7 @@ def _of_log(
             return
         keys = frozenset({key})
         schema = message_schema(registry, name)
-    writer = JsonValues(registry, redaction) if "value" in columns else None
+    writer = data_writer(redaction) if "value" in columns else None
     known, names = frozenset(source.log.faults), TopicNames()
     if not source.log.is_file:
         # In the order of the rows: so the first name of an id is the same wherever one looks.

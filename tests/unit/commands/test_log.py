@@ -20,7 +20,7 @@ from metashell.commands.framework.run import run_line
 from metashell.log.read import load
 from metashell.records.dump import dump
 from metashell.records.filter import Selection, TopicNames
-from metashell.records.lines import JsonLines
+from metashell.records.lines import json_lines
 from metashell.records.stream import LogStream, segment_paths
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
@@ -144,7 +144,7 @@ def test_windows_of_any_size() -> None:
     for size in (200, 5000):
         names = TopicNames()
         stream = LogStream(source.registry, Selection(), names, lambda *_: None, window_bytes=size)
-        writer = JsonLines(source.registry, names, Redaction(True))
+        writer = json_lines(Redaction(True), names)
         lines = [
             line
             for block in stream.blocks(segment_paths(source.log, Selection()))

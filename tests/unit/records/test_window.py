@@ -10,7 +10,7 @@ import pytest
 import metashell
 from kraftgen.batch import Codec, encode_batch
 from metashell.records.filter import Selection
-from metashell.records.lines import ReadableLines
+from metashell.records.lines import readable_lines
 from metashell.records.stream import LogStream, segment_paths
 from metashell.records.window import Filter, LogReader, plan
 from metashell.sources.source import Source
@@ -40,7 +40,7 @@ def test_lines_are_those_of_the_log() -> None:
     reader = _reader(source)
     offsets = _all(reader)
     stream = LogStream(source.registry, Selection(), reader.names, lambda *_: None)
-    writer = ReadableLines(source.registry, reader.names, source.redaction)
+    writer = readable_lines(source.redaction, reader.names)
     expected = [
         line
         for block in stream.blocks(segment_paths(source.log, Selection()))

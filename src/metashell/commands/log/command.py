@@ -297,14 +297,14 @@ class _Run:
         )
 
     def _text_writer(self, names: TopicNames) -> LineWriter:
-        from metashell.records.line_writers import readable_lines
+        from metashell.records.lines import readable_lines
 
-        return readable_lines(self._source.registry, names, self._source.redaction)
+        return readable_lines(self._source.redaction, names)
 
     def _json_writer(self, names: TopicNames) -> LineWriter:
-        from metashell.records.line_writers import json_lines
+        from metashell.records.lines import json_lines
 
-        return json_lines(self._source.registry, names, self._source.redaction)
+        return json_lines(self._source.redaction, names)
 
     def _printer_of(self, names: TopicNames) -> Printer:
         request, source, context = self._request, self._source, self._context
@@ -316,7 +316,7 @@ class _Run:
         names_of = [column.name for column in TABLES[0].columns]
         looked_at = self._query.columns
         columns = [name for name in names_of if looked_at is None or name in looked_at]
-        rows = RecordRows(source.registry, names, source.redaction, columns)
+        rows = RecordRows(names, source.redaction, columns)
         return RowPrinter(rows, self._query)
 
     # The two directions.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -23,22 +20,19 @@ from metashell.commands.log.options import (
     regex,
     type_key,
 )
-from metashell.commands.log.output import TABLES
+from metashell.commands.log.output import TABLES, RowPrinter
 from metashell.commands.log.report import LogReport
 from metashell.commands.shared.period import period_of
 from metashell.errors import UsageError
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import keyed_control
-from metashell.log.layout import TRANSACTIONAL
-from metashell.records.filter import MAX_OFFSET, Selection
+from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
 from metashell.records.grep import matching_rows
-from metashell.records.keyed_json_lines import keyed_json_lines
-from metashell.records.keyed_lines import KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_stream import KeyedBlock, KeyedStream
-from metashell.records.lines import batch_fields
+from metashell.records.lines import json_lines, readable_lines
+from metashell.records.rows import RecordRows
 from metashell.records.written_lines import whole
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.schema.json_writer import to_json
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
@@ -106,9 +100,12 @@ class KeyedRun:
         self._selection, self._single = _selection(context, source, parsed)
         self._is_filtered = len(given - {"--offset", "--json", "--all", "--batches"}) > 0
         self._report = LogReport(context, source.log.faults, follows=self._follows)
-        self._readable = KeyedReadableLines(source.redaction)
-        self._json_lines = keyed_json_lines(source.redaction)
+        self._readable = readable_lines(source.redaction)
+        self._json_lines = json_lines(source.redaction)
         self._last_batch = "", -1
+        if query is not None:
+            columns = [c.name for c in TABLES[0].columns]
+            self._rows = RowPrinter(RecordRows(TopicNames(), source.redaction, columns), query)
 
     def run(self) -> int:
         """Print, then tell what is wrong."""
@@ -190,16 +187,15 @@ class KeyedRun:
         if not len(rows):
             return []
         if self._query is not None:
-            return [_row(line) for line in self._json_lines.lines(records, rows)]
-        writer: KeyedLineWriter = self._json_lines if self._json else self._readable
+            return self._rows.items(records, rows)
+        writer = self._json_lines if self._json else self._readable
         lines = writer.lines(records, rows)
         return self._with_batches(records, rows, list(lines)) if self._batches else lines
 
     def _write(self, items: Sequence[Any]) -> bool:
         """Write some of them; returns whether no more are wanted."""
         if self._query is not None:
-            columns = [c.name for c in TABLES[0].columns]
-            self._query.add([{name: row.get(name) for name in columns} for row in items])
+            self._rows.write(items)
         elif items:
             self._context.write(whole(items))
         if self._left is not None:
@@ -208,31 +204,13 @@ class KeyedRun:
 
     def _with_batches(self, records: KeyedRecords, rows: I64, lines: list[str]) -> list[str]:
         """Lines, that of a batch before that of its first record."""
-        frames = records.frames
-        batch = frames.batch[rows]
-        for i in np.flatnonzero(np.diff(batch, prepend=-1)).tolist():
-            number_of = int(batch[i])
-            file = records.file_of(int(rows[i]))
-            position = int(frames.batches.pos[number_of]) - file.start
-            if (file.name, position) == self._last_batch:
-                continue
-            self._last_batch = file.name, position
-            header = frames.batches.header[number_of]
-            lines[i] = f"{self._batch_line(file.name, position, header)}\n{lines[i]}"
+        writer = self._json_lines if self._json else self._readable
+        for i, header in writer.batch_lines(records, rows):
+            place = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
+            if place != self._last_batch:
+                self._last_batch = place
+                lines[i] = f"{header}\n{lines[i]}"
         return lines
-
-    def _batch_line(self, file: str, position: int, header: Any) -> str:
-        fields = _batch_fields(header)
-        if self._json:
-            return to_json({"file": file, "pos": position, "batch": fields})
-        first, last = fields["baseOffset"], fields["lastOffset"]
-        words = [f"# batch {first}..{last} of {file} position {position}:"]
-        words.append(f"{fields['count']} records, {fields['bytes']} bytes,")
-        words.append(f"epoch {fields['epoch']}, crc {fields['crc']}, format {fields['magic']}")
-        if fields["codec"] != "none":
-            words.append(str(fields["codec"]))
-        words += [name for name in ("control", "transactional") if fields[name]]
-        return " ".join(words)
 
 
 def _selection(
@@ -288,34 +266,3 @@ def _type_names(types: RecordTypes) -> dict[str, tuple[int, str]]:
     names = {plain(name): (keyed_control(kind), name) for kind, name in CONTROL_NAMES.items()}
     names.update({plain(t.name): (t.number, t.name) for t in types.by_number.values()})
     return names
-
-
-def _batch_fields(header: Any) -> dict[str, object]:
-    """A batch's header, as ``--batches`` shows it."""
-    return batch_fields(header) | {
-        "magic": int(header["magic"]),
-        "transactional": bool(int(header["attributes"]) & TRANSACTIONAL),
-        "producerId": int(header["producer_id"]),
-        "producerEpoch": int(header["producer_epoch"]),
-        "baseSequence": int(header["base_sequence"]),
-    }
-
-
-def _row(line: str) -> Mapping[str, object]:
-    """A JSON line as a row."""
-    record = json.loads(line)
-    control, value, key = record.get("control"), record.get("value"), record.get("key")
-    failed = record.get("error")
-    row = {name: record[name] for name in ("offset", "epoch", "file", "pos")}
-    time = record["timestamp"]
-    row |= {"time": time if time >= 0 else None, "type": control or record.get("type")}
-    row["control"], row["error"] = control is not None, failed
-    row["version"] = value.get("version") if value else None
-    if control is not None:
-        return row | {"data": to_json(record["data"])}
-    parts = {"key": key or {"data": None}, "value": value or {"data": None}}
-    raws = {name: part["raw"] for name, part in parts.items() if "raw" in part}
-    if raws:
-        return row | {"raw": to_json(raws)}
-    data = {name: part["data"] for name, part in parts.items()}
-    return row | {"topic": (data["key"] or {}).get("topic"), "data": to_json(data)}

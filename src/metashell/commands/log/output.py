@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
     from metashell.commands.rows.query import RowsQuery
     from metashell.records.lines import LineWriter
-    from metashell.records.records import Records
+    from metashell.records.messages import AnyRecords
     from metashell.records.rows import RecordRows
     from metashell.schema.arena import I64
 
@@ -41,7 +41,7 @@ TABLES: Final = one_table(
 class Printer(Protocol):
     """Writes records in one form."""
 
-    def items(self, records: Records, rows: I64) -> Sequence[Any]:
+    def items(self, records: AnyRecords, rows: I64) -> Sequence[Any]:
         """What is written of each record."""
 
     def write(self, items: Sequence[Any]) -> None:
@@ -60,16 +60,15 @@ class LinePrinter:
     def __init__(self, context: Context, writer: LineWriter, *, batches: bool) -> None:
         self._context, self._writer, self._batches = context, writer, batches
 
-    def items(self, records: Records, rows: I64) -> Sequence[str]:
+    def items(self, records: AnyRecords, rows: I64) -> Sequence[str]:
         """Lines without their ends."""
         lines = self._writer.lines(records, rows)
         if not self._batches:
             return lines
-        headers = self._writer.batch_lines(records, rows)
-        return [
-            line if header is None else f"{header}\n{line}"
-            for header, line in zip(headers, lines, strict=True)
-        ]
+        lines = list(lines)
+        for i, header in self._writer.batch_lines(records, rows):
+            lines[i] = f"{header}\n{lines[i]}"
+        return lines
 
     def write(self, items: Sequence[str]) -> None:
         """Write lines."""
@@ -91,7 +90,7 @@ class RowPrinter:
         self._rows, self._query = rows, query
         self._columns = [c for c in TABLES[0].columns if c.name in rows.columns]
 
-    def items(self, records: Records, rows: I64) -> list[tuple[Any, ...]]:
+    def items(self, records: AnyRecords, rows: I64) -> list[tuple[Any, ...]]:
         """Rows."""
         return self._rows.rows(records, rows)
 
