@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from metashell.answers.coordinator_kinds import SHARE
-from metashell.answers.share import RECORD_STATES, share_table
-from metashell.image.coordinators.share_state import ShareLog, fold_share
+from metashell.answers.share import share_table
+from metashell.image.coordinators.share_state import RECORD_STATES, ShareLog, fold_share
 from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.node_files.log_directory import read_log_directory

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import TIME, topic_names
-from metashell.image.coordinators.share_state import RECORD_STATES, ShareBatches, ShareLog
+from metashell.image.coordinators.share_state import ShareLog, batch_texts
 from metashell.schema.arrow import list_array, string_array
 
 SHARE_SCHEMA: Final = pa.schema(
@@ -63,7 +61,9 @@ def share_table(
             pa.array(state.state_epoch),
             pa.array(state.leader_epoch),
             pa.array(state.complete, mask=state.complete < 0),
-            list_array(_batch_texts(state.batches), state.batches.list_offsets, None),
+            list_array(
+                batch_texts(state.batches).cast(pa.string()), state.batches.list_offsets, None
+            ),
             pa.array(state.written_ms, mask=state.written_ms <= 0).cast(TIME),
             pa.array([coordinator] * k, pa.int32()),
             pa.array([log.partition] * k, pa.int32()),
@@ -72,16 +72,3 @@ def share_table(
     )
     keys = ("group", "topic", "partition")
     return table.sort_by([(name, "ascending") for name in keys])
-
-
-def _batch_texts(batches: ShareBatches) -> pa.Array:
-    """``FIRST-LAST:STATE:DELIVERIES`` for each batch."""
-    numbers = pa.array(batches.state).cast(pa.string())
-    is_known = (batches.state >= 0) & (batches.state < len(RECORD_STATES))
-    named = pa.array(RECORD_STATES).take(pa.array(np.where(is_known, batches.state, 0)))
-    states = pc.if_else(pa.array(is_known), named, numbers)
-    offsets = pc.binary_join_element_wise(
-        pa.array(batches.first).cast(pa.string()), pa.array(batches.last).cast(pa.string()), "-"
-    )
-    counts = pa.array(batches.count).cast(pa.string())
-    return pc.binary_join_element_wise(offsets, states, counts, ":")

@@ -4,7 +4,7 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from metashell.dataclass import dataclass
 from metashell.fs.change_texts import TIMES
 from metashell.fs.record_paths import Fields, fields_text, plain_fields, state_name
-from metashell.image.coordinators.share_state import ShareBatches, ShareState
-from metashell.image.coordinators.share_state import state_name as share_state_name
 from metashell.image.fold import distinct
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -76,12 +74,11 @@ def row_lines(
 
     Args:
         records: Those of the partition.
-        rows: int64[n]: the record that alone tells of each; -1 where that is none.
+        rows: int64[n]: the record that tells of each.
         values: Gives the fields of the nodes at int64[k] places.
         as_json: Whether they are JSON.
     """
-    numbers = np.full(len(rows), -1, dtype=np.int64)
-    numbers[rows >= 0] = records.frames.api_key[rows[rows >= 0]]
+    numbers = records.frames.api_key[rows]
     pieces, places = [pa.array([], pa.large_string())], [np.empty(0, dtype=np.int64)]
     for number in distinct(numbers).tolist():
         at = np.flatnonzero(numbers == number)
@@ -173,48 +170,40 @@ def _states(values: AnyArray, *, as_json: bool) -> pa.LargeStringArray:
     return _quoted(found) if as_json else found
 
 
-def share_lines(state: ShareState, places: I64, *, as_json: bool) -> pa.LargeStringArray:
-    """The lines of some partitions: those of `metashell.image.coordinators.share_fields`."""
-    numbers: dict[str, AnyArray] = {
-        "snapshotEpoch": state.snapshot_epoch,
-        "stateEpoch": state.state_epoch,
-        "leaderEpoch": state.leader_epoch,
-        "startOffset": state.start_offset,
-        "deliveryCompleteCount": state.complete,
-        "createTimestamp": state.created_ms,
-        "writeTimestamp": state.written_ms,
-    }
-    cells = [
-        number_cells(name, values[places], as_json=as_json) for name, values in numbers.items()
-    ]
-    batches = state.batches.take(places)
-    texts = list_texts(_batch_texts(batches), batches.list_offsets, as_json=as_json)
-    return lines_of([*cells, Cells("stateBatches", texts)], as_json=as_json)
-
-
-def _batch_texts(batches: ShareBatches) -> pa.LargeStringArray:
-    """Each batch as `batch_text` tells it."""
-    numbers, index = np.unique(batches.state, return_inverse=True)
-    states = pa.array(map(share_state_name, numbers.tolist()), pa.large_string())
-    return side_by_side(
-        [
-            number_texts(batches.first),
-            "-",
-            number_texts(batches.last),
-            ":",
-            states.take(pa.array(index)),
-            ":",
-            number_texts(batches.count),
-        ]
-    )
-
-
 def _strings(column: SpanColumn, *, as_json: bool) -> pa.LargeStringArray:
     if as_json:
         texts = column.strings()
         json = ("null" if text is None else text_to_json(text) for text in texts)
         return pa.array(json, pa.large_string())
     return string_array(column).cast(pa.large_string()).fill_null("none")
+
+
+@dataclass(slots=True)
+class ColumnFields:
+    """Reads fields that stand in columns; as `metashell.fs.leaf_table.FieldsReader`."""
+
+    columns: Mapping[str, AnyArray | pa.Array]
+
+    def values(self, places: I64) -> Sequence[Fields]:
+        columns = (
+            column[places].tolist()
+            if isinstance(column, np.ndarray)
+            else column.take(pa.array(places)).to_pylist()
+            for column in self.columns.values()
+        )
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
+        cells = []
+        for name, column in self.columns.items():
+            if isinstance(column, np.ndarray):
+                cells.append(number_cells(name, column[places], as_json=as_json))
+                continue
+            some = column.take(pa.array(places))
+            items, bounds = some.flatten().cast(pa.large_string()), some.offsets.to_numpy()
+            texts = list_texts(items, bounds - bounds[0], as_json=as_json)
+            cells.append(Cells(name, texts))
+        return lines_of(cells, as_json=as_json)
 
 
 def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:

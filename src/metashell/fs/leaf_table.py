@@ -1,50 +1,113 @@
-"""Leaves in columns: those of a directory lie side by side, in the order of their names."""
+"""Leaves in columns: those of a directory lie side by side, in the order of their names.
+
+What tells of a leaf is mostly one record of a coordinator's partition. It may be several, of which
+some wait for the end of a transaction, or a row of a state that was folded.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.fs.record_moments import ROW_BITS, ROW_OF_TIME, RecordHeads
-from metashell.image.fold import begins_of, places_by_number
-from metashell.schema.arena import I64, AnyArray
+from metashell.fs.record_paths import Fields
+from metashell.image.coordinators.surviving import TableRows
+from metashell.image.fold import begins_of, group_keys, places_by_number
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columns import SpanColumn
+from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Fields = Mapping[str, Any]
 
 _ONE_BY_ONE: Final = 16
 """Leaves that are read singly; of more, those beside each are read with it."""
 _READ_TOGETHER: Final = 1024
 
 
-class LeafTable(ABC):
-    """Leaves, numbered in the order of a walk; their names are sorted in each directory."""
+class FieldsReader(Protocol):
+    """Reads what a partition's rows say."""
+
+    def values(self, places: I64) -> Sequence[Fields]:
+        """The fields that some say."""
+
+    def lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
+        """The text of each, or its fields as JSON, and a line feed."""
+
+
+@dataclass(slots=True)
+class Entries:
+    """What tells of leaves in one partition: n entries."""
+
+    rows: TableRows
+    fields: FieldsReader
+    heads: RecordHeads | None = None
+
+
+class LeafTable:
+    """Leaves, numbered in the order of a walk; their names are sorted in each directory.
+
+    Args:
+        entries: Gives what tells of leaves in a partition.
+        numbers: int64[m]: the partition of each entry.
+        places: int64[m]: its place there.
+        names: int64[l] and texts: the place of each leaf's name among them.
+        bounds: int64[l + 1]: where the entries of each begin; None where each has one.
+    """
 
     last_texts: tuple[tuple[int, bool], pa.LargeStringArray] | None = None
     """What `metashell.fs.leaf_texts` made last."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __init__(
+        self,
+        entries: Callable[[int], Entries],
+        numbers: I64,
+        places: I64,
+        names: tuple[I64, Sequence[str]],
+        bounds: I64 | None = None,
+    ) -> None:
+        self._entries, self._numbers, self._places = entries, numbers, places
+        self._name, self._texts = names
+        self._bounds = np.arange(len(self._name) + 1) if bounds is None else bounds
 
-    @property
-    @abstractmethod
+    def __len__(self) -> int:
+        return len(self._name)
+
+    @cached_property
     def created(self) -> I64:
         """int64[l]: the time that each was made, -1 where nobody knows."""
+        return self._times("created")
 
-    @property
-    @abstractmethod
+    @cached_property
     def changed(self) -> I64:
         """int64[l]: the time of the newest record that tells of each, -1 where nobody knows."""
+        return self._times("row")
 
-    @abstractmethod
+    def _times(self, name: str) -> I64:
+        found = np.empty(len(self._numbers), dtype=np.int64)
+        for number, at in places_by_number(self._numbers):
+            rows: I64 = getattr(self._entries(number).rows.rows, name)
+            # -1 stays what it is.
+            found[at] = rows[self._places[at]] | number << ROW_BITS
+        return highest(found, self._bounds)
+
+    @cached_property
+    def _waits(self) -> Bools:
+        """bool[m]: entries that wait for the end of a transaction."""
+        found = np.zeros(len(self._numbers), dtype=np.bool_)
+        for number, at in places_by_number(self._numbers):
+            waits = self._entries(number).rows.waits
+            if waits is not None:
+                found[at] = waits()[self._places[at]]
+        return found
+
     def names(self, leaves: range) -> Sequence[str]:
         """Their names."""
+        return [self._texts[i] for i in self._name[leaves.start : leaves.stop].tolist()]
 
     _values: Mapping[int, Fields] = {}
     """The fields that were read last."""
@@ -61,179 +124,172 @@ class LeafTable(ABC):
             self._values = dict(zip(wanted.tolist(), self.values(wanted), strict=True))
         return self._values[leaf]
 
-    @abstractmethod
     def values(self, leaves: I64) -> Sequence[Fields]:
         """The fields of some leaves."""
+        first, sizes = self._bounds[leaves], self._bounds[leaves + 1] - self._bounds[leaves]
+        stops = np.cumsum(sizes)
+        at = np.arange(int(sizes.sum())) + np.repeat(first - (stops - sizes), sizes)
+        said: list[Fields] = [{}] * len(at)
+        for read, places, some in self._by_partition(at):
+            for i, fields in zip(some.tolist(), read.values(places), strict=True):
+                said[i] = fields
+        waits = self._waits[at].tolist()
+        spans = zip((stops - sizes).tolist(), stops.tolist(), strict=True)
+        return [_together(said[i:j], waits[i:j]) for i, j in spans]
 
-    @abstractmethod
+    def _by_partition(self, entries: I64) -> Iterator[tuple[FieldsReader, I64, I64]]:
+        """What reads entries of each partition, their places there and which they are."""
+        for number, at in places_by_number(self._numbers[entries]):
+            yield self._entries(number).fields, self._places[entries[at]], at
+
     def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
         """The text of each of some leaves, or its value as JSON, and a line feed."""
+        import pyarrow as pa
+
+        from metashell.fs.field_texts import lines_one_by_one
+
+        first = self._bounds[wanted]
+        is_one = (self._bounds[wanted + 1] - first == 1) & ~self._waits[first]
+        single, several = np.flatnonzero(is_one), np.flatnonzero(~is_one)
+        pieces, order = [pa.array([], pa.large_string())], [several]
+        if several.size:
+            pieces.append(lines_one_by_one(self.values(wanted[several]), as_json=as_json))
+        for read, places, at in self._by_partition(first[single]):
+            pieces.append(read.lines(places, as_json=as_json))
+            order.append(single[at])
+        return pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(order))))
+
+
+def _together(said: Sequence[Fields], waits: Sequence[bool]) -> Fields:
+    """The fields of a leaf, of what its entries say: the last one counts, what waits is apart."""
+    if len(said) == 1 and not waits[0]:
+        return said[0]
+    fields: dict[str, Any] = {}
+    for each, is_pending in zip(said, waits, strict=True):
+        if not is_pending:
+            fields.update(each)
+    pending = [each for each, is_pending in zip(said, waits, strict=True) if is_pending]
+    return {**fields, "pending": pending} if pending else fields
 
 
 class TopicLeaves(LeafTable):
-    """Partitions of topics, by what these are topics of."""
+    """Leaves below directories, such as partitions of topics, by their things.
 
-    leaves: I64
-    """int64[d + 1]: where the leaves of each topic begin."""
+    Args:
+        entries: By partition what tells of leaves.
+        chosen: By partition int64[m] each: places of entries, and a number for each one's thing.
+        topics: Names of topics by the text of their ids.
+    """
 
-    @property
-    @abstractmethod
-    def topics_changed(self) -> I64:
-        """int64[d]: the time of the newest record that tells of each topic."""
+    def __init__(
+        self,
+        entries: Mapping[int, Entries],
+        chosen: Mapping[int, tuple[I64, I64]],
+        topics: Mapping[str, str],
+    ) -> None:
+        levels: tuple[list[_Named], list[_Named]] = [], []
+        for number, (places, _) in chosen.items():
+            for found, (name, column) in zip(
+                levels, entries[number].rows.levels().items(), strict=True
+            ):
+                found.append(_named(column, places, topics if name == "topic_id" else {}))
+        (topic, self._topic_texts), (leaf, texts) = map(_joined, levels)
+        thing = np.concatenate([of for _, of in chosen.values()])
+        places = np.concatenate([places for places, _ in chosen.values()])
+        numbers = np.repeat(list(chosen), [len(places) for places, _ in chosen.values()])
+        order = np.lexsort((leaf, topic, thing))
+        thing, topic, leaf = thing[order], topic[order], leaf[order]
+        begins = begins_of(thing) | begins_of(topic)
+        at = np.flatnonzero(begins | begins_of(leaf))
+        super().__init__(
+            entries.__getitem__,
+            numbers[order].astype(np.int64),
+            places[order],
+            (leaf[at], texts),
+            np.append(at, len(order)),
+        )
+        directories = np.flatnonzero(begins[at])
+        self.leaves = np.append(directories, len(at))
+        """int64[d + 1]: where the leaves of each topic begin."""
+        self._topic, self._thing = topic[at[directories]], thing[at[directories]]
 
-    @abstractmethod
-    def topic_names(self, topics: range) -> Sequence[str]:
-        """Their names."""
+    def of_thing(self, number: int) -> range:
+        """The topics of a thing: a range of `leaves`."""
+        return range(*np.searchsorted(self._thing, [number, number + 1]).tolist())
 
     def of_topic(self, topic: int) -> range:
         """The leaves of a topic."""
         return range(int(self.leaves[topic]), int(self.leaves[topic + 1]))
 
-
-class LeafState(Protocol):
-    """What is known of the leaves of one coordinator's partition, by their place there."""
-
-    @property
-    def heads(self) -> RecordHeads:
-        """Times of its records."""
-
-    @property
-    def leaf_rows(self) -> tuple[I64, I64]:
-        """int64[n] each: the records that made and last changed each; -1 for none."""
-
-    def leaf_values(self, places: I64) -> Sequence[Fields]:
-        """The fields of some."""
-
-    def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
-        """The lines of some; see `LeafTable.lines`."""
-
-
-class PartitionedLeaves(LeafTable):
-    """Leaves of several partitions of a coordinators' topic.
-
-    Args:
-        state: Gives that of a partition.
-        numbers: int64[l]: the partition of each leaf.
-        places: int64[l]: its place there.
-        names: Their names.
-    """
-
-    def __init__(
-        self,
-        state: Callable[[int], LeafState],
-        numbers: I64,
-        places: I64,
-        names: Sequence[str],
-    ) -> None:
-        self._state, self._numbers, self._places, self._names = state, numbers, places, names
-        self._created, self._changed = np.full((2, len(names)), -1, dtype=np.int64)
-        for number, at in places_by_number(numbers):
-            for into, rows in zip(
-                (self._created, self._changed), self._state(number).leaf_rows, strict=True
-            ):
-                # -1 stays what it is.
-                into[at] = rows[places[at]] | number << ROW_BITS
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @property
-    def created(self) -> I64:
-        return self._created
-
-    @property
-    def changed(self) -> I64:
-        return self._changed
-
-    def names(self, leaves: range) -> Sequence[str]:
-        return self._names[leaves.start : leaves.stop]
-
-    def values(self, leaves: I64) -> Sequence[Fields]:
-        found: list[Fields] = [{}] * len(leaves)
-        for number, at in places_by_number(self._numbers[leaves]):
-            values = self._state(number).leaf_values(self._places[leaves[at]])
-            for i, value in zip(at.tolist(), values, strict=True):
-                found[i] = value
-        return found
-
-    def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
-        import pyarrow as pa
-
-        pieces, order = [pa.array([], pa.large_string())], np.empty(len(wanted), dtype=np.int64)
-        n = 0
-        for number, at in places_by_number(self._numbers[wanted]):
-            places = self._places[wanted[at]]
-            pieces.append(self._state(number).leaf_lines(places, as_json=as_json))
-            order[at] = np.arange(n, n + len(at))
-            n += len(at)
-        return pa.concat_arrays(pieces).take(pa.array(order))
-
-
-class PartitionedTopicLeaves(PartitionedLeaves, TopicLeaves):
-    """Partitions of topics in several partitions of a coordinators' topic.
-
-    Args:
-        state: Gives that of a partition.
-        numbers: int64[n]: the partition of each.
-        places: int64[n]: its place there; of several with the same names the last one counts.
-        topics: The name of each one's topic.
-        partitions: int32[n]: its number in that.
-    """
-
-    def __init__(
-        self,
-        state: Callable[[int], LeafState],
-        numbers: I64,
-        places: I64,
-        topics: Sequence[str],
-        partitions: AnyArray,
-    ) -> None:
-        names = sorted(set(topics))
-        rank = {name: i for i, name in enumerate(names)}
-        topic = np.array([rank[name] for name in topics], dtype=np.int64)
-        partition, partition_names = numbers_by_text(partitions)
-        order = np.lexsort((partition, topic))
-        topic, partition = topic[order], partition[order]
-        begins = begins_of(topic)
-        last = np.append((begins | begins_of(partition))[1:], True)
-        begins = begins_of(topic[last])
-        self.leaves = np.append(np.flatnonzero(begins), len(begins))
-        self._topic_names = [names[i] for i in topic[last][begins].tolist()]
-        chosen = order[last]
-        super().__init__(
-            state,
-            numbers[chosen],
-            places[chosen],
-            [partition_names[i] for i in partition[last].tolist()],
-        )
+    def topic_names(self, topics: range) -> Sequence[str]:
+        """Their names."""
+        return [self._topic_texts[i] for i in self._topic[topics.start : topics.stop].tolist()]
 
     @cached_property
     def topics_changed(self) -> I64:
+        """int64[d]: the time of the newest record that tells of each topic."""
+        partition = self.changed >> ROW_BITS
+        if not len(self) or (partition == partition[0]).all():
+            return highest(self.changed, self.leaves)
         # Rows of several partitions tell nothing of which is newer.
         times_ms = np.empty(len(self), dtype=np.int64)
-        for number, at in places_by_number(self._numbers):
-            rows = self.changed[at] & ROW_OF_TIME
-            times_ms[at] = self._state(number).heads.timestamps(rows)
+        for number, at in places_by_number(partition):
+            heads = self._entries(number).heads
+            assert heads is not None
+            times_ms[at] = heads.timestamps(self.changed[at] & ROW_OF_TIME)
         order = np.lexsort((self.changed, times_ms))
         age = np.empty_like(order)
         age[order] = np.arange(len(order))
         return self.changed[order[highest(age, self.leaves)]]
 
-    def topic_names(self, topics: range) -> Sequence[str]:
-        return self._topic_names[topics.start : topics.stop]
+
+_Named = tuple[I64, list[str]]
+"""int64[n]: the place of each value's name among all names, and these, sorted."""
 
 
-def numbers_by_text(numbers: AnyArray) -> tuple[I64, list[str]]:
-    """The place of each number among all texts, and these, sorted."""
-    distinct, index = np.unique(numbers, return_inverse=True)
-    texts = list(map(str, distinct.tolist()))
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    rank = np.empty(len(texts), dtype=np.int64)
-    rank[order] = np.arange(len(texts))
-    return rank[index], [texts[i] for i in order]
+def _named(column: AnyArray | SpanColumn, at: I64, topics: Mapping[str, str]) -> _Named:
+    """The names that some values of a column have."""
+    if isinstance(column, SpanColumn):
+        column = column.take(at)
+        numbers = group_keys([column], len(at))
+        texts = column.take(np.unique(numbers, return_index=True)[1]).texts()
+    elif column.dtype.kind == "V":
+        numbers = group_keys([column[at]], len(at))
+        ids = column[at][np.unique(numbers, return_index=True)[1]]
+        texts = [uuid_text(each.tobytes()) for each in ids]
+        texts = [topics.get(text, text) for text in texts]
+    else:
+        distinct, numbers = np.unique(column[at], return_inverse=True)
+        texts = list(map(str, distinct.tolist()))
+    return _ranked(numbers, texts)
+
+
+def _ranked(numbers: I64, texts: Sequence[str]) -> _Named:
+    """Names by number, sorted. Bytes that are no UTF-8 may have the text of others."""
+    names = sorted(set(texts))
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[text] for text in texts], dtype=np.int64)[numbers], names
+
+
+def _joined(found: Sequence[_Named]) -> _Named:
+    """The names of several partitions."""
+    if len(found) == 1:
+        return found[0]
+    begins = np.cumsum([0, *(len(names) for _, names in found)])
+    numbers = [ranks + begin for (ranks, _), begin in zip(found, begins, strict=False)]
+    return _ranked(np.concatenate(numbers), [name for _, names in found for name in names])
+
+
+def leaves_by_name(entries: Entries, column: AnyArray) -> LeafTable:
+    """A table of one partition whose leaves are named by a column's values."""
+    rank, names = _named(column, np.arange(len(column)), {})
+    order = np.argsort(rank)
+    return LeafTable(lambda _: entries, np.zeros_like(order), order, (rank[order], names))
 
 
 def highest(values: I64, bounds: I64) -> I64:
     """The highest of each slice; none is empty."""
     starts = bounds[:-1]
+    if len(starts) == len(values):
+        return values
     return np.maximum.reduceat(values, starts) if len(starts) else starts.copy()

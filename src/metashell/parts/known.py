@@ -131,6 +131,19 @@ def directory_below(part: PartSpec) -> NodeNames:
     return tuple(names)
 
 
+def table_levels(put: Put) -> tuple[NodeNames, NodeNames] | None:
+    """The directory of leaves that are a table, below their thing, and the columns that name them.
+
+    None for other nodes. A thing with nothing below it is a leaf itself, and has no columns.
+    """
+    names = put.at.split("/")[1:]
+    fixed, columns = tuple(names[:-2]), tuple(name.strip("{}") for name in names[-2:])
+    if not names:
+        return (), ()
+    is_table = len(fixed) < 2 and all(name.startswith("{") for name in names[-2:])
+    return (fixed, columns) if is_table and len(columns) == 2 else None
+
+
 @lru_cache(maxsize=64)
 def parts_below(name: str) -> Sequence[PartSpec]:
     """Parts in a directory of ``/image``, by its name; imports one alone where it owns it."""

@@ -189,14 +189,13 @@ class PartSpec:
     """Hook: the columns of its table; else those of the record that puts it."""
     rows: str = ""
     """(PartitionState) -> its rows; else the records that hold."""
-    nodes: str = ""
-    """What gives the nodes of the directory ``path[0]``: a
-    `metashell.fs.record_nodes.PartitionNodes`; else each is what its newest records say."""
 
     # Hooks, for parts that are no puts and removes, or that are asked for by the million.
 
     fold: str = ""
-    """(Image) -> `metashell.image.keyed.Part`, or what `Image` has for it."""
+    """(Image) -> `metashell.image.keyed.Part`, or what `Image` has for it. Of coordinators' logs:
+    (KeyedRecords, parts) -> `metashell.image.coordinators.surviving.SurvivingFold`, for all parts
+    of a directory."""
     is_sound: str = ""
     """(Records, rows, Columns) -> bool[n]: putting records that apply, the others reported."""
     folded_with: NodeNames = ()

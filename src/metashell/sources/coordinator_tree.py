@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Node
 from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.image.coordinators.placement import partition_of
 from metashell.parts.known import coordinator_roots
@@ -14,7 +17,6 @@ from metashell.sources.coordinator_logs import CoordinatorLogs
 from metashell.sources.coordinator_reading import topic_names
 
 if TYPE_CHECKING:
-    from metashell.fs.node import Directory
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.source import Source
 
@@ -26,23 +28,33 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
         source: The source whose log directories are looked at.
         told: Takes sentences about logs that could not be read.
     """
-    from metashell.fs.nodes.producers import producers_node
-    from metashell.image.coordinators.producers import ProducersState, fold_producers
+    from metashell.fs.field_texts import ColumnFields
+    from metashell.fs.leaf_table import Entries, leaves_by_name
+    from metashell.fs.nodes.leaves import LeavesDirectory
+    from metashell.image.coordinators.producers import fold_producers
+    from metashell.image.coordinators.surviving import TableRows, ThingRows
     from metashell.node_files.offset_checkpoint import TopicPartition
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(source)
     assert logs is not None
-    numbers: dict[str, list[int]] = {}
-    for topic, number in logs.partitions:
-        numbers.setdefault(topic, []).append(number)
+    numbers: dict[str, dict[str, Callable[[], Node]]] = {}
 
-    def read(topic: str, number: int) -> ProducersState:
+    def leaves(topic: str, number: int) -> Directory:
         history = logs.tail(TopicPartition(topic, number)).producers()
         told.extend(f"{topic}-{number}: {fault}" for fault in history.faults)
-        return fold_producers(history)
+        state = fold_producers(history)
+        # No record's row tells when one changed.
+        rows = ThingRows(*np.full((3, len(state)), -1, dtype=np.int64))
+        table = leaves_by_name(
+            Entries(TableRows(rows), ColumnFields(state.shown)), state.producer_id
+        )
+        return LeavesDirectory(table, range(len(table)), -1)
 
-    return producers_node(numbers, read)
+    for topic, number in logs.partitions:
+        make = partial(LateDirectory, partial(leaves, topic, number))
+        numbers.setdefault(topic, {})[str(number)] = make
+    return FixedDirectory({topic: partial(FixedDirectory, each) for topic, each in numbers.items()})
 
 
 def coordinator_directories(source: Source) -> dict[str, PartitionsDirectory]:

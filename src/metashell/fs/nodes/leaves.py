@@ -32,12 +32,10 @@ class LeavesDirectory(Directory):
         table: All leaves.
         leaves: Those in it.
         changed: When it was last changed; -1 where nobody knows.
-        times_from: What is added to the table's times.
     """
 
-    def __init__(self, table: LeafTable, leaves: range, changed: int, times_from: int = 0) -> None:
-        self._table, self._leaves = table, leaves
-        self._changed, self._times_from = changed, times_from
+    def __init__(self, table: LeafTable, leaves: range, changed: int) -> None:
+        self._table, self._leaves, self._changed = table, leaves, changed
 
     @cached_property
     def _names(self) -> Sequence[str]:
@@ -48,18 +46,17 @@ class LeavesDirectory(Directory):
 
     def child(self, name: str) -> Node | None:
         at = place_of(self._names, name)
-        return None if at is None else leaf_of(self._table, self._leaves[at], self._times_from)
+        return None if at is None else leaf_of(self._table, self._leaves[at])
 
     def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
         if names is not self._names:
             return super().child_times(names)
         here = slice(self._leaves.start, self._leaves.stop)
-        created, changed = self._table.created[here], self._table.changed[here]
-        return created | self._times_from, changed | self._times_from
+        return self._table.created[here], self._table.changed[here]
 
     @cached_property
     def _leaf_grid(self) -> Grid:
-        return LeavesGrid(self, self._names, self._table, self._leaves, self._times_from)
+        return LeavesGrid(self, self._names, self._table, self._leaves)
 
     def leaf_grid(self) -> Grid | None:
         return self._leaf_grid if len(self._leaves) >= _FEW else None
@@ -74,11 +71,10 @@ class TopicLeavesDirectory(Directory):
     Args:
         table: Those of many such directories.
         topics: Which of its topics are in this one.
-        times_from: What is added to the table's times.
     """
 
-    def __init__(self, table: TopicLeaves, topics: range, times_from: int = 0) -> None:
-        self.table, self.topics, self.times_from = table, topics, times_from
+    def __init__(self, table: TopicLeaves, topics: range) -> None:
+        self.table, self.topics = table, topics
 
     @cached_property
     def _names(self) -> Sequence[str]:
@@ -92,8 +88,8 @@ class TopicLeavesDirectory(Directory):
         if at is None:
             return None
         topic = self.topics[at]
-        changed = int(self.table.topics_changed[topic]) | self.times_from
-        return LeavesDirectory(self.table, self.table.of_topic(topic), changed, self.times_from)
+        changed = int(self.table.topics_changed[topic])
+        return LeavesDirectory(self.table, self.table.of_topic(topic), changed)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -105,15 +101,15 @@ class TopicLeavesDirectory(Directory):
 
     def times(self) -> Times | None:
         newest = self.table.topics_changed[self.topics.start : self.topics.stop].max()
-        return changed_at(self.times_from | int(newest))
+        return changed_at(int(newest))
 
 
-def leaf_of(table: LeafTable, leaf: int, times_from: int = 0) -> Leaf:
+def leaf_of(table: LeafTable, leaf: int) -> Leaf:
     """A leaf of a table as a node."""
 
     def times() -> Times:
         # -1 stays what it is.
-        each = (int(rows[leaf]) | times_from for rows in (table.created, table.changed))
+        each = (int(rows[leaf]) for rows in (table.created, table.changed))
         return Times(*(None if time < 0 else time for time in each))
 
     return TextLeaf(lambda: fields_text(table.value(leaf)), lambda: table.value(leaf)).timed(times)
@@ -124,11 +120,10 @@ class _TableGrid(Grid):
 
     _table: LeafTable
     _leaves: range
-    _times_from: int
 
     def times(self) -> GridTimes:
         changed = self._table.changed[self._leaves.start : self._leaves.stop]
-        return GridTimes(self._directories_changed(), changed | self._times_from, self.bounds)
+        return GridTimes(self._directories_changed(), changed, self.bounds)
 
     def _directories_changed(self) -> I64:
         return np.full(len(self.names), -1, dtype=np.int64)
@@ -158,7 +153,6 @@ class LeavesGrid(_TableGrid):
         names: Their names.
         table: All leaves.
         leaves: Those in it.
-        times_from: What is added to the table's times.
     """
 
     def __init__(
@@ -167,10 +161,9 @@ class LeavesGrid(_TableGrid):
         names: Sequence[str],
         table: LeafTable,
         leaves: range,
-        times_from: int = 0,
     ) -> None:
         super().__init__(directory, [""], [tuple(names)], [0])
-        self._table, self._leaves, self._times_from = table, leaves, times_from
+        self._table, self._leaves = table, leaves
 
 
 class TopicsGrid(_TableGrid):
@@ -184,7 +177,6 @@ class TopicsGrid(_TableGrid):
         super().__init__(directory, directory.names(), list(shapes), shape_of)
         first, last = (table.of_topic(topic) for topic in (topics[0], topics[-1]))
         self._table, self._leaves = table, range(first.start, last.stop)
-        self._topics, self._times_from = topics, directory.times_from
         self._changed = table.topics_changed[topics.start : topics.stop]
         self._bounds = table.leaves[topics.start : topics.stop + 1] - first.start
 
@@ -193,7 +185,7 @@ class TopicsGrid(_TableGrid):
         return self._bounds
 
     def _directories_changed(self) -> I64:
-        return self._changed | self._times_from
+        return self._changed
 
 
 def place_of(names: Sequence[str], name: str) -> int | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from threading import RLock
 from typing import Final
 
@@ -18,22 +17,16 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.grid import Grid
-from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
+from metashell.fs.leaf_table import Entries, LeafTable, TopicLeaves
 from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
 from metashell.fs.record_moments import ROW_BITS, RecordHeads, RecordMoments
-from metashell.fs.record_nodes import (
-    NodeRows,
-    PartitionNodes,
-    PutNodes,
-    ShareOf,
-    has_nodes_below,
-)
-from metashell.fs.record_paths import OFFSETS, Fields, fields_text
+from metashell.fs.record_nodes import NodeRows, PartitionNodes, has_nodes_below
+from metashell.fs.record_paths import Fields, fields_text
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.fold import places_by_number
-from metashell.parts.spec import NodeNames, PartSpec, hook
+from metashell.parts.spec import NodeNames, PartSpec
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
@@ -76,8 +69,6 @@ class PartitionsDirectory(Directory):
         self.name = parts[0].path[0]
         """What it is called in the root."""
         self._has_nodes_below = has_nodes_below(parts)
-        own = next((part.nodes for part in parts if part.nodes), None)
-        self._nodes: type[PartitionNodes] = PutNodes if own is None else hook(own)
         self._kept: OrderedDict[int, PartitionNodes] = OrderedDict()
         self._lock = RLock()
         self._children: dict[str, Node] = {}
@@ -114,8 +105,8 @@ class PartitionsDirectory(Directory):
                 is_all = name is None or "\ufffd" in name
                 yield each, records if is_all else records.about(name or "")
 
-    def _make(self, records: KeyedRecords) -> PartitionNodes:
-        return self._nodes(records, self.topics, self._parts, self.redaction)
+    def _make(self, number: int, records: KeyedRecords) -> PartitionNodes:
+        return PartitionNodes(records, number, self.topics, self._parts, self.redaction)
 
     def _state(self, number: int) -> PartitionNodes:
         """A partition, which is kept as long as there is room."""
@@ -123,7 +114,7 @@ class PartitionsDirectory(Directory):
             if number not in self._kept:
                 records, faults = self._reader.read(number)
                 self._faults[number] = [f"{self.topic}-{number}: {fault}" for fault in faults]
-                self._kept[number] = self._make(records)
+                self._kept[number] = self._make(number, records)
                 while len(self._kept) > 1 and sum(map(_size, self._kept.values())) > _KEPT_BYTES:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(number)
@@ -176,7 +167,9 @@ class PartitionsDirectory(Directory):
         for number, some in sorted(here.items()):
             state, at = self._state(number), np.array(some)
             places = np.array([state.places[names[i]] for i in some])
-            made, last = (rows[places] for rows in state.times)
+            last, made = state.fold.newest[places], np.full_like(at, -1)
+            if not self._has_nodes_below:
+                made = state.entries(()).rows.rows.created[places]
             if self._reader.is_spread:
                 # Rows of several partitions tell nothing of which is newer.
                 times_ms = state.heads.timestamps(last)
@@ -188,7 +181,7 @@ class PartitionsDirectory(Directory):
         return created, changed
 
     @cached_property
-    def _leaves(self) -> PartitionedLeaves:
+    def _leaves(self) -> LeafTable:
         """All, where nothing is below any of them."""
         found = self._partitions_by_name
         numbers = np.array([found[name][0] for name in self._names], dtype=np.int64)
@@ -196,12 +189,11 @@ class PartitionsDirectory(Directory):
         for number, at in places_by_number(numbers):
             here = self._state(number).places
             places[at] = [here[self._names[i]] for i in at.tolist()]
-        return PartitionedLeaves(self._leaf_state, numbers, places, self._names)
+        names = np.arange(len(places)), self._names
+        return LeafTable(self._entries, numbers, places, names)
 
-    def _leaf_state(self, number: int) -> LeafState:
-        state = self._state(number)
-        assert isinstance(state, (PutNodes, ShareOf))
-        return state
+    def _entries(self, number: int) -> Entries:
+        return self._state(number).entries(())
 
     def leaf_grid(self) -> Grid | None:
         if self._has_nodes_below:
@@ -217,14 +209,14 @@ class PartitionsDirectory(Directory):
             state = self._state_about(number, name)
             place = state.places.get(name)
             if place is not None:
-                things.append(_Thing(state, number, place))
+                things.append(_Thing(state, place))
                 if not self._reader.is_spread:
                     break
         if not things:
             return None
         if not self._has_nodes_below:
-            return things[0].whole()
-        return _ThingDirectory(sorted(things, key=lambda thing: thing.partition))
+            return things[0].whole(name)
+        return _ThingDirectory(sorted(things, key=lambda thing: thing.state.number))
 
     def _where(self, name: str) -> Sequence[int]:
         """The partitions here that a name may be in."""
@@ -244,7 +236,7 @@ class PartitionsDirectory(Directory):
         # Bytes that are no UTF-8 have no name that leads back to them.
         if "places" in whole.__dict__ or "\ufffd" in name:
             return whole
-        return self._make(whole.records.about(name))
+        return self._make(number, whole.records.about(name))
 
     def is_at_hand(self, name: str) -> bool:
         """Whether the partition that a name is in can be read here, as far as that is known."""
@@ -273,12 +265,14 @@ class _Thing:
     """A group or a transactional id."""
 
     state: PartitionNodes
-    partition: int
     place: int
 
-    def whole(self) -> Leaf:
+    def whole(self, name: str) -> Leaf:
         """The node that it is, where nothing is below it."""
-        return self.leaf((), self.state.nodes(self.place)[()])
+        state, place = self.state, np.array([self.place])
+        names = np.zeros(1, dtype=np.int64), [name]
+        table = LeafTable(lambda _: state.entries(()), np.array([state.number]), place, names)
+        return leaf_of(table, 0)
 
     def leaf(self, below: NodeNames, found: NodeRows) -> Leaf:
         """A node that records tell of."""
@@ -293,15 +287,7 @@ class _Thing:
 
     def time(self, row: int) -> int | None:
         """The time that a row of its partition stands for; None for -1."""
-        return None if row < 0 else (self.partition << ROW_BITS) | row
-
-    def offsets(self) -> Directory | None:
-        """Its committed offsets, if there are any."""
-        leaves = self.state.offsets
-        topics = range(0) if leaves is None else leaves.of_group(self.place)
-        if leaves is None or not topics:
-            return None
-        return TopicLeavesDirectory(leaves, topics, self.partition << ROW_BITS)
+        return None if row < 0 else (self.state.number << ROW_BITS) | row
 
 
 class _ThingDirectory(LateDirectory):
@@ -316,39 +302,24 @@ class _ThingDirectory(LateDirectory):
         self._things = things
 
     def _whole(self) -> Directory:
-        if isinstance(self._things[0].state, ShareOf):
-            return TopicLeavesDirectory(
-                leaves := self._share_leaves(), range(len(leaves.leaves) - 1)
-            )
+        tables: dict[NodeNames, list[_Thing]] = {}
         nodes: dict[NodeNames, _Found] = {}
         for thing in self._things:
+            for below in thing.state.fold.tables:
+                tables.setdefault(below, []).append(thing)
             found = thing.state.nodes(thing.place).items()
             nodes.update((path, (thing, rows)) for path, rows in found)
+        if () in tables:
+            return _table_directory((), tables[()]) or FixedDirectory({})
         whole = _below((), nodes)
         assert isinstance(whole, FixedDirectory)
-        offsets = next(filter(None, (thing.offsets() for thing in self._things)), None)
-        return whole if offsets is None else whole.but({OFFSETS: _always(offsets)})
-
-    def _share_leaves(self) -> PartitionedTopicLeaves:
-        """The partitions of a share group."""
-        states: dict[int, ShareOf] = {}
-        found = []
-        for thing in self._things:
-            assert isinstance(thing.state, ShareOf)
-            states[thing.partition] = thing.state
-            found.append((thing.partition, *thing.state.partitions(thing.place)))
-        return PartitionedTopicLeaves(
-            states.__getitem__,
-            np.concatenate([np.full(len(places), number) for number, places, _, _ in found]),
-            np.concatenate([places for _, places, _, _ in found]),
-            list(chain.from_iterable(topics for _, _, topics, _ in found)),
-            np.concatenate([numbers for _, _, _, numbers in found]),
-        )
+        found_below = {below[0]: _table_directory(below, some) for below, some in tables.items()}
+        return whole.but({name: _always(node) for name, node in found_below.items() if node})
 
     def times(self) -> Times | None:
         newest: tuple[int, int] | None = None
         for thing in self._things:
-            row = int(thing.state.times[1][thing.place])
+            row = int(thing.state.fold.newest[thing.place])
             time = thing.time(row)
             if time is not None:
                 # Rows of several partitions tell nothing of which is newer.
@@ -356,6 +327,21 @@ class _ThingDirectory(LateDirectory):
                 ms = 0 if is_one else int(thing.state.heads.timestamps(np.array([row]))[0])
                 newest = max(newest or (ms, time), (ms, time))
         return changed_at(None if newest is None else newest[1])
+
+
+def _table_directory(below: NodeNames, things: Sequence[_Thing]) -> Directory | None:
+    """The directory of a table's leaves that one thing has in some partitions; None for none."""
+    if len(things) == 1:
+        table, topics = things[0].state.topics_of(things[0].place, below)
+    else:
+        entries = {thing.state.number: thing.state.entries(below) for thing in things}
+        chosen = {}
+        for thing in things:
+            at = np.flatnonzero(entries[thing.state.number].rows.rows.of == thing.place)
+            chosen[thing.state.number] = at, np.zeros_like(at)
+        table = TopicLeaves(entries, chosen, things[0].state.topics)
+        topics = table.of_thing(0)
+    return TopicLeavesDirectory(table, topics) if topics else None
 
 
 def _always(node: Node) -> Callable[[], Node]:

@@ -10,6 +10,7 @@ ProducerStateEntry.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
@@ -52,6 +53,18 @@ class ProducersState:
         """Where the oldest open transaction begins, behind which no last stable offset lies."""
         found = self.current_txn_first_offset[self.current_txn_first_offset >= 0]
         return int(found.min()) if len(found) else None
+
+    @property
+    def shown(self) -> Mapping[str, AnyArray]:
+        """The fields of each, by the names of `kafka-transactions.sh`."""
+        return {
+            "producerEpoch": self.producer_epoch,
+            "lastSequence": self.last_sequence,
+            "lastOffset": self.last_offset,
+            "lastTimestamp": self.last_timestamp,
+            "coordinatorEpoch": self.coordinator_epoch,
+            "currentTxnStartOffset": self.current_txn_first_offset,
+        }
 
 
 _FIELDS: Final = tuple(each.name for each in fields(ProducersState))

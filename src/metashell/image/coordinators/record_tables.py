@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.image.arrow import hide_fields
-from metashell.image.coordinators.living import surviving
+from metashell.image.coordinators.surviving import surviving
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords

@@ -11,17 +11,30 @@ batches with one state adjoin, brokers may keep them apart; here they are one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.image.coordinators.surviving import (
+    NO_ROWS,
+    Levels,
+    SurvivingFold,
+    TableRows,
+    ThingRows,
+)
 from metashell.image.fold import group_keys, last_marked, sort_events
 from metashell.image.keyed import join_spans
+from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RECORD_STATES: Final = ("Available", "Acquired", "Acknowledged", "Archiving", "Archived")
 """Names of the states of records, by number. Source: RecordState of share fetches."""
@@ -369,18 +382,56 @@ def state_name(number: int) -> str:
     return RECORD_STATES[number] if 0 <= number < len(RECORD_STATES) else str(number)
 
 
-def share_fields(state: ShareState, i: int) -> dict[str, Any]:
-    """A share partition's fields, by Kafka's names of those of a snapshot."""
-    batches, at = state.batches, slice(*state.batches.list_offsets[i : i + 2].tolist())
-    columns = (batches.first, batches.last, batches.state, batches.count)
-    rows = zip(*(column[at].tolist() for column in columns), strict=True)
+def batch_texts(batches: ShareBatches) -> pa.LargeStringArray:
+    """The same of each batch."""
+    import pyarrow as pa
+
+    from metashell.schema.arrow_texts import number_texts, side_by_side
+
+    numbers, index = np.unique(batches.state, return_inverse=True)
+    states = pa.array(map(state_name, numbers.tolist()), pa.large_string()).take(pa.array(index))
+    offsets = [number_texts(batches.first), "-", number_texts(batches.last)]
+    return side_by_side([*offsets, ":", states, ":", number_texts(batches.count)])
+
+
+def share_fields(state: ShareState) -> Mapping[str, AnyArray | pa.Array]:
+    """The fields of share partitions, by Kafka's names of those of a snapshot."""
+    from metashell.schema.arrow import list_array
+
     return {
-        "snapshotEpoch": int(state.snapshot_epoch[i]),
-        "stateEpoch": int(state.state_epoch[i]),
-        "leaderEpoch": int(state.leader_epoch[i]),
-        "startOffset": int(state.start_offset[i]),
-        "deliveryCompleteCount": int(state.complete[i]),
-        "createTimestamp": int(state.created_ms[i]),
-        "writeTimestamp": int(state.written_ms[i]),
-        "stateBatches": [batch_text(*row) for row in rows],
+        "snapshotEpoch": state.snapshot_epoch,
+        "stateEpoch": state.state_epoch,
+        "leaderEpoch": state.leader_epoch,
+        "startOffset": state.start_offset,
+        "deliveryCompleteCount": state.complete,
+        "createTimestamp": state.created_ms,
+        "writeTimestamp": state.written_ms,
+        "stateBatches": list_array(batch_texts(state.batches), state.batches.list_offsets, None),
     }
+
+
+class ShareFold(SurvivingFold):
+    """Share groups, whose partitions' state is merged of several records."""
+
+    @cached_property
+    def _state(self) -> ShareState:
+        return fold_share(self.records)
+
+    @cached_property
+    def _groups(self) -> Sequence[str]:
+        return self._state.group.texts()
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        return list(dict.fromkeys(self._groups))
+
+    @cached_property
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+        state = self._state
+        of = np.array([self.places[group] for group in self._groups], dtype=np.int64)
+
+        def levels() -> Levels:
+            return {"topic_id": state.topic_id, "partition": state.partition}
+
+        rows = ThingRows(of, state.changed, state.created)
+        return NO_ROWS, {(): TableRows(rows, levels, fields=lambda: share_fields(state))}

@@ -41,7 +41,7 @@ PART = PartSpec(
         ),
     ),
     # Records of one type end what others say, and which group they may be about.
-    nodes="metashell.fs.record_nodes:GroupsOf",
+    fold="metashell.image.coordinators.group_things:GroupsFold",
     schema="metashell.answers.groups:GROUP_SCHEMA",
     rows="metashell.answers.groups:group_rows",
     rows_by=("group",),

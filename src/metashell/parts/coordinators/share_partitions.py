@@ -14,7 +14,7 @@ PART = PartSpec(
     events=(Put("ShareSnapshot", at=_PARTITION), Put("ShareUpdate", at=_PARTITION)),
     path=("share",),
     # The state of a partition is merged of a snapshot and updates.
-    nodes="metashell.fs.record_nodes:ShareOf",
+    fold="metashell.image.coordinators.share_state:ShareFold",
     schema="metashell.answers.share:SHARE_SCHEMA",
     rows="metashell.answers.share:share_rows",
     rows_by=("group", "topic", "partition"),

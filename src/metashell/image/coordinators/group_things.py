@@ -1,0 +1,122 @@
+"""Groups as things: what of a partition's log counts of each, and what follows from it.
+
+A state that is folded by columns keeps the events that count. Here these are numbers of records,
+each with the group that it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.image.coordinators.commits import COMMITS
+from metashell.image.coordinators.group_events import GroupEvent, GroupType
+from metashell.image.coordinators.group_log import TOLD_TYPES, GroupLog
+from metashell.image.coordinators.group_states import group_states
+from metashell.image.coordinators.surviving import (
+    Levels,
+    SurvivingFold,
+    TableRows,
+    ThingRows,
+    by_place,
+    surviving,
+)
+from metashell.image.fold import distinct
+from metashell.parts.spec import NodeNames
+from metashell.schema.arena import I64, Bools
+
+_STATE: Final = ("state",)
+_OFFSETS: Final = ("offsets",)
+
+
+class GroupsFold(SurvivingFold):
+    """Groups, by the rules of their coordinator. Other parts are of groups that are there."""
+
+    @cached_property
+    def log(self) -> GroupLog:
+        """The log."""
+        # Nothing that is asked of it says which partition it is.
+        return GroupLog(self.records, 0)
+
+    def counts_by_key(self, name: str) -> bool:
+        return name not in TOLD_TYPES
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        return self.log.names(self.log.state.made).texts()
+
+    @property
+    def _is_one_each(self) -> bool:
+        return False
+
+    @cached_property
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+        also, tables = super()._split
+        rows, log = group_rows(self.log, also), self.log
+        numbers = [self.records.types.by_name[name].number for name in COMMITS]
+        is_commit = np.isin(self.records.frames.api_key[rows.row], numbers)
+        commits = rows.where(is_commit)
+        at = np.searchsorted(log.commits.rows, commits.row)
+
+        def levels() -> Levels:
+            key = log.keys(at)
+            return {"topic": key.topic, "partition": key.partition}
+
+        def waits() -> Bools:
+            return np.isin(commits.row, log.commits.rows[log.offsets.pending])
+
+        return rows.where(~is_commit), {**tables, _OFFSETS: TableRows(commits, levels, waits)}
+
+    @cached_property
+    def _states(self) -> Sequence[str]:
+        return list(group_states(self.log))
+
+    def made(self, place: int) -> Mapping[NodeNames, int]:
+        return {_STATE: int(self.log.events.row[self.log.state.made[place]])}
+
+    def derived(self, place: int, below: NodeNames) -> Mapping[str, Any]:
+        if below != _STATE:
+            return {}
+        kind = GroupType(int(self.log.state.type[place])).name.lower()
+        return {"type": kind, "state": self._states[place]}
+
+
+def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
+    """Those of groups; places are those of the groups in `GroupLog.state`.
+
+    Args:
+        log: The log.
+        also: Records of groups that are there which decide nothing.
+    """
+    state, commits, offsets, events = log.state, log.commits, log.offsets, log.events
+    told = [state.about, state.target_epoch, state.told, state.current]
+    event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in told]))
+    # Targets of members that are not there yet are among these.
+    refused = events.row[state.refused]
+    others_found = map(log.records.columns, log.types_by_key)
+    others = [surviving(found, refused)[1].row for found in others_found]
+    keyed = np.concatenate([np.empty(0, dtype=np.int64), *others])
+    keyed = keyed[keyed > _ends(log)[events.group[np.searchsorted(events.row, keyed)]]]
+    plain = np.concatenate([event_rows, commits.rows[offsets.pending], keyed])
+    rows = np.concatenate([commits.rows[offsets.last], plain])
+    created = np.concatenate([commits.rows[offsets.created], np.full(len(plain), -1)])
+    group = log.groups_of_rows(rows)
+    place = np.searchsorted(state.group, group)
+    known = np.flatnonzero(state.group[np.minimum(place, len(state.group) - 1)] == group)
+    if not len(state.group):
+        known = known[:0]
+    return by_place([ThingRows(place[known], rows[known], created[known]), also])
+
+
+def _ends(log: GroupLog) -> I64:
+    """int64: by group, the last record that removed or replaced it as a whole; -1 for none."""
+    events = log.events
+    ends = events.event == GroupEvent.CLASSIC
+    ends |= (events.event == GroupEvent.GROUP) & ~events.is_put
+    ends[log.state.refused] = False
+    last = np.full(log.n_groups, -1, dtype=np.int64)
+    np.maximum.at(last, events.group[ends], events.row[ends])
+    return last

@@ -1,0 +1,207 @@
+"""Which records of a coordinator's log say what is so: those that a broker's state is made of.
+
+The records of a partition are about *things*: groups, or transactional ids. The fold of a
+directory tells which things there are and which records count. Parts that name no fold have
+`SurvivingFold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from metashell.dataclass import dataclass
+from metashell.image.fold import group_keys, stable_order, survivors
+from metashell.image.keyed import key_part
+from metashell.parts.known import table_levels
+from metashell.parts.spec import NodeNames, PartSpec
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columns import Columns, SpanColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Levels: TypeAlias = Mapping[str, AnyArray | SpanColumn]
+"""The columns whose values name a leaf below its thing's directory, by their names."""
+
+_IN_TABLES: Final = frozenset({"int8", "int16", "int32", "int64", "string", "uuid"})
+"""Types of key fields that name leaves of a table."""
+
+
+@dataclass(slots=True)
+class ThingRows:
+    """Records that count, by their things and then in the order of the log.
+
+    ``of``: int64[n], the place of the thing; ``row``: int64[n]; ``created``: int64[n], the record
+    that made what the row tells of, -1 where nobody knows.
+    """
+
+    of: I64
+    row: I64
+    created: I64
+
+    def rows_of(self, place: int) -> tuple[I64, I64]:
+        """Rows of one thing, and what made them."""
+        begin, end = np.searchsorted(self.of, [place, place + 1]).tolist()
+        return self.row[begin:end], self.created[begin:end]
+
+    def where(self, chosen: Bools) -> ThingRows:
+        """Those chosen: bool[n]."""
+        return ThingRows(self.of[chosen], self.row[chosen], self.created[chosen])
+
+
+NO_ROWS: Final = ThingRows(*np.empty((3, 0), dtype=np.int64))
+
+
+@dataclass(slots=True)
+class TableRows:
+    """What tells of the leaves of a table: n records, or n rows of a state."""
+
+    rows: ThingRows
+    """Of each row of a state, the newest record that tells of it."""
+    levels: Callable[[], Levels] = dict
+    """Gives n values a level; a leaf without any is its thing."""
+    waits: Callable[[], Bools] | None = None
+    """Gives bool[n]: what waits for the end of a transaction; None for nothing."""
+    fields: Callable[[], Mapping[str, AnyArray | pa.Array]] | None = None
+    """Gives the fields of a state, n values each; None where the records have them."""
+
+
+class SurvivingFold:
+    """What records of a partition say of things; of each key the newest one counts.
+
+    Args:
+        records: All of the partition, or those about one name.
+        parts: Those that are below the directory.
+    """
+
+    def __init__(self, records: KeyedRecords, parts: Sequence[PartSpec]) -> None:
+        self.records = records
+        every = (put for part in parts for put in part.puts)
+        self._puts = {put.message: put for put in every if put.message in records.types.by_name}
+
+    def counts_by_key(self, name: str) -> bool:
+        """Whether the newest record of a type counts, whatever others say."""
+        del name
+        return True
+
+    @cached_property
+    def _surviving(self) -> Mapping[str, tuple[Columns, ThingRows]]:
+        """Keys and records, by type."""
+        names = filter(self.counts_by_key, self._puts)
+        return {name: surviving(self.records.columns(name, None, ())) for name in names}
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The thing of each place."""
+        spans = [_first(key) for key, _ in self._surviving.values()]
+        if self._is_one_each:
+            # Several whose bytes are no UTF-8 may have one text.
+            return spans[0].texts()
+        return list(dict.fromkeys(chain.from_iterable(span.texts() for span in spans)))
+
+    @property
+    def _is_one_each(self) -> bool:
+        """Whether each record that counts is of a thing of its own."""
+        return len(self._surviving) == 1 and all(
+            len(key.fields) == 1 for key, _ in self._surviving.values()
+        )
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each thing; of several of one text the newest."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    def _places_of(self, key: Columns) -> I64:
+        """int64[n]: the place of each key's thing; -1 where it is not there."""
+        if self._is_one_each:
+            return np.arange(key.n)
+        names = _first(key).texts()
+        return np.array([self.places.get(name, -1) for name in names], dtype=np.int64)
+
+    @cached_property
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+        """What tells of nodes, and what of leaves of tables, by the directory below a thing."""
+        every, tables = [NO_ROWS], dict[NodeNames, TableRows]()
+        for name, (key, found) in self._surviving.items():
+            of = self._places_of(key)
+            known = np.flatnonzero(of >= 0)
+            rows = ThingRows(of[known], found.row[known], found.created[known])
+            table = table_levels(self._puts[name])
+            types = {field.column_name: field.type for field in key.specs}
+            if table is None or not _IN_TABLES.issuperset(types[level] for level in table[1]):
+                every.append(rows)
+                continue
+            fixed, levels = table
+            tables[fixed] = TableRows(rows, partial(_levels, key, known, levels))
+        return by_place(every), tables
+
+    @property
+    def rows(self) -> ThingRows:
+        """The records that tell of nodes which are in no table."""
+        return self._split[0]
+
+    @property
+    def tables(self) -> Mapping[NodeNames, TableRows]:
+        """Tables of leaves, by the names of their directory below a thing."""
+        return self._split[1]
+
+    @cached_property
+    def newest(self) -> I64:
+        """int64[n], by place: the newest record that tells of each thing; -1 for none."""
+        newest = np.full(len(self.names), -1, dtype=np.int64)
+        for rows in (self.rows, *(table.rows for table in self.tables.values())):
+            np.maximum.at(newest, rows.of, rows.row)
+        return newest
+
+    def made(self, place: int) -> Mapping[NodeNames, int]:
+        """Nodes of a thing that are there whatever records tell, and the record that made each."""
+        del place
+        return {}
+
+    def derived(self, place: int, below: NodeNames) -> Mapping[str, Any]:
+        """The fields of a node that follow from the state."""
+        del place, below
+        return {}
+
+
+def surviving(found: KeyedColumns, refused: I64 | None = None) -> tuple[Columns, ThingRows]:
+    """The newest record of each key, without tombstones: the keys, and records at places.
+
+    Args:
+        found: Records of a type.
+        refused: Rows that do not count.
+    """
+    at = np.arange(len(found))
+    if refused is not None:
+        at = np.flatnonzero(~np.isin(found.rows, refused))
+    key, rows = found.key.take(at), found.rows[at]
+    keys = [key_part(key, name) for name in key.fields]
+    alive = survivors(group_keys(keys, len(at)), rows, found.is_tombstone[at])
+    places = np.arange(len(alive.last))
+    return key.take(alive.last), ThingRows(places, rows[alive.last], rows[alive.created])
+
+
+def by_place(found: Sequence[ThingRows]) -> ThingRows:
+    """All of some, by place and then in the order of the log."""
+    place, rows, created = (
+        np.concatenate([getattr(each, name) for each in found]) for name in ("of", "row", "created")
+    )
+    by_row = stable_order(rows)
+    order = by_row[stable_order(place[by_row])]
+    return ThingRows(place[order], rows[order], created[order])
+
+
+def _levels(key: Columns, at: I64, names: NodeNames) -> Levels:
+    found = key.take(at)
+    return {name: key_part(found, name) for name in names}
+
+
+def _first(key: Columns) -> SpanColumn:
+    """The column that a key begins with."""
+    return key.span(next(iter(key.fields)))
