@@ -33,11 +33,11 @@ _MARKS: Final = ("tombstones", "superseded_records", "superseded_bytes")
 
 
 class CoordinatorUsage(Usage):
-    """What the records of a partition come to.
+    """The usage of the records of a partition.
 
     Args:
         records: All of its records.
-        wanted: What is grouped by; of a coordinator's log also ``group``, ``transaction`` and
+        wanted: The groupings. A coordinator's log also has ``group``, ``transaction`` and
             ``topic``.
         n_batches: How many of the largest batches are kept.
     """

@@ -1,9 +1,9 @@
-"""How much of what is in the files of a metadata log: bytes and records, grouped.
+"""The usage of a metadata log's files: bytes and records, grouped.
 
 Files are read one at a time, so that memory is bounded by the largest. A record's bytes are those
-of its value, as ``valueSize`` of kafka-dump-log: of a compressed batch, what it holds inflated.
+of its value, like ``valueSize`` of kafka-dump-log. In a compressed batch the inflated value counts.
 
-What the records name is gathered as numbers and grouped by them; names come in where rows are made.
+Names in records are gathered as numbers and grouped by them. The names come in where rows are made.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _FIELDS: Final = frozenset(
 
 
 class MetadataUsage(Usage):
-    """What was counted so far of a metadata log.
+    """The usage of a metadata log by now.
 
     Args:
         registry: Message definitions.
-        wanted: What is grouped by; of a metadata log also ``topic``, ``partition`` and ``broker``.
+        wanted: The groupings. A metadata log also has ``topic``, ``partition`` and ``broker``.
             Changes are those of the leader and of the ISR: PartitionChangeRecords that name one, or
             that name a broker in it.
         n_batches: How many of the largest batches are kept.
@@ -99,7 +99,7 @@ class MetadataUsage(Usage):
         frames = records.frames
         start = frames.start[:]
         value, stop = value_spans(frames.arena, start, np.full_like(start, frames.arena.size))
-        # As frames clip them: a length that lies ends with its record.
+        # A value with a false length is cut off at the end of its record, like in frames.
         sizes = np.maximum(np.minimum(stop, frames.stop[:]) - value, 0)
         file = _describe(loaded, self._registry)
         file.records = len(frames)
@@ -218,7 +218,7 @@ class MetadataUsage(Usage):
             if _has(spec, name, kind):
                 yield spec
 
-    # What comes out.
+    # The rows.
 
     def _ranks(self, by: str, keys: I64) -> I64:
         if by != "partition":
@@ -312,7 +312,7 @@ def _describe(loaded: Loaded, registry: Registry) -> FileUsage:
 
 
 def _last_contained_ms(loaded: Loaded, registry: Registry) -> int | None:
-    """What a checkpoint's first batch says of the last record that it includes."""
+    """The time of the last record that a checkpoint includes, from its first batch."""
     (read,) = loaded.files
     first = LogFile(read.name, read.start, read.size, Chain(array("q", read.chain.positions[:1])))
     records = Records(Loaded(loaded.buffer, loaded.size, [first]), registry)

@@ -62,16 +62,16 @@ class Tally:
     def by_records(
         self, limit: int | None = None, ranks: _Ranks | None = None
     ) -> list[tuple[int, ...]]:
-        """As `by_bytes`, most records first."""
+        """Rows like those of `by_bytes`, most records first."""
         n_bytes, n_records = self._columns[:2]
         return self._rows(np.lexsort((*self._ties(ranks), -n_bytes, -n_records))[:limit])
 
     def _ties(self, ranks: _Ranks | None) -> tuple[I64, ...]:
-        """What decides between equal amounts, as `np.lexsort` has it."""
+        """Sort keys for equal amounts, in the order of `np.lexsort`."""
         return (self._keys,) if ranks is None else (self._keys, ranks(self._keys))
 
     def by_key(self) -> list[tuple[int, ...]]:
-        """As `by_bytes`, by ascending key."""
+        """Rows like those of `by_bytes`, by ascending key."""
         return self._rows(np.arange(len(self._keys)))
 
     def amounts(self, key: int) -> tuple[int, int]:

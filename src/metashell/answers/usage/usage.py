@@ -1,4 +1,4 @@
-"""What is counted of a log's files and the rows of it: the same for every kind of log.
+"""The usage of a log's files, and its rows, for every kind of log.
 
 Unlike the image it counts every record of a file, those of aborted transactions included, and knows
 nothing of replay.
@@ -33,7 +33,7 @@ class FileUsage:
     size: int
     batches: int
     batch_bytes: int
-    """Of whole batches, headers included."""
+    """Bytes of whole batches, headers included."""
     records: int
     first_offset: int | None = None
     """None for a checkpoint, whose own numbering from 0 is no log offset."""
@@ -66,7 +66,7 @@ class UsageRow:
     bytes: int
     records: int
     columns: Mapping[str, object]
-    """What the kind is, by the names of table columns."""
+    """The key's own columns, by the names of table columns."""
     marks: Mapping[str, int]
     """Amounts of the records that are marked, by the names of `Usage.marks`."""
 
@@ -81,16 +81,16 @@ class Others:
 
 
 class Usage(ABC):
-    """What was counted so far.
+    """The usage of a log by now.
 
     Args:
-        wanted: What is grouped by: ``type``, ``hour``, ``file``, and what the log's records name.
+        wanted: The groupings: ``type``, ``hour``, ``file``, and names in the log's records.
         n_batches: How many of the largest batches are kept.
     """
 
     def __init__(self, wanted: Collection[str], n_batches: int | None = 0) -> None:
         self.files: list[FileUsage] = []
-        """Those that were counted, in order."""
+        """The counted files, in order."""
         self.tallies = {by: Tally(len(self.marks(by))) for by in wanted if by != "file"}
         self.batches: list[Batch] = []
         """The largest, largest first."""
@@ -106,10 +106,10 @@ class Usage(ABC):
     @property
     @abstractmethod
     def totals(self) -> dict[str, int]:
-        """What is marked of all records, by the names of table columns."""
+        """The marks of all records, by the names of table columns."""
 
     def marks(self, by: str) -> tuple[str, ...]:
-        """What is counted of marked records where they are grouped by this; names of columns."""
+        """The columns that count marked records in this grouping."""
         del by
         return ()
 
@@ -188,7 +188,7 @@ class Usage(ABC):
         return [UsageRow(f.name, f.batch_bytes, f.records, {by: f.name}, {}) for f in self.files]
 
     def _named(self, by: str, key: int) -> tuple[str, Mapping[str, object]]:
-        """What a tally's key stands for: its name, and its columns in a table."""
+        """The meaning of a tally's key: its name, and its columns in a table."""
         name = self.type_name(key) if by == "type" else hour_name(key)
         return name, {by: name}
 
@@ -205,7 +205,7 @@ def ranks_of(names: Sequence[str]) -> I64:
 
 
 def usage_of_file(read: LogFile, header: AnyArray) -> FileUsage:
-    """What the headers of a file's batches tell of it.
+    """The usage of a file from the headers of its batches.
 
     Args:
         read: The file.
