@@ -90,3 +90,12 @@ def test_what_coordinators_write_needs_no_replay(monkeypatch: pytest.MonkeyPatch
     ]
     state = fold.fold_groups(_events(story, types=False))
     assert ([(0, 1, 13, 13, -1)], [(0, 1, 14, -1, -1)], []) == _rows(state)
+
+
+def test_a_simple_group_becomes_a_consumer_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record of the consumer group describes it, not that of the group before."""
+    drawn = [(GroupEvent.CLASSIC, 0, 0, 1, 0, 1, 1), (GroupEvent.GROUP, 0, 0, 1, 0, 0, 1)]
+    events = _events(drawn, types=False)
+    expected = replay_groups(events, np.arange(len(drawn)))
+    monkeypatch.setattr(fold, "replay_groups", None)
+    assert _rows(expected) == _rows(fold.fold_groups(events))

@@ -217,7 +217,7 @@ def load(
         SourceError: One can't be read.
     """
     remote = [file for file in files if isinstance(file, RemoteFile)]
-    if remote and len(remote) == len(files):
+    if len(remote) == len(files):
         with opened_together(remote) as sources:
             return _load(files, sources, progress, kind)
     return _load(files, None, progress, kind)
