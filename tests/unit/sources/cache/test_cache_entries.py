@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -564,7 +565,7 @@ def _keep(directory: str) -> bool:
 @pytest.mark.slow
 def test_two_writers_at_once(directory: Path, cache: Path) -> None:
     """Whoever is last wins, and what is there is whole."""
-    with get_context("spawn").Pool(2) as pool:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         assert all(pool.map(_keep, [str(directory)] * 4))
     log = opened(directory)
     assert log is not None
