@@ -14,8 +14,10 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from http.client import HTTPException
+from threading import Thread
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.parse import quote_plus, urlencode, urlsplit
@@ -164,20 +166,31 @@ def _file_token(url: str) -> str:
 
 def _endpoint_token(url: str, settings: SaslSettings, timeout_s: float) -> str:
     """Ask a token endpoint, as a client with credentials of its own."""
-    from urllib.request import Request
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-    from metashell.security.timely_http import timely_opener
+    class NoRedirect(HTTPRedirectHandler):
+        """Refuses redirects, which could carry the credentials to another host."""
+
+        def redirect_request(self, *_: Any) -> None:
+            return None
 
     where = _shown(url)
-    headers = _headers(settings)
-    opener = timely_opener(time.monotonic() + timeout_s, _context(url, settings.options))
+    request = Request(url, data=_form(settings.options), headers=_headers(settings), method="POST")
+    context = _context(url, settings.options)
+
+    def ask() -> bytes:
+        opener = build_opener(NoRedirect, HTTPSHandler(context=context))
+        try:
+            with opener.open(request, timeout=timeout_s) as response:
+                answer: bytes = response.read(_ANSWER_BYTES_MAX + 1)
+                return answer
+        except HTTPError as error:
+            kind = TicketError if error.code >= 500 else SourceError
+            reason = f"HTTP status {error.code}{_code(error)}"
+            raise kind(f"{where}: no token: {reason}") from None
+
     try:
-        request = Request(url, data=_form(settings.options), headers=headers, method="POST")
-        with opener.open(request, timeout=timeout_s) as response:
-            answer = response.read(_ANSWER_BYTES_MAX + 1)
-    except HTTPError as error:
-        kind = TicketError if error.code >= 500 else SourceError
-        raise kind(f"{where}: no token: HTTP status {error.code}{_code(error)}") from None
+        answer = _within(timeout_s, ask)
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         if isinstance(reason, TimeoutError):
@@ -187,6 +200,24 @@ def _endpoint_token(url: str, settings: SaslSettings, timeout_s: float) -> str:
     if len(answer) > _ANSWER_BYTES_MAX:
         raise SourceError(f"{where}: no token: an answer of more than {_ANSWER_BYTES_MAX:,} bytes")
     return _checked(_token_of(answer), where)
+
+
+def _within(timeout_s: float, ask: Callable[[], bytes]) -> bytes:
+    """The result of a call. TimeoutError: there is none in time; its thread ends by itself.
+
+    A time limit of `urllib` holds for each read of a socket alone. A server that sends a byte now
+    and then is never late for it.
+    """
+    future: Future[bytes] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(ask())
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True, name="metashell-token").start()
+    return future.result(timeout_s)
 
 
 def _form(options: Mapping[str, str]) -> bytes:
