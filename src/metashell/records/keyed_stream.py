@@ -1,29 +1,25 @@
 """The records of a coordinator's log in offset order, a window at a time, in bounded memory.
 
-Owns which windows are read for a selection, and what is told about damage on the way. The same for
-metadata logs, which have more to select by, is `metashell.records.stream`.
+Owns which records are asked for, and which windows of what is in memory may hold them.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
 
-from metashell.dataclass import dataclass
-from metashell.errors import SourceError
 from metashell.log.chain import Chain, batches
 from metashell.log.fault import Fault
 from metashell.log.partition import PartitionLog
-from metashell.log.read import SLACK, Loaded, LogFile, not_read
+from metashell.log.read import SLACK, Loaded, LogFile
 from metashell.log.truncation import ReadUpTo
-from metashell.log.window import WINDOW_BYTES, windows
-from metashell.places.vanished import VanishedError
+from metashell.log.window import WINDOW_BYTES
 from metashell.records.filter import Selection, rows_by_frames
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.stream import LogPath
+from metashell.records.stream import Block, LogPath, Stream
 from metashell.schema.arena import I64, Bools, rows_with
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordTypes
@@ -31,8 +27,6 @@ from metashell.schema.spans import hash_spans, same_spans
 
 _OF_KEYS: Final = frozenset({"topic", "partition"})
 _PARTITIONS: Final = "transaction_partitions"
-_BLOCK_ROWS: Final = 16_384
-"""Records handed on together: few enough that the first are shown at once."""
 
 
 def select_keyed_rows(records: KeyedRecords, selection: Selection) -> I64:
@@ -101,25 +95,17 @@ def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedBlock:
-    """Some records of one window that were asked for."""
-
-    records: KeyedRecords
-    rows: I64
-    """Ascending."""
-
-
-class KeyedStream:
-    """Streams the records asked for.
+class KeyedStream(Stream[KeyedRecords]):
+    """Streams the records of a coordinator's log; see `Stream`.
 
     Args:
         log: The partition.
         types: Definitions of its records.
-        selection: What is asked for.
-        on_fault: Called with what is wrong, and whether it is the end of the last file.
-        poll: Called before each window is looked at; may raise.
-        window_bytes: How much is decoded at a time.
+        selection: As there.
+        on_fault: As there.
+        poll: As there.
+        reads_anew: Whether files are read again; else those that were read lie in memory.
+        window_bytes: As there.
     """
 
     def __init__(
@@ -130,70 +116,45 @@ class KeyedStream:
         on_fault: Callable[[Fault, bool], None],
         *,
         poll: Callable[[], None] = lambda: None,
+        reads_anew: bool = False,
         window_bytes: int = WINDOW_BYTES,
     ) -> None:
-        self._log, self._types, self._selection = log, types, selection
-        self._on_fault, self._poll, self._window_bytes = on_fault, poll, window_bytes
-        self.ends: dict[str, ReadUpTo] = {}
-        """By file: how far it was looked at."""
+        super().__init__(selection, on_fault, poll=poll, window_bytes=window_bytes)
+        self._log, self._types = log, types
+        self._in_memory = {} if reads_anew else {file.name: file for file in log.loaded.files}
 
-    def blocks(self) -> Iterator[KeyedBlock]:
-        """The records of all files that were read, in their order."""
-        files = self._log.loaded.files
-        for file in files:
-            yield from self.blocks_of(file, is_last=file is files[-1])
+    def _windows(self, path: LogPath, after: int) -> Iterator[Loaded]:
+        file = self._in_memory.get(path.name)
+        if file is None:
+            return self._windows_read(path, after, self._log.partition.kind)
+        return self._windows_in_memory(file)
 
-    def blocks_of(self, file: LogFile, *, is_last: bool = True) -> Iterator[KeyedBlock]:
-        """The records of a file that was read.
-
-        Args:
-            file: One of the files of the log.
-            is_last: Whether it is the last of those that are looked at.
-        """
+    def _windows_in_memory(self, file: LogFile) -> Iterator[Loaded]:
         loaded, selection = self._log.loaded, self._selection
-        for fault in file.chain.faults:
-            self._on_fault(fault, is_last)
-        view = memoryview(loaded.buffer)
-        positions = np.frombuffer(file.chain.positions, dtype=np.int64)
-        cuts = _cuts(positions, self._window_bytes)
-        end = _end_of(view, file.chain, file.start)
-        if file.chain.positions:
-            self.ends[file.name] = ReadUpTo.of(loaded, file)
+        if not file.chain.positions:
+            yield Loaded(loaded.buffer, 0, [file])
+            return
+        view, faults = memoryview(loaded.buffer), file.chain.faults
+        self.ends[file.name] = ReadUpTo.of(loaded, file)
+        cuts = _cuts(np.frombuffer(file.chain.positions, dtype=np.int64), self._window_bytes)
         firsts = [base for _, _, base, _, _ in batches(view, cuts)]
+        ((_, end, *_),) = batches(view, file.chain.positions[-1:])
         for i, begin in enumerate(cuts):
             is_end = i + 1 == len(cuts)
             # A message that wraps others is of the last of them: the cut before it is sure.
             if i and firsts[i - 1] >= selection.last_offset:
                 return
             if is_end or firsts[i + 1] > selection.first_offset:
-                self._poll()
-                stop = end if is_end else cuts[i + 1]
-                yield from self._selected(_part_of(loaded, file, begin, stop))
+                yield _part_of(loaded, file, begin, end if is_end else cuts[i + 1], faults)
+                faults = []
 
-    def blocks_behind(self, paths: Iterable[LogPath]) -> Iterator[KeyedBlock]:
-        """What has come since, read from files from a position on."""
-        kind = self._log.partition.kind
-        for path in paths:
-            read = self.ends.get(path.name) if path.begin else None
-            try:
-                for window in windows(path.path, self._window_bytes, path.after, path.begin, kind):
-                    self._poll()
-                    (file,) = window.files
-                    for fault in file.chain.faults:
-                        self._on_fault(fault, True)
-                    if file.chain.positions:
-                        read = self.ends[path.name] = ReadUpTo.of(window, file).before(read)
-                    yield from self._selected(window)
-            except (VanishedError, SourceError) as e:
-                self._on_fault(not_read(path.name, e), False)
-
-    def _selected(self, window: Loaded) -> Iterator[KeyedBlock]:
-        records = KeyedRecords(window, self._types)
-        for fault in records.unframed:
-            self._on_fault(fault, False)
-        rows = select_keyed_rows(records, self._selection)
-        for first in range(0, len(rows), _BLOCK_ROWS):
-            yield KeyedBlock(records, rows[first : first + _BLOCK_ROWS])
+    def _window(self, window: Loaded) -> Iterator[Block[KeyedRecords]]:
+        if window.files[0].chain.positions:
+            records = KeyedRecords(window, self._types)
+            for fault in records.unframed:
+                self._on_fault(fault, False)
+            rows = select_keyed_rows(records, self._selection)
+            yield from self._blocks(records, rows, rows[:0])
 
 
 def _cuts(positions: I64, window_bytes: int) -> list[int]:
@@ -206,17 +167,10 @@ def _cuts(positions: I64, window_bytes: int) -> list[int]:
     return cuts
 
 
-def _end_of(view: memoryview, chain: Chain, start: int) -> int:
-    """Where the last sound batch ends."""
-    for _, end, *_ in batches(view, chain.positions[-1:]):
-        return end
-    return start
-
-
-def _part_of(loaded: Loaded, file: LogFile, begin: int, stop: int) -> Loaded:
+def _part_of(loaded: Loaded, file: LogFile, begin: int, stop: int, faults: list[Fault]) -> Loaded:
     """The batches of a file between two positions in the buffer, where they are."""
     positions = np.frombuffer(file.chain.positions, dtype=np.int64)
     first, last = np.searchsorted(positions, [begin, stop])
-    chain = Chain(array("q", (positions[first:last] - begin).tobytes()))
+    chain = Chain(array("q", (positions[first:last] - begin).tobytes()), faults)
     view = memoryview(loaded.buffer)[begin : stop + SLACK]
     return Loaded(view, stop - begin, [LogFile(file.name, file.start - begin, file.size, chain)])

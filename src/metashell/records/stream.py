@@ -5,15 +5,16 @@ Owns which files and windows are read for a selection, and what is told about da
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Chain
+from metashell.log.chain import METADATA, Chain, LogKind
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
@@ -29,9 +30,12 @@ from metashell.records.filter import (
     select_batches,
     select_rows,
 )
+from metashell.records.keyed_records import KeyedRecords
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
+
+_R = TypeVar("_R", Records, KeyedRecords)
 
 BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
@@ -52,10 +56,10 @@ class LogPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Block(Generic[_R]):
     """Some records of one window that were asked for."""
 
-    records: Records
+    records: _R
     rows: I64
     """Ascending."""
     hidden: I64
@@ -84,18 +88,102 @@ def _log_path(log: MetadataLog, name: SegmentName | CheckpointName) -> LogPath:
     return LogPath(log.path_of(name.name), name.name, base)
 
 
-class LogStream:
-    """Streams the records asked for.
+class Stream(ABC, Generic[_R]):
+    """Streams the records asked for of any log.
+
+    Args:
+        selection: What is asked for.
+        on_fault: Called with what is wrong, and whether it is the end of the last file.
+        poll: Called before each window is looked at; may raise.
+        window_bytes: How much is looked at together.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        on_fault: Callable[[Fault, bool], None],
+        *,
+        poll: Callable[[], None] = lambda: None,
+        window_bytes: int = WINDOW_BYTES,
+    ) -> None:
+        self._selection, self._on_fault, self._poll = selection, on_fault, poll
+        self._window_bytes = window_bytes
+        self.ends: dict[str, ReadUpTo] = {}
+        """By file that was streamed: how far."""
+
+    def blocks(self, paths: Sequence[LogPath]) -> Iterator[Block[_R]]:
+        """The records of several files, in their order."""
+        last_offset = -1
+        for i, path in enumerate(paths):
+            is_segment = path.base_offset is not None
+            after = max(last_offset, path.after) if is_segment else -1
+            for block_or_end in self._file(path, after, is_last=i == len(paths) - 1):
+                if isinstance(block_or_end, Block):
+                    yield block_or_end
+                elif is_segment:
+                    last_offset = max(last_offset, block_or_end)
+
+    def blocks_of(self, path: LogPath, *, is_last: bool) -> Iterator[Block[_R]]:
+        """The records of one file."""
+        for block_or_end in self._file(path, -1, is_last=is_last):
+            if isinstance(block_or_end, Block):
+                yield block_or_end
+
+    def _file(self, path: LogPath, after: int, *, is_last: bool) -> Iterator[Block[_R] | int]:
+        """A file's blocks, and behind those of each window the last offset in it."""
+        try:
+            for window in self._windows(path, after):
+                self._poll()
+                chain = window.files[0].chain
+                for fault in chain.faults:
+                    self._on_fault(fault, is_last)
+                yield from self._window(window)
+                yield chain.last_offset
+                if chain.last_offset >= self._selection.last_offset:
+                    return
+        except (VanishedError, SourceError) as e:
+            self._on_fault(not_read(path.name, e, path.base_offset), False)
+
+    @abstractmethod
+    def _windows(self, path: LogPath, after: int) -> Iterator[Loaded]:
+        """The windows of a file that may hold what is asked for."""
+
+    def _windows_read(self, path: LogPath, after: int, kind: LogKind) -> Iterator[Loaded]:
+        """Windows that are read from a file; it is noted how far they go."""
+        read = self.ends.get(path.name) if path.begin else None
+        for window in windows(path.path, self._window_bytes, after, path.begin, kind):
+            (file,) = window.files
+            if file.chain.positions:
+                read = self.ends[path.name] = ReadUpTo.of(window, file).before(read)
+            yield window
+
+    @abstractmethod
+    def _window(self, window: Loaded) -> Iterator[Block[_R]]:
+        """The records of a window that are asked for."""
+
+    @staticmethod
+    def _blocks(records: _R, rows: I64, hidden: I64) -> Iterator[Block[_R]]:
+        """Some records as blocks, of which there is one at least."""
+        for first in range(0, max(len(rows), 1), BLOCK_ROWS):
+            block = rows[first : first + BLOCK_ROWS]
+            following = rows[first + BLOCK_ROWS : first + BLOCK_ROWS + 1]
+            cut = np.searchsorted(hidden, following[0]) if len(following) else len(hidden)
+            yield Block(records, block, hidden[:cut])
+            hidden = hidden[cut:]
+
+
+class LogStream(Stream[Records]):
+    """Streams the records of a metadata log; see `Stream`.
 
     Args:
         registry: Message definitions.
         selection: What is asked for.
         names: Where topics are noted as they come by.
-        on_fault: Called with what is wrong, and whether it is the end of the last file.
-        poll: Called before each window is looked at; may raise.
+        on_fault: As there.
+        poll: As there.
         hide: Api key of the records that are left out and counted; None for none.
         learns_all: Whether topics are noted of batches, too, that can't hold what is asked for.
-        window_bytes: How much is read at a time.
+        window_bytes: As there.
     """
 
     def __init__(
@@ -110,56 +198,22 @@ class LogStream:
         learns_all: bool = False,
         window_bytes: int = WINDOW_BYTES,
     ) -> None:
-        self._registry, self._selection, self._names = registry, selection, names
-        self._on_fault, self._hide, self._window_bytes = on_fault, hide, window_bytes
-        self._poll, self._learns_all = poll, learns_all
-        self.ends: dict[str, ReadUpTo] = {}
-        """By file that was streamed: how far."""
+        super().__init__(selection, on_fault, poll=poll, window_bytes=window_bytes)
+        self._registry, self._names = registry, names
+        self._hide, self._learns_all = hide, learns_all
 
-    def blocks(self, paths: Sequence[LogPath]) -> Iterator[Block]:
-        """The records of several files, in their order."""
-        last_offset = -1
-        for i, path in enumerate(paths):
-            is_segment = path.base_offset is not None
-            after = max(last_offset, path.after) if is_segment else -1
-            for block_or_end in self._file(path, after, is_last=i == len(paths) - 1):
-                if isinstance(block_or_end, Block):
-                    yield block_or_end
-                elif is_segment:
-                    last_offset = max(last_offset, block_or_end)
+    def _windows(self, path: LogPath, after: int) -> Iterator[Loaded]:
+        is_first = True
+        for window in self._windows_read(path, after, METADATA):
+            (file,) = window.files
+            first = file.chain.first_offset
+            if is_first and 0 <= after < first - 1:
+                reason = f"offsets {after + 1} to {first - 1} are missing"
+                self._on_fault(Fault(FaultKind.GAP, reason, file.name, 0, after + 1), False)
+            is_first = is_first and not file.chain.positions
+            yield window
 
-    def blocks_of(self, path: LogPath, *, is_last: bool) -> Iterator[Block]:
-        """The records of one file."""
-        for block_or_end in self._file(path, -1, is_last=is_last):
-            if isinstance(block_or_end, Block):
-                yield block_or_end
-
-    def _file(self, path: LogPath, after: int, *, is_last: bool) -> Iterator[Block | int]:
-        """A file's blocks, and behind those of each window the last offset in it."""
-        selection, is_first = self._selection, True
-        read = self.ends.get(path.name) if path.begin else None
-        try:
-            for window in windows(path.path, self._window_bytes, after, path.begin):
-                self._poll()
-                (file,) = window.files
-                chain = file.chain
-                if chain.positions:
-                    read = self.ends[path.name] = ReadUpTo.of(window, file).before(read)
-                if is_first and 0 <= after < chain.first_offset - 1:
-                    reason = f"offsets {after + 1} to {chain.first_offset - 1} are missing"
-                    fault = Fault(FaultKind.GAP, reason, file.name, 0, after + 1)
-                    self._on_fault(fault, False)
-                is_first = is_first and not chain.positions
-                for fault in chain.faults:
-                    self._on_fault(fault, is_last)
-                yield from self._window(window)
-                yield chain.last_offset
-                if chain.last_offset >= selection.last_offset:
-                    return
-        except (VanishedError, SourceError) as e:
-            self._on_fault(not_read(path.name, e, path.base_offset), False)
-
-    def _window(self, window: Loaded) -> Iterator[Block]:
+    def _window(self, window: Loaded) -> Iterator[Block[Records]]:
         whole, window = window, select_batches(window, self._selection)
         if self._learns_all and window is not whole:
             for run in framed_apart(whole):
@@ -168,7 +222,7 @@ class LogStream:
             for run in framed_apart(window):
                 yield from self._run(run)
 
-    def _run(self, window: Loaded) -> Iterator[Block]:
+    def _run(self, window: Loaded) -> Iterator[Block[Records]]:
         records = Records(window, self._registry)
         _ = records.frames
         for fault in list(records.faults):
@@ -179,12 +233,7 @@ class LogStream:
         if self._hide is not None:
             is_hidden = records.frames.api_key[rows] == self._hide
             hidden, rows = rows[is_hidden], rows[~is_hidden]
-        for first in range(0, max(len(rows), 1), BLOCK_ROWS):
-            block = rows[first : first + BLOCK_ROWS]
-            following = rows[first + BLOCK_ROWS : first + BLOCK_ROWS + 1]
-            cut = np.searchsorted(hidden, following[0]) if len(following) else len(hidden)
-            yield Block(records, block, hidden[:cut])
-            hidden = hidden[cut:]
+        yield from self._blocks(records, rows, hidden)
         # Who looks at the last block holds it until the next one is there.
         records.let_go()
 

@@ -368,7 +368,7 @@ def _blocks(
     poll: Callable[[], None],
     known: frozenset[Fault],
     told: Told,
-) -> Iterator[Block]:
+) -> Iterator[Block[Records]]:
     """Every record of some types: of the checkpoints, oldest first, then of the segments."""
 
     def on_fault(fault: Fault, is_at_the_end: bool) -> None:

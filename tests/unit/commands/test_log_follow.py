@@ -19,6 +19,7 @@ from kraftgen.files import checkpoint_bytes, checkpoint_name, segment_name
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.log import follow as log_follow
+from metashell.log.chain import LogKind
 from metashell.log.window import windows
 from metashell.records import stream as log_stream
 from metashell.sources.source import Source
@@ -250,9 +251,9 @@ def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file is taken up again where it ended."""
     begins: list[int] = []
 
-    def watched(file: object, size: int, after: int, begin: int) -> object:
+    def watched(file: object, size: int, after: int, begin: int, kind: LogKind) -> object:
         begins.append(begin)
-        return windows(file, size, after, begin)  # type: ignore[arg-type]
+        return windows(file, size, after, begin, kind)  # type: ignore[arg-type]
 
     monkeypatch.setattr(log_stream, "windows", watched)
     first, second = topic_batch(0, 50), topic_batch(50, 9)

@@ -8,14 +8,20 @@ from pathlib import Path
 import pytest
 
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.partition import read_partition
+from metashell.log.partition import PartitionLog, read_partition
 from metashell.records.filter import Selection
 from metashell.records.keyed_stream import KeyedStream
+from metashell.records.stream import LogPath
 from metashell.schema.coordinators import load_record_types
 from support.coordinators import NODE
 from support.fixtures import fixture_dir
 
 OFFSETS = fixture_dir(NODE) / "broker101" / "d1" / "__consumer_offsets-1"
+
+
+def paths_of(log: PartitionLog) -> list[LogPath]:
+    """All files of a log."""
+    return [LogPath(log.path_of(file.name), file.name, 0) for file in log.loaded.files]
 
 
 def streamed(
@@ -33,7 +39,7 @@ def streamed(
     )
     return [
         offset
-        for block in stream.blocks()
+        for block in stream.blocks(paths_of(log))
         for offset in block.records.frames.offset[block.rows].tolist()
     ], faults
 
@@ -60,7 +66,7 @@ def test_only_windows_are_framed_that_may_hold_what_is_asked_for() -> None:
         poll=lambda: looked_at.append(1),
         window_bytes=500,
     )
-    found = [offset for block in stream.blocks() for offset in block.rows.tolist()]
+    found = [offset for block in stream.blocks(paths_of(log)) for offset in block.rows.tolist()]
     assert found
     n_windows = sum(file.size for file in log.loaded.files) // 500
     assert len(looked_at) < n_windows / 3

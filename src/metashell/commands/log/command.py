@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from metashell.log.truncation import ReadUpTo
     from metashell.records.filter import Selection, TopicNames
     from metashell.records.lines import LineWriter
+    from metashell.records.records import Records
     from metashell.records.stream import Block, LogPath, LogStream
 
 
@@ -404,7 +405,9 @@ class _Run:
             if self._left == 0:
                 return
 
-    def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], Sequence[Any]]:
+    def _lines(
+        self, block: Block[Records], last: int | None = None
+    ) -> tuple[list[int], Sequence[Any]]:
         """Rows of a block's records, and what is written of each.
 
         Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.log.options import Request, file_names
@@ -58,6 +59,11 @@ def _path_of(source: Source, name: str) -> FileRef:
         if isinstance(path, str) and not os.path.isfile(path):
             path = None
     if path is None:
-        hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
-        raise UsageError(f"--file {name}: no such file in the directory", hint=hint)
+        raise no_such_file(name, known)
     return path
+
+
+def no_such_file(name: str, known: Sequence[str]) -> UsageError:
+    """The error that there is no file of the name that was given, with some that there are."""
+    hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
+    return UsageError(f"--file {name}: no such file in the directory", hint=hint)

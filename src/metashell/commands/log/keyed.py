@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.log.files import no_such_file
 from metashell.commands.log.follow import LogGrowth, last_offset
 from metashell.commands.log.options import (
     FOLLOW,
@@ -28,16 +29,16 @@ from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import keyed_control
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
 from metashell.records.grep import matching_rows
-from metashell.records.keyed_stream import KeyedBlock, KeyedStream
+from metashell.records.keyed_stream import KeyedStream
 from metashell.records.lines import json_lines, readable_lines
 from metashell.records.rows import RecordRows
+from metashell.records.stream import Block, LogPath
 from metashell.records.written_lines import whole
 from metashell.schema.coordinators import CoordinatorLog
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
     from metashell.commands.rows.query import RowsQuery
-    from metashell.log.read import LogFile
     from metashell.log.truncation import ReadUpTo
     from metashell.records.keyed_records import KeyedRecords
     from metashell.schema.arena import I64
@@ -112,7 +113,7 @@ class KeyedRun:
         stream = self._stream(self._selection)
         # Before anything is looked at: what comes from then on is new.
         growth = LogGrowth(self._context, self._source) if self._follows else None
-        self._print(stream.blocks() if self._file is None else stream.blocks_of(self._file_asked()))
+        self._print(stream.blocks(self._paths()))
         if growth is not None and self._left != 0:
             try:
                 self._follow(growth, stream.ends)
@@ -131,19 +132,20 @@ class KeyedRun:
             selection,
             self._report.fault,
             poll=lambda: stop_if_cancelled(self._context),
+            reads_anew=self._report.is_following,
         )
 
-    def _file_asked(self) -> LogFile:
-        """The file that --file names."""
-        files = {file.name: file for file in self._source.partition_log.loaded.files}
-        found = files.get(str(self._file))
-        if found is None:
-            known = list(files)
-            hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}"
-            raise UsageError(f"--file {self._file}: no such file in the directory", hint=hint)
-        return found
+    def _paths(self) -> list[LogPath]:
+        """The files of the log, or the one that --file names."""
+        log = self._source.partition_log
+        names = [file.name for file in log.loaded.files]
+        if self._file is None:
+            return [LogPath(log.path_of(name), name, 0) for name in names]
+        if self._file not in names:
+            raise no_such_file(self._file, names)
+        return [LogPath(log.path_of(self._file), self._file, 0)]
 
-    def _print(self, blocks: Iterable[KeyedBlock]) -> None:
+    def _print(self, blocks: Iterable[Block[KeyedRecords]]) -> None:
         """Write the records of blocks: all, or the last of them."""
         last: deque[Any] | None = None if self._tail is None else deque(maxlen=self._tail)
         for block in blocks:
@@ -166,13 +168,13 @@ class KeyedRun:
             paths, selection = growth.new_paths(log, self._selection, ends, compacts=True)
             stream = self._stream(selection)
             stream.ends = ends
-            self._print(stream.blocks_behind(paths))
+            self._print(stream.blocks(paths))
             # Not when the next records come: those may be long in coming.
             self._context.out.flush()
             if self._left == 0:
                 return
 
-    def _items(self, block: KeyedBlock, n_last: int | None = None) -> Sequence[Any]:
+    def _items(self, block: Block[KeyedRecords], n_last: int | None = None) -> Sequence[Any]:
         """What is written of each record of a block; only of the last ones, where so asked."""
         records, rows = block.records, block.rows
         if self._single is not None:
