@@ -19,7 +19,9 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.errors import SchemaError
 from metashell.parts import coordinators
-from metashell.parts.known import check_path, find_part, forget_parts
+from metashell.parts.known import coordinator_parts, find_part, forget_parts
+from metashell.parts.paths import check_directories, check_path
+from metashell.parts.spec import PartSpec
 from metashell.parts.spec import Put as PutEvent
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.opening import open_request
@@ -240,3 +242,54 @@ def test_a_path_that_cannot_work_says_so(schemas: Path, at: str, expected: str) 
     record_type = load_record_types(CoordinatorLog.GROUPS, [schemas]).by_name["GroupGadget"]
     with pytest.raises(SchemaError, match=f"part gadgets: {expected}: the path is {at},"):
         check_path(find_part("gadgets", coordinators), PutEvent("GroupGadget", at=at), record_type)
+
+
+def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.SHARE) -> PartSpec:
+    """A declaration of a part whose nodes have some paths."""
+    events = tuple(PutEvent(f"Gadget{i}", at=each) for i, each in enumerate((at, *more)))
+    return PartSpec(name="gadgets", help="", log=log, events=events, path=(path,))
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (
+            made_up("{group_id}/gadgets/{gadget_id}"),
+            r"share/{group_id}/gadgets/{gadget_id}.*ShareSnapshot of share_partitions",
+        ),
+        (made_up("{group_id}"), "Gadget0 has the path share/{group_id}, which may be that of"),
+        (made_up("{g}/{topic}/{number}"), "Gadget0 has the path share/{g}/{topic}/{number}, which"),
+        (made_up("{g}/a/{b}/{c}", "{g}/a/{b}/{c}", path="g"), "Gadget1 has .*, which may be that"),
+        (made_up("{g}", path="groups"), "groups: groups is of __consumer_offsets, and of __share_gr"),
+        (made_up("{g}", path="producers"), "producers is of no log, and of __share_group_state"),
+        (made_up("{g}", path="image"), "its path 'image' is no directory of the root, or one that"),
+        (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
+        (made_up("", path="g"), "the path of Gadget0 is 'empty'"),
+        (made_up("gadgets/{g}", path="g"), "the path of Gadget0 is 'gadgets/{g}'"),
+    ],
+)
+def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected: str) -> None:
+    """The error names both parts and both paths."""
+    with pytest.raises(SchemaError, match=expected):
+        check_directories([*coordinator_parts().values(), part])
+
+
+def test_a_second_fold_says_so() -> None:
+    """The parts of a directory have one fold."""
+    part = replace(made_up("{g}/gadgets"), path=("groups",), log=CoordinatorLog.GROUPS, fold="x:y")
+    with pytest.raises(SchemaError, match="groups has the fold of gadgets already"):
+        check_directories([*coordinator_parts().values(), part])
+
+
+def test_a_part_without_a_definition_says_so(opened: Source) -> None:
+    """In the tree and in its table."""
+    known = opened.settings.schemas
+    without = replace(opened.settings, schemas=())
+    assert known
+    directory = str(Path(str(opened.log.place)).parent)
+    source = open_request(OpenRequest(choice=Choice(directory), settings=without))
+    assert isinstance(source, Source)
+    for line in ("ls /widgets", "ls /groups", "export widgets"):
+        ran = run_on(source, line)
+        assert ran.status, line
+        assert "no definition of" in str(ran.err), line

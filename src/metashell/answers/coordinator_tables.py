@@ -56,6 +56,8 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
         return found
     from metashell.image.coordinators.record_tables import surviving_schema
 
+    if part.put.message not in types:
+        raise SchemaError(f"part {part.name}: no definition of {part.put.message}")
     found = surviving_schema(types[part.put.message])
     for column in part.rows_by or ("",):
         if column not in found.names:

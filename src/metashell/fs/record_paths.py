@@ -19,7 +19,8 @@ from metashell.dataclass import dataclass
 from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
 from metashell.image.fold import distinct
-from metashell.parts.known import check_path, puts_by_record
+from metashell.parts.known import puts_by_record
+from metashell.parts.paths import check_path
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import (
     CONSUMER,

@@ -6,21 +6,16 @@ A part is imported when it is asked for. Names are those of the modules, which a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from metashell.errors import SchemaError
 from metashell.parts import metadata
-from metashell.parts.spec import NodeNames, PartSpec, Put
-from metashell.redact import type_may_hold_secrets
-
-if TYPE_CHECKING:
-    from metashell.schema.coordinators import RecordType
+from metashell.parts.paths import check_directories
+from metashell.parts.spec import PartSpec, Put
 
 
 @cache
@@ -66,25 +61,6 @@ def check_levels(part: PartSpec) -> None:
             )
 
 
-def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
-    """See that the path of a record of a coordinator's log has the fields of its key.
-
-    Raises:
-        SchemaError: It lacks one, has another, or would show a secret.
-    """
-    fields = [field.column_name for field in record_type.key.fields]
-    columns = re.findall(r"{(.*?)}", put.at)
-    where = f"of {record_type.name}: the path is {put.at}, the key {', '.join(fields)}"
-    for column in (*columns, *fields):
-        if column not in fields or column not in columns:
-            missing = "key" if column in columns else "path"
-            raise SchemaError(f"part {part.name}: {column} is not in the {missing} {where}")
-    if columns[0] != fields[0] or record_type.key.fields[0].type != "string":
-        raise SchemaError(f"part {part.name}: no string begins both the path and the key {where}")
-    if type_may_hold_secrets(record_type.key.name):
-        raise SchemaError(f"part {part.name}: a secret is in the key {where}")
-
-
 @cache
 def all_parts() -> Sequence[PartSpec]:
     """All parts of the metadata, in the order of Kafka's image, others by name behind them."""
@@ -94,10 +70,16 @@ def all_parts() -> Sequence[PartSpec]:
 
 @cache
 def coordinator_parts() -> Mapping[str, PartSpec]:
-    """All parts of coordinators' logs by name, sorted."""
+    """All parts of coordinators' logs by name, sorted.
+
+    Raises:
+        SchemaError: One can't work, or not beside another.
+    """
     from metashell.parts import coordinators
 
-    return {name: find_part(name, coordinators) for name in part_names(coordinators)}
+    found = {name: find_part(name, coordinators) for name in part_names(coordinators)}
+    check_directories(found.values())
+    return found
 
 
 @cache
@@ -115,33 +97,6 @@ def coordinator_roots() -> Mapping[str, Sequence[PartSpec]]:
         if part.log:
             found.setdefault(part.path[0], []).append(part)
     return found
-
-
-def directory_below(part: PartSpec) -> NodeNames:
-    """Names from the directory of a coordinator's log to that of the part's things."""
-    names = part.puts[0].at.split("/")
-    n_keys = 0
-    for depth, name in enumerate(names):
-        n_keys += name.startswith("{")
-        if n_keys == len(part.rows_by):
-            del names[depth + 1 :]
-            break
-    while names and names[-1].startswith("{"):
-        names.pop()
-    return tuple(names)
-
-
-def table_levels(put: Put) -> tuple[NodeNames, NodeNames] | None:
-    """The directory of leaves that are a table, below their thing, and the columns that name them.
-
-    None for other nodes. A thing with nothing below it is a leaf itself, and has no columns.
-    """
-    names = put.at.split("/")[1:]
-    fixed, columns = tuple(names[:-2]), tuple(name.strip("{}") for name in names[-2:])
-    if not names:
-        return (), ()
-    is_table = len(fixed) < 2 and all(name.startswith("{") for name in names[-2:])
-    return (fixed, columns) if is_table and len(columns) == 2 else None
 
 
 @lru_cache(maxsize=64)

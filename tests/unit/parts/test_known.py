@@ -15,13 +15,13 @@ from metashell.errors import SchemaError
 from metashell.parts.known import (
     all_parts,
     check_levels,
-    check_path,
     coordinator_parts,
     find_part,
     part_names,
     parts_below,
     puts_by_record,
 )
+from metashell.parts.paths import check_path
 from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, hook
 from metashell.parts.view import PartView
 from metashell.records.density import RecordGroup

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.image.fold import group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
-from metashell.parts.known import table_levels
+from metashell.parts.paths import check_path, table_levels
 from metashell.parts.spec import NodeNames, PartSpec
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -82,8 +83,13 @@ class SurvivingFold:
 
     def __init__(self, records: KeyedRecords, parts: Sequence[PartSpec]) -> None:
         self.records = records
-        every = (put for part in parts for put in part.puts)
-        self._puts = {put.message: put for put in every if put.message in records.types.by_name}
+        every = [(part, put) for part in parts for put in part.puts]
+        for part, put in every:
+            record_type = records.types.by_name.get(put.message)
+            if record_type is None:
+                raise SchemaError(f"part {part.name}: no definition of {put.message}")
+            check_path(part, put, record_type)
+        self._puts = {put.message: put for _, put in every}
 
     def counts_by_key(self, name: str) -> bool:
         """Whether the newest record of a type counts, whatever others say."""

@@ -13,7 +13,8 @@ from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import CLUSTERS, NodePlace
 from metashell.fs.pattern import quote
 from metashell.parts.forms import entity_name
-from metashell.parts.known import coordinator_roots, directory_below, find_part, parts_below
+from metashell.parts.known import coordinator_roots, find_part, parts_below
+from metashell.parts.paths import directory_below
 from metashell.parts.spec import PartDescription, PartSpec, hook
 
 ColumnNames: TypeAlias = tuple[str, ...]

@@ -1,0 +1,136 @@
+"""The paths of the nodes of coordinators' parts, and whether their declarations can work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from itertools import combinations, zip_longest
+from typing import TYPE_CHECKING, Final
+
+from metashell.errors import SchemaError
+from metashell.parts.spec import NodeNames, PartSpec, Put
+from metashell.redact import type_may_hold_secrets
+
+if TYPE_CHECKING:
+    from metashell.schema.coordinators import RecordType
+
+_TAKEN: Final = ("bootstrap", "image", "local", "log", "quorum")
+"""Directories of the root that are no part's."""
+
+
+def directory_below(part: PartSpec) -> NodeNames:
+    """Names from the directory of a coordinator's log to that of the part's things."""
+    names = part.puts[0].at.split("/")
+    n_keys = 0
+    for depth, name in enumerate(names):
+        n_keys += _is_column(name)
+        if n_keys == len(part.rows_by):
+            del names[depth + 1 :]
+            break
+    while names and _is_column(names[-1]):
+        names.pop()
+    return tuple(names)
+
+
+def table_levels(put: Put) -> tuple[NodeNames, NodeNames] | None:
+    """The directory of leaves that are a table, below their thing, and the columns that name them.
+
+    None for other nodes. A thing with nothing below it is a leaf itself, and has no columns.
+    """
+    names = put.at.split("/")[1:]
+    fixed, columns = tuple(names[:-2]), tuple(name.strip("{}") for name in names[-2:])
+    if not names:
+        return (), ()
+    is_table = len(fixed) < 2 and all(map(_is_column, names[-2:]))
+    return (fixed, columns) if is_table and len(columns) == 2 else None
+
+
+def _is_column(name: str) -> bool:
+    return name.startswith("{")
+
+
+@cache
+def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
+    """See that the path of a record of a coordinator's log has the fields of its key.
+
+    Raises:
+        SchemaError: It lacks one, has another, or would show a secret.
+    """
+    fields = [field.column_name for field in record_type.key.fields]
+    columns = re.findall(r"{(.*?)}", put.at)
+    where = f"of {record_type.name}: the path is {put.at}, the key {', '.join(fields)}"
+    for column in (*columns, *fields):
+        if column not in fields or column not in columns:
+            missing = "key" if column in columns else "path"
+            raise SchemaError(f"part {part.name}: {column} is not in the {missing} {where}")
+    if columns[0] != fields[0] or record_type.key.fields[0].type != "string":
+        raise SchemaError(f"part {part.name}: no string begins both the path and the key {where}")
+    if type_may_hold_secrets(record_type.key.name):
+        raise SchemaError(f"part {part.name}: a secret is in the key {where}")
+
+
+def check_directories(parts: Collection[PartSpec]) -> None:
+    """See that the nodes of all coordinators' parts can stand in one tree.
+
+    Raises:
+        SchemaError: One has no path, or two can't stand side by side.
+    """
+    from metashell.schema.coordinators import CoordinatorLog
+
+    for part in parts:
+        if len(part.path) != 1 or part.path[0] in _TAKEN:
+            shown = "/".join(part.path)
+            raise SchemaError(
+                f"part {part.name}: its path {shown!r} is no directory of the root, or one that"
+                f" is taken: {', '.join(_TAKEN)}"
+            )
+        if part.log and part.log not in list(CoordinatorLog):
+            raise SchemaError(
+                f"part {part.name}: no coordinator writes {part.log}",
+                hint=f"log is one of {', '.join(CoordinatorLog)}",
+            )
+        for put in part.puts:
+            if not _is_column(put.at):
+                raise SchemaError(
+                    f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",
+                    hint="begin it with the key's first field: {group_id}/...",
+                )
+    for first, second in combinations(parts, 2):
+        if first.path == second.path:
+            _check_side_by_side(first, second)
+    folded = {part.path for part in parts if part.fold}
+    puts = [(part, put) for part in parts for put in part.puts]
+    for (part, put), (beside, other) in combinations(puts, 2):
+        if part.path != beside.path or not _meet(put.at, other.at):
+            continue
+        # Only a fold of their own can make one leaf of a table of two types of records.
+        is_one = part is beside and part.path in folded
+        if (not is_one and table_levels(put) is not None) or not _are_one(put.at, other.at):
+            raise SchemaError(
+                f"part {beside.name}: {other.message} has the path {part.path[0]}/{other.at}, which"
+                f" may be that of {put.message} of {part.name}: {part.path[0]}/{put.at}"
+            )
+
+
+def _are_one(path: str, other: str) -> bool:
+    """Whether two paths have columns and fixed names at the same places."""
+    pairs = zip_longest(path.split("/"), other.split("/"), fillvalue="")
+    return all(one == two or (_is_column(one) and _is_column(two)) for one, two in pairs)
+
+
+def _meet(path: str, other: str) -> bool:
+    """Whether something may have both paths, or lie below what has the other."""
+    pairs = zip(path.split("/"), other.split("/"), strict=False)
+    return all(one == two or _is_column(one) or _is_column(two) for one, two in pairs)
+
+
+def _check_side_by_side(one: PartSpec, other: PartSpec) -> None:
+    """See that two parts below one directory are of one log, and have at most one fold."""
+    if one.log != other.log:
+        raise SchemaError(
+            f"part {one.name}: {one.path[0]} is of {one.log or 'no log'}, and of"
+            f" {other.log or 'no log'} for the part {other.name}"
+        )
+    if one.fold and other.fold:
+        raise SchemaError(f"part {one.name}: {one.path[0]} has the fold of {other.name} already")
