@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
-from support.keyed_logs import START_MS, Put, commit, write_log
+from support.keyed_logs import START_MS, End, Put, commit, write_log
 from support.logs import make_directory, topic_record
 from support.pilot import Driver, drive, session_on
 from support.shell import run_on
@@ -47,6 +47,26 @@ PART = PartSpec(
     rows_by=("name",),
 )
 """
+GIZMOS = """
+from metashell.parts.spec import NamedCodes, PartField, PartSpec, Put
+
+PART = PartSpec(
+    name="gizmos",
+    help="Gizmos.",
+    log="__consumer_offsets",
+    events=(
+        Put(
+            "Gizmo",
+            at="{group_id}/gizmos/{shelf}/{number}",
+            fields=(PartField("color", "shade", NamedCodes(f"{__name__}:COLORS", "COLOR {}")),),
+            waits=True,
+        ),
+    ),
+    path=("groups",),
+    rows_by=("group_id", "shelf", "number"),
+)
+COLORS = ("RED", "GREEN")
+"""
 KEY = """{"apiKey": 1001, "type": "coordinator-key", "name": "WidgetKey", "validVersions": "0",
     "flexibleVersions": "none", "fields": [
     {"name": "Name", "type": "string", "versions": "0"}]}"""
@@ -54,6 +74,23 @@ VALUE = """{"apiKey": 1001, "type": "coordinator-value", "name": "WidgetValue",
     "validVersions": "0", "flexibleVersions": "0+", "fields": [
     {"name": "Size", "type": "int32", "versions": "0+"},
     {"name": "SecretToken", "type": "string", "versions": "0+"}]}"""
+
+_INT = '"type": "int32", "versions": "0+"'
+_NAME = '"type": "string", "versions": "0"'
+GIZMO = {
+    "key": f'{{"name": "GroupId", {_NAME}}}, {{"name": "Shelf", {_NAME}}},'
+    ' {"name": "Number", "type": "int32", "versions": "0"}',
+    "value": f'{{"name": "Level", {_INT}}}, {{"name": "Color", "type": "int8", "versions": "0+"}}',
+}
+
+
+def definitions() -> Iterator[str]:
+    """The definitions of records of gizmos."""
+    for kind, fields in GIZMO.items():
+        yield (
+            f'{{"apiKey": 1002, "type": "coordinator-{kind}", "name": "Gizmo{kind.title()}",'
+            f' "validVersions": "0", "flexibleVersions": "none", "fields": [{fields}]}}'
+        )
 
 
 def blocks(language: str) -> list[str]:
@@ -68,16 +105,17 @@ def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     parts, messages = tmp_path / "parts", tmp_path / "messages"
     parts.mkdir()
     messages.mkdir()
-    for text in (*blocks("json"), KEY, VALUE):
+    for text in (*blocks("json"), KEY, VALUE, *definitions()):
         (messages / f"{json.loads(text)['name']}.json").write_text(text)
     (module,) = blocks("python")
     (parts / "gadgets.py").write_text(module)
     (parts / "widgets.py").write_text(WIDGETS)
+    (parts / "gizmos.py").write_text(GIZMOS)
     monkeypatch.setattr(coordinators, "__path__", [*coordinators.__path__, str(parts)])
     forget_parts()
     yield messages
     forget_parts()
-    for name in ("gadgets", "widgets"):
+    for name in ("gadgets", "gizmos", "widgets"):
         sys.modules.pop(f"{coordinators.__name__}.{name}", None)
 
 
@@ -97,13 +135,17 @@ def widget(name: str, size: int) -> Put:
 @pytest.fixture
 def opened(schemas: Path, tmp_path: Path) -> Source:
     """A node's logs: one gadget is changed and another removed, a topic made every second."""
-    node = tmp_path / "node"
-    directory = node / "__consumer_offsets-0"
-    directory.mkdir(parents=True)
     entries = [
         *(commit("g", "t", 1), gadget(7, "a"), gadget(8, "b"), gadget(1, "x", "nobody")),
         *(widget("w", 3), widget("v", 4), gadget(7, "c"), gadget(8, None)),
     ]
+    return opened_with(schemas, tmp_path / "node", entries)
+
+
+def opened_with(schemas: Path, node: Path, entries: Sequence[Put | End]) -> Source:
+    """A node with a log of the group coordinator, and a topic made every second."""
+    directory = node / "__consumer_offsets-0"
+    directory.mkdir(parents=True)
     log = CoordinatorLog.GROUPS
     types = load_record_types(log, [schemas])
     write_log(directory / f"{0:020}.log", log, entries, types)
@@ -260,7 +302,7 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
         (made_up("{group_id}"), "Gadget0 has the path share/{group_id}, which may be that of"),
         (made_up("{g}/{topic}/{number}"), "Gadget0 has the path share/{g}/{topic}/{number}, which"),
         (made_up("{g}/a/{b}/{c}", "{g}/a/{b}/{c}", path="g"), "Gadget1 has .*, which may be that"),
-        (made_up("{g}", path="groups"), "groups: groups is of __consumer_offsets, and of __share_gr"),
+        (made_up("{g}", path="groups"), "groups is of __consumer_offsets, and of __share_gr"),
         (made_up("{g}", path="producers"), "producers is of no log, and of __share_group_state"),
         (made_up("{g}", path="image"), "its path 'image' is no directory of the root, or one that"),
         (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
@@ -271,6 +313,24 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
 def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected: str) -> None:
     """The error names both parts and both paths."""
     with pytest.raises(SchemaError, match=expected):
+        check_directories([*coordinator_parts().values(), part])
+
+
+@pytest.mark.parametrize(
+    ("put", "expected"),
+    [
+        (
+            PutEvent("Gadget", at="{g}/a/{b}", waits=True),
+            "Gadget waits, but its leaves are no table",
+        ),
+        (PutEvent("Gadget", at="{g}/a", onto="Gizmo"), "Gadget changes what other records wrote"),
+        (PutEvent("Gadget", at="{g}/a", is_whole=True), "Gadget changes what other records wrote"),
+    ],
+)
+def test_an_event_that_cannot_work_says_so(put: PutEvent, expected: str) -> None:
+    """The error names the part and the record."""
+    part = replace(made_up("{g}", path="g"), events=(put,))
+    with pytest.raises(SchemaError, match=f"part gadgets: {expected}"):
         check_directories([*coordinator_parts().values(), part])
 
 
@@ -293,3 +353,83 @@ def test_a_part_without_a_definition_says_so(opened: Source) -> None:
         ran = run_on(source, line)
         assert ran.status, line
         assert "no definition of" in str(ran.err), line
+
+
+def gizmo(shelf: str, number: int, level: int | None, color: int = 0, producer: int = -1) -> Put:
+    """A record of a gizmo; with no level a tombstone."""
+    key = {"group_id": "g", "shelf": shelf, "number": number}
+    value = None if level is None else {"level": level, "color": color}
+    return Put(name="Gizmo", key=key, value=value, producer_id=producer)
+
+
+def classic() -> Put:
+    """A classic group as a whole."""
+    value = {"protocol_type": "consumer", "generation": 1}
+    return Put(name="GroupMetadata", key={"group": "g"}, value=value)
+
+
+@pytest.fixture
+def many(schemas: Path, tmp_path: Path) -> Source:
+    """Gizmos on two shelves, more than are asked one by one; a gizmo waits, another did."""
+    entries: list[Put | End] = [commit("g", "t", 1)]
+    entries += [gizmo("a", i, i, i % 3) for i in range(40)]
+    entries += [gizmo("b", 0, 7), gizmo("b", 1, 8), gizmo("b", 1, None)]
+    entries += [gizmo("b", 0, 9, producer=5), End(5), gizmo("b", 2, 6, 1, producer=5)]
+    entries += [gizmo("b", 3, 5, producer=6), End(6, is_commit=False), gadget(7, "a"), classic()]
+    return opened_with(schemas, tmp_path / "many", entries)
+
+
+SHELVES = "/groups/g/gizmos"
+
+
+def test_nodes_named_by_two_columns_are_a_table(many: Source) -> None:
+    """Of any part, with texts and times as those of other tables; what waits is apart."""
+    assert ["a", "b"] == lines_of(many, f"ls {SHELVES}")
+    assert ["0", "2"] == lines_of(many, f"ls {SHELVES}/b")
+    assert ["level=9, shade=RED"] == lines_of(many, f"cat {SHELVES}/b/0")
+    assert ['pending=[{"level": 6, "shade": "GREEN"}]'] == lines_of(many, f"cat {SHELVES}/b/2")
+    texts = [f"level={i}, shade={('RED', 'GREEN', 'COLOR 2')[i % 3]}" for i in range(40)]
+    ran = lines_of(many, f"grep -h level {SHELVES}/a")
+    assert sorted(texts) == sorted(ran)
+
+
+def test_times_of_a_table(many: Source) -> None:
+    """`ls -l`, `stat` and `find` have those of its records, and of the commit's record."""
+    (line,) = (line for line in lines_of(many, f"ls -l {SHELVES}/b") if line.endswith("0"))
+    assert "GIZMO" in line
+    told = json.loads(*lines_of(many, f"stat -o jsonl {SHELVES}/b/0"))
+    assert (41, 44) == (told["created_offset"], told["changed_offset"])
+    found = lines_of(many, f"find {SHELVES} -type f -changed-since 40")
+    assert [f"{SHELVES}/a/39", f"{SHELVES}/b/0", f"{SHELVES}/b/2"] == found
+    assert ["42"] == lines_of(many, f"find {SHELVES} -type f -count")
+
+
+def test_changes_of_a_table(many: Source) -> None:
+    """A record in a transaction is told when it is written and when the transaction ends."""
+    told = lines_of(many, f"changes {SHELVES}/b/0")
+    assert ["created level 7, shade RED", "pending none → 9", "level 7 → 9, pending 9 → none"] == [
+        re.sub(r"producerId [^,]*, |, producerId.*", "", line.partition("/b/0")[2].strip())
+        for line in told
+    ]
+    assert ["created level 8, shade RED", "removed"] == [
+        line.partition("/b/1")[2].strip() for line in lines_of(many, f"changes {SHELVES}/b/1")
+    ]
+
+
+def test_a_group_written_whole_takes_no_part_along(many: Source) -> None:
+    """A classic group takes its members along, and leaves parts that are declared beside them."""
+    assert [SEVEN] == lines_of(many, "ls /groups/g/gadgets")
+    told = lines_of(many, "changes /groups/g/gadgets")
+    assert ["created label a"] == [line.partition(SEVEN)[2].strip() for line in told]
+
+
+def test_difference_digest_check_and_table(many: Source) -> None:
+    """Every other answer has them as well."""
+    ran = run_on(many, f"diff 41 45 {SHELVES}")
+    assert f"~ {SHELVES}/b/0  level 7 → 9" in ran.out
+    now, then = (lines_of(one, f"checksum {SHELVES}") for one in (many, many.at(42)))
+    assert now != then
+    rows = [json.loads(line) for line in lines_of(many, "export gizmos")]
+    found = [(row["shelf"], row["number"], row["level"]) for row in rows]
+    assert [*(("a", i, i) for i in range(40)), ("b", 0, 9)] == sorted(found)
+    assert run_on(many, "check").status == 0

@@ -41,7 +41,7 @@ def rows_of(part: PartSpec, state: PartitionState) -> pa.Table:
         return found
     from metashell.image.coordinators.record_tables import surviving_table
 
-    return surviving_table(state.records, state.number, part.put.message, state.redaction)
+    return surviving_table(state.records, state.number, part.put, state.redaction)
 
 
 def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:

@@ -5,15 +5,15 @@ each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
-from metashell.fs.change_texts import TIMES
-from metashell.fs.record_paths import Fields, fields_text, plain_fields, state_name
+from metashell.fs.change_texts import TIMES, whole_text
+from metashell.fs.record_paths import Fields, column_fields, fields_text, forms_of
 from metashell.image.fold import distinct
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -31,9 +31,6 @@ from metashell.schema.id_table import id_pairs
 from metashell.schema.json_writer import finite, null, text_to_json, to_json
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import default_value
-
-_TRANSACTION: Final = "TransactionLog"
-_STATUS: Final = "transactionStatus"
 
 
 @dataclass(slots=True)
@@ -83,9 +80,7 @@ def row_lines(
     for number in distinct(numbers).tolist():
         at = np.flatnonzero(numbers == number)
         record_type = records.types.by_number.get(number)
-        if record_type is None or (
-            plain_fields(record_type) is None and record_type.name != _TRANSACTION
-        ):
+        if record_type is None or column_fields(record_type) is None:
             pieces.append(lines_one_by_one(values(at), as_json=as_json))
         else:
             pieces.append(_record_lines(records, record_type, rows[at], as_json=as_json))
@@ -97,21 +92,26 @@ def _record_lines(
     records: KeyedRecords, record_type: RecordType, rows: I64, *, as_json: bool
 ) -> pa.LargeStringArray:
     """The lines of records of a type; tagged fields only where they are not as by default."""
-    order, high = np.argsort(rows, kind="stable"), record_type.value.versions.high
+    order = np.argsort(rows, kind="stable")
     value = records.decode(record_type.name, rows[order], ()).value
     lines = lines_of(
         [
-            _record_cells(field, value.fields[field.column_name], high in field.tagged, as_json)
-            for field in record_type.value.fields
-            if high in field.versions
+            _record_cells(record_type, field, value.fields[field.column_name], as_json)
+            for field in column_fields(record_type) or ()
         ],
         as_json=as_json,
     )
     return lines.take(pa.array(np.argsort(order)))
 
 
-def _record_cells(field: FieldSpec, column: object, is_tagged: bool, as_json: bool) -> Cells:
-    name = field.json_name
+def _record_cells(
+    record_type: RecordType, field: FieldSpec, column: object, as_json: bool
+) -> Cells:
+    name, is_tagged = field.json_name, record_type.value.versions.high in field.tagged
+    shown = forms_of(record_type).get(name)
+    if shown is not None:
+        assert isinstance(column, FixedColumn)
+        return Cells(shown[0], _codes(column.values, shown[1], as_json=as_json))
     if isinstance(column, SpanColumn):
         return Cells(name, _strings(column, as_json=as_json))
     if isinstance(column, StructArrayColumn):
@@ -123,8 +123,6 @@ def _record_cells(field: FieldSpec, column: object, is_tagged: bool, as_json: bo
             there = (id_pairs(values) != 0).any(axis=1)
         texts = uuid_array(values).cast(pa.large_string())
         return Cells(name, _quoted(texts) if as_json else texts, there)
-    if name == _STATUS:
-        return Cells("state", _states(values, as_json=as_json))
     if is_tagged:
         there = values != default_value(field)
     return number_cells(name, values, as_json=as_json, there=there)
@@ -163,11 +161,12 @@ def _partitions(column: StructArrayColumn, *, as_json: bool) -> pa.LargeStringAr
     return pc.if_else(pa.array(column.counts < 0), "null" if as_json else "none", texts)
 
 
-def _states(values: AnyArray, *, as_json: bool) -> pa.LargeStringArray:
+def _codes(values: AnyArray, shown: Callable[[Any], Any], *, as_json: bool) -> pa.LargeStringArray:
+    """The form of each number, of few different ones."""
     numbers, index = np.unique(values, return_inverse=True)
-    texts = pa.array(map(state_name, numbers.tolist()), pa.large_string())
-    found = texts.take(pa.array(index))
-    return _quoted(found) if as_json else found
+    write = to_json if as_json else whole_text
+    texts = pa.array((write(shown(number)) for number in numbers.tolist()), pa.large_string())
+    return texts.take(pa.array(index))
 
 
 def _strings(column: SpanColumn, *, as_json: bool) -> pa.LargeStringArray:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -17,20 +19,19 @@ import numpy as np
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.nodes.partitioned import PartitionsDirectory
-from metashell.fs.record_paths import NOTHING_SHOWN, OFFSETS, Fields, Telling, tell
-from metashell.image.coordinators.commits import COMMITS
-from metashell.image.coordinators.group_log import REFUSED, STOPS_HERE, GroupLog
-from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
-from metashell.parts.spec import NodeNames
-from metashell.records.consumer_protocol import MEMBERS_RECORD
+from metashell.fs.record_paths import NOTHING_SHOWN, Fields, Telling, tell
+from metashell.image.coordinators.surviving import SurvivingFold
+from metashell.parts.known import coordinator_parts, puts_by_record
+from metashell.parts.spec import NodeNames, hook
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
-from metashell.schema.coordinators import CoordinatorLog
 
 _BLOCK_ROWS: Final = 8192
-_OF_GROUP: Final = 2
+_OF_THING: Final = 2
 """Names in the path of a group, or of a transactional id."""
+_WRITTEN: Final = ""
+"""Stands for the types of records that may wait for the end of a transaction."""
 _COMMIT: Final = "COMMIT"
 _ABORT: Final = "ABORT"
 
@@ -127,20 +128,29 @@ class RecordReplay:
         return iter(newest.of(len(rows), follow, n_earlier=n_earlier))
 
     def _follow(self, rows: I64, known_from: int) -> Iterator[list[NodeChange]]:
-        refused = self._refused()
+        refused = dict(chain.from_iterable(fold.refused.items() for fold in self._folds()))
         for first in range(0, len(rows), _BLOCK_ROWS):
             block = self._block(rows[first : first + _BLOCK_ROWS], known_from, refused)
             yield from filter(None, block)
 
-    def _refused(self) -> frozenset[int]:
-        """Rows of records that a broker refuses because of those before them."""
-        if self._records.log is not CoordinatorLog.GROUPS:
-            return frozenset()
-        log = GroupLog(self._records, 0)
-        return frozenset(log.events.row[log.state.refused].tolist())
+    def _folds(self) -> Sequence[SurvivingFold]:
+        """The folds of the log's parts."""
+        parts = (part for part in coordinator_parts().values() if part.log == self._records.log)
+        names = {part.fold for part in parts if part.fold}
+        return [hook(name)(self._records, ()) for name in names]
+
+    @cached_property
+    def _told_as_one(self) -> frozenset[str]:
+        """Types that decide, with others, what is so of their thing."""
+        folds = self._folds()
+        return frozenset(
+            name
+            for name, (_, put) in puts_by_record().items()
+            if not put.waits and not all(fold.counts_by_key(name) for fold in folds)
+        )
 
     def _block(
-        self, rows: I64, known_from: int, refused: frozenset[int]
+        self, rows: I64, known_from: int, refused: Mapping[int, str]
     ) -> Iterator[list[NodeChange]]:
         records, frames = self._records, self._records.frames
         some = rows[~frames.is_control[rows]]
@@ -195,7 +205,7 @@ class RecordReplay:
 
     def _around(self, path: NodeNames) -> dict[NodeNames, dict[str, Any]]:
         """All nodes of the group that a node is of."""
-        return self._groups.setdefault(path[:_OF_GROUP], {})
+        return self._groups.setdefault(path[:_OF_THING], {})
 
     # What a record does.
 
@@ -205,26 +215,25 @@ class RecordReplay:
         name: str,
         told: Sequence[Telling],
         producer: int,
-        refused: frozenset[int],
+        refused: Mapping[int, str],
     ) -> Iterator[Effect]:
         if row in refused:
             for each in told:
                 if self._meant(each.path):
                     shown = self._shown(each.path)
-                    yield Effect(each.path, shown, shown, f"{STOPS_HERE}: {REFUSED}")
+                    yield Effect(each.path, shown, shown, refused[row])
             return
-        if name == MEMBERS_RECORD:
-            yield from self._classic(told)
+        put = puts_by_record()[name][1] if name in puts_by_record() else None
+        if put is not None and put.is_whole:
+            yield from self._whole(name, told)
             return
         for each in told:
-            if name in COMMITS:
-                yield from self._commit(row, each, producer)
-            elif name == SHARE_UPDATE and each.fields is not None:
-                known = self._around(each.path).get(each.path, {}).get(SHARE_SNAPSHOT, {})
-                said = {key: value for key, value in each.fields.items() if value != KEPT}
-                # They are laid over those that are there, and tell of some offsets only.
-                said["updatedBatches"] = said.pop("stateBatches", [])
-                yield from self._put(each.path, SHARE_SNAPSHOT, {**known, **said})
+            if put is not None and put.waits:
+                yield from self._waiting(row, each, producer)
+            elif put is not None and put.onto and each.fields is not None:
+                known = self._around(each.path).get(each.path, {}).get(put.onto, {})
+                said = {key: value for key, value in each.fields.items() if value != put.kept}
+                yield from self._put(each.path, put.onto, {**known, **said})
             else:
                 yield from self._put(each.path, name, each.fields)
 
@@ -250,36 +259,41 @@ class RecordReplay:
             return None
         return {name: value for fields in node.values() for name, value in fields.items()}
 
-    def _classic(self, told: Sequence[Telling]) -> Iterator[Effect]:
-        """A classic group as a whole: what it does not name is gone."""
+    def _whole(self, name: str, told: Sequence[Telling]) -> Iterator[Effect]:
+        """A thing as a whole: what the record does not name is gone."""
         nodes = self._around(told[0].path)
-        stays = {each.path for each in told if each.fields is not None}
-        gone = [path for path in nodes if path[_OF_GROUP] != OFFSETS and path not in stays]
-        for path in gone:
-            before = self._shown(path)
-            del nodes[path]
+        written = {each.path for each in told if each.fields is not None}
+        gone = set[NodeNames]()
+        for path, node in list(nodes.items()):
+            before, is_written = self._shown(path), path in written
+            nodes[path] = {
+                each: fields
+                for each, fields in node.items()
+                if each not in self._told_as_one or (each == name and is_written)
+            }
+            if is_written or len(nodes[path]) == len(node):
+                continue
+            gone.add(path)
+            if not nodes[path]:
+                del nodes[path]
             if self._meant(path):
-                yield Effect(path, before, None)
+                yield Effect(path, before, self._shown(path))
         for each in told:
             if each.fields is not None:
-                nodes[each.path] = {
-                    name: fields
-                    for name, fields in nodes.get(each.path, {}).items()
-                    if name == MEMBERS_RECORD
-                }
-                yield from self._put(each.path, MEMBERS_RECORD, each.fields)
+                yield from self._put(each.path, name, each.fields)
             elif each.path not in gone and each.path not in nodes and self._meant(each.path):
                 yield Effect(each.path, None, None)
 
-    def _commit(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
-        """A committed offset, at once or pending; a tombstone takes both along."""
-        path, name, said = told.path, COMMITS[0], told.fields
+    def _waiting(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
+        """What is written at once or waits for the end of a transaction; a tombstone takes both."""
+        path, name, said = told.path, _WRITTEN, told.fields
         if said is None:
             for pending in self._pending.values():
                 pending.pop(path, None)
         elif producer >= 0:
             self._pending.setdefault(producer, {})[path] = (row, said)
-            name, said = f"pending {producer}", {"pending": said["offset"], "producerId": producer}
+            value = next(iter(said.values()), None)
+            name, said = f"pending {producer}", {"pending": value, "producerId": producer}
         else:
             self._row_of[path] = row
         if self._in_full:
@@ -289,7 +303,7 @@ class RecordReplay:
                 nodes[path] = {key: fields for key, fields in nodes[path].items() if key == name}
             yield from self._put(path, name, said)
         elif self._meant(path):
-            # What is committed matters to no other record, but for what is pending.
+            # It matters to no other record, but for what is pending.
             yield Effect(path, None, None)
 
     def _end(self, producer: int, *, commits: bool) -> Iterator[Effect]:
@@ -300,7 +314,7 @@ class RecordReplay:
             node = nodes.get(path, {})
             node.pop(f"pending {producer}", None)
             if commits and row > self._row_of.get(path, -1):
-                node[COMMITS[0]] = fields
+                node[_WRITTEN] = fields
                 self._row_of[path] = row
             nodes[path] = node
             if not node:

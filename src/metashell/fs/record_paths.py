@@ -10,15 +10,15 @@ put into a record as bytes is told where Kafka reads it, and left out else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.fs.change_texts import whole_text, with_names
-from metashell.image.coordinators.share_state import batch_text
 from metashell.image.fold import distinct
+from metashell.parts.forms import form_of
 from metashell.parts.known import puts_by_record
 from metashell.parts.paths import check_path
 from metashell.parts.spec import NodeNames
@@ -28,7 +28,7 @@ from metashell.records.consumer_protocol import (
     MEMBERS_RECORD,
     decode_nested,
 )
-from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.redact import REDACTED, Redaction, row_secret_fields, type_may_hold_secrets
 from metashell.schema.arena import I64
 from metashell.schema.columns import Columns
@@ -46,26 +46,11 @@ MEMBERS: Final = "members"
 ASSIGNMENT: Final = "assignment"
 OFFSETS: Final = "offsets"
 
-_PARTITION_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
-_MEMBER_STATES: Final[Mapping[str, Mapping[int, str]]] = {
-    "ConsumerGroupCurrentMemberAssignment": _PARTITION_STATES,
-    "ShareGroupCurrentMemberAssignment": _PARTITION_STATES,
-    "StreamsGroupCurrentMemberAssignment": {
-        1: "STABLE",
-        2: "UNREVOKED_TASKS",
-        3: "UNRELEASED_TASKS",
-    },
-}
-"""States of members, by the type of the record. Source: MemberState of either kind of groups."""
-
-_BATCH: Final = ("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
 _MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
 """Fields of a classic group's member that are told apart."""
 
 
-_PLAIN: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64", "string", "uuid"})
-_TOLD_APART: Final = frozenset({"transactionStatus", "stateBatches", "classicMemberMetadata"})
-"""Fields that nodes have in another form than records."""
+_NUMBERS: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
 NOTHING_SHOWN: Final = Redaction()
 SOME: Final[Fields] = {"offset": None}
 """Stands for fields that nobody looks at."""
@@ -92,6 +77,22 @@ def levels_of(record_type: RecordType) -> tuple[str, NodeNames]:
     part, put = found
     check_path(part, put, record_type)
     return part.path[0], tuple(level.strip("{}") for level in put.at.split("/"))
+
+
+@cache
+def forms_of(record_type: RecordType) -> Mapping[str, tuple[str, Callable[[Any], Any]]]:
+    """By the name of a field the one that nodes have, and what gives its value there."""
+    specs = {field.column_name: field for field in record_type.value.fields}
+    found = puts_by_record().get(record_type.name)
+    return {
+        specs[field.column].json_name: (
+            field.kafka or specs[field.column].json_name,
+            form_of(field.form, specs[field.column]).shown,
+        )
+        for field in (found[1].fields if found else ())
+        # A user's own definition may lack one.
+        if field.column in specs
+    }
 
 
 def paths_of(
@@ -141,12 +142,8 @@ def _tellings(
     elif record_type.name == MEMBERS_RECORD:
         yield from _classic(record_type, path, value)
     else:
-        shown = redaction.record(record_type.value.name, _json(record_type, value))
-        fields: dict[str, Any] = dict(shown)
-        if record_type.name in _MEMBER_STATES:
-            names, state = _MEMBER_STATES[record_type.name], fields["state"]
-            fields["state"] = names.get(state, f"UNKNOWN({state})")
-        yield Telling(path, _in_short(fields, topics))
+        fields = redaction.record(record_type.value.name, _json(record_type, value))
+        yield Telling(path, _in_short(fields, forms_of(record_type), topics))
 
 
 def tell(
@@ -196,26 +193,41 @@ def tell(
 
 
 @cache
+def column_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
+    """The fields of a type's nodes, where each can be written a column at a time; else None.
+
+    All are numbers, texts, uuids or partitions by topic, and the first one is always there.
+    """
+    value, forms = record_type.value, forms_of(record_type)
+    high = value.versions.high
+    fields = [field for field in value.fields if high in field.versions]
+    is_one = fields and high not in fields[0].tagged and not type_may_hold_secrets(value.name)
+    return (
+        fields if is_one and all(_is_column(f, high in f.tagged, forms) for f in fields) else None
+    )
+
+
+def _is_column(field: FieldSpec, is_tagged: bool, forms: Container[str]) -> bool:
+    if field.is_struct:
+        names = {each.column_name for each in field.fields}
+        return field.is_array and not is_tagged and names == {"topic", "partition_ids"}
+    is_plain = field.type in _NUMBERS or (field.type == "string" and not is_tagged)
+    if field.json_name in forms:
+        return field.type in _NUMBERS and not (field.is_array or is_tagged)
+    return not field.is_array and (is_plain or field.type == "uuid")
+
+
+@cache
 def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
     """The fields that nodes of a type have, where they are those of the value as it is.
 
-    Then all are numbers, texts and uuids, and the first one is always there. None for other types.
+    Then all are numbers, texts and uuids, and only uuids may be missing. None for other types.
     """
-    value = record_type.value
-    high = value.versions.high
-    fields = [field for field in value.fields if high in field.versions]
-    tagged = [high in field.tagged for field in fields]
-    if (
-        record_type.name in _MEMBER_STATES
-        or not fields
-        or tagged[0]
-        or any(field.is_array or field.type not in _PLAIN for field in fields)
-        or any(is_tagged and f.type != "uuid" for f, is_tagged in zip(fields, tagged, strict=True))
-        or type_may_hold_secrets(value.name)
-        or not _TOLD_APART.isdisjoint(field.json_name for field in fields)
-    ):
+    fields, high = column_fields(record_type), record_type.value.versions.high
+    if fields is None or forms_of(record_type):
         return None
-    return fields
+    is_plain = all(not f.is_struct and (high not in f.tagged or f.type == "uuid") for f in fields)
+    return fields if is_plain else None
 
 
 def _tell_plain(
@@ -256,27 +268,22 @@ def _json(record_type: RecordType, value: Fields) -> dict[str, Any]:
     return fields_json(spec, spec.versions.high, value)
 
 
-def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, Any]:
-    """Fields as nodes have them: partitions in one list, states by name."""
+def _in_short(
+    fields: Fields,
+    forms: Mapping[str, tuple[str, Callable[[Any], Any]]],
+    topics: Mapping[str, str],
+) -> dict[str, Any]:
+    """Fields as nodes have them: partitions in one list, others in the form that is declared."""
     out: dict[str, Any] = {}
     for name, value in fields.items():
-        if name == "transactionStatus":
-            out["state"] = state_name(value)
-        elif name == "stateBatches":
-            out[name] = [batch_text(*(batch[key] for key in _BATCH)) for batch in value]
-        elif name == "classicMemberMetadata":
-            out["usesClassicProtocol"] = value is not None
+        if name in forms:
+            shown, form = forms[name]
+            out[shown] = form(value)
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             out[name] = _partitions(value, topics)
         else:
             out[name] = value
     return out
-
-
-def state_name(number: int) -> str:
-    """The state of a transaction."""
-    is_known = 0 <= number < len(TRANSACTION_STATES)
-    return TRANSACTION_STATES[number] if is_known else f"UNKNOWN({number})"
 
 
 def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:

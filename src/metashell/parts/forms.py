@@ -75,7 +75,7 @@ def form_of(form: str | NamedCodes, spec: FieldSpec) -> ValueForm:
     if isinstance(form, NamedCodes):
         return _of_codes(form)
     if form:
-        return FORMS[form]
+        return ValueForm(hook(form)) if ":" in form else FORMS[form]
     if spec.is_struct:
         return ValueForm(_struct_shown(spec), _fact)
     if spec.type in _OF_TYPE:
@@ -114,13 +114,13 @@ def code_names(codes: NamedCodes) -> Mapping[int, str]:
 
 
 def _of_codes(codes: NamedCodes) -> ValueForm:
-    known = code_names(codes)
+    known, unknown = code_names(codes), codes.unknown
 
     def fact(code: int) -> int:
-        return code if code in known or codes.unknown is None else 0
+        return code if code in known or unknown is None else 0
 
     def name(code: int) -> str | None:
-        return known.get(code, codes.unknown)
+        return known.get(code, unknown and unknown.format(code))
 
     return ValueForm(name, fact, name=name)
 
@@ -212,6 +212,7 @@ PLAIN: Final = ValueForm()
 FORMS: Final[Mapping[str, ValueForm]] = {
     "uuid": ValueForm(uuid_text, name=uuid_text),
     "hex": ValueForm(lambda raw: (raw or b"").hex(), lambda raw: raw or b""),
+    "is_there": ValueForm(lambda value: value is not None),
     "optional": ValueForm(text=lambda v: "Optional.empty" if v is None else f"Optional[{v}]"),
     "listeners": ValueForm(
         lambda v: [_endpoint_shown(e) for e in _listeners(v)],

@@ -91,6 +91,17 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                 hint=f"log is one of {', '.join(CoordinatorLog)}",
             )
         for put in part.puts:
+            if put.waits and not (table_levels(put) or ((),))[0]:
+                raise SchemaError(
+                    f"part {part.name}: {put.message} waits, but its leaves are no table: the path"
+                    f" is {put.at}",
+                    hint="have a directory and two columns behind the first: {group}/d/{a}/{b}",
+                )
+            if (put.onto or put.is_whole) and not part.fold:
+                raise SchemaError(
+                    f"part {part.name}: {put.message} changes what other records wrote, and the"
+                    " part has no fold that tells the outcome"
+                )
             if not _is_column(put.at):
                 raise SchemaError(
                     f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",

@@ -37,6 +37,16 @@ class Put:
     at: str = ""
     """Of a coordinator's log: the path of its node below the part's directory, in which a column
     of the record's key stands in braces."""
+    fields: tuple[PartField, ...] = ()
+    """The same: fields of the value that its node has under another name, or in another form than
+    JSON."""
+    waits: bool = False
+    """Whether such a record waits for the end of the transaction that it is in."""
+    onto: str = ""
+    """The type of records whose fields it changes, but for those with the value `kept`."""
+    kept: int | None = None
+    is_whole: bool = False
+    """Whether it tells of all its thing: what else was told by records of such parts is gone."""
 
 
 @dataclass(eq=False, repr=False)
@@ -72,7 +82,8 @@ class NamedCodes:
     names: str
     """Hook: a sequence of names, an enumeration, or a mapping from code to name."""
     unknown: str | None = "UNKNOWN"
-    """The name of every other code; with None, what has another code is not shown at all."""
+    """The name of every other code, for which ``{}`` stands in it; with None, what has another code
+    is not shown at all."""
     named_in_tables: bool = False
     """Whether tables have the name, not the number."""
 
@@ -85,7 +96,8 @@ class PartField:
     kafka: str | None = None
     """Kafka's name; None for the one that the definition has."""
     form: str | NamedCodes = ""
-    """One of `metashell.parts.forms`; by the column's type where it is empty."""
+    """One of `metashell.parts.forms`, or a hook: (value) -> what is shown; by the column's type
+    where it is empty."""
     secret: bool = False
     """Secret in texts. What else is secret says `metashell.redact`."""
     is_told: bool = True

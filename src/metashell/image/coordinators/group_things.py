@@ -14,7 +14,7 @@ import numpy as np
 
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
-from metashell.image.coordinators.group_log import TOLD_TYPES, GroupLog
+from metashell.image.coordinators.group_log import REFUSED, STOPS_HERE, TOLD_TYPES, GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.surviving import (
     Levels,
@@ -43,6 +43,11 @@ class GroupsFold(SurvivingFold):
 
     def counts_by_key(self, name: str) -> bool:
         return name not in TOLD_TYPES
+
+    @property
+    def refused(self) -> Mapping[int, str]:
+        rows = self.log.events.row[self.log.state.refused]
+        return dict.fromkeys(rows.tolist(), f"{STOPS_HERE}: {REFUSED}")
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -97,7 +102,7 @@ def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
     # Targets of members that are not there yet are among these.
     refused = events.row[state.refused]
     others_found = map(log.records.columns, log.types_by_key)
-    others = [surviving(found, refused)[1].row for found in others_found]
+    others = [surviving(found, refused).rows.row for found in others_found]
     keyed = np.concatenate([np.empty(0, dtype=np.int64), *others])
     keyed = keyed[keyed > _ends(log)[events.group[np.searchsorted(events.row, keyed)]]]
     plain = np.concatenate([event_rows, commits.rows[offsets.pending], keyed])

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.image.arrow import hide_fields
-from metashell.image.coordinators.surviving import surviving
+from metashell.image.coordinators.surviving import surviving_of
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
+from metashell.parts.spec import Put
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, Arena
@@ -132,12 +133,13 @@ def surviving_schema(record_type: RecordType) -> pa.Schema:
 
 
 def surviving_table(
-    records: KeyedRecords, partition: int, name: str, redaction: Redaction
+    records: KeyedRecords, partition: int, put: Put, redaction: Redaction
 ) -> pa.Table:
-    """The newest record of each key, without tombstones; arguments as `record_batches`."""
-    schema = surviving_schema(records.types.by_name[name])
-    rows = np.sort(surviving(records.columns(name, None, ()))[1].row)
-    found = record_batches(records, partition, name, schema.names, redaction, rows)
+    """The newest record of each key, without tombstones; other arguments as `record_batches`."""
+    schema = surviving_schema(records.types.by_name[put.message])
+    alive = surviving_of(records, put)
+    rows = alive.rows.row if alive.waits is None else alive.rows.row[~alive.waits]
+    found = record_batches(records, partition, put.message, schema.names, redaction, np.sort(rows))
     return pa.Table.from_batches(found, schema)
 
 

@@ -11,7 +11,7 @@ batches with one state adjoin, brokers may keep them apart; here they are one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -43,6 +43,7 @@ SHARE_UPDATE: Final = "ShareUpdate"
 """The types of the log's records."""
 KEPT: Final = -1
 """The start offset, or leader epoch, of an update that keeps the one before."""
+_BATCH: Final = ("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
 _NOBODY: Final = -1
 _LEAST: Final = -(1 << 63)
 _MOST: Final = (1 << 63) - 2
@@ -375,6 +376,11 @@ def _highest(first: I64, end: I64, rank: I64, n: int) -> I64:
 def batch_text(first: int, last: int, state: int, count: int) -> str:
     """A batch as ``FIRST-LAST:STATE:DELIVERIES``."""
     return f"{first}-{last}:{state_name(state)}:{count}"
+
+
+def batches_shown(batches: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The same of each batch of a record."""
+    return [batch_text(*(batch[name] for name in _BATCH)) for batch in batches]
 
 
 def state_name(number: int) -> str:

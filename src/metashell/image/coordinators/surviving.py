@@ -16,10 +16,11 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
+from metashell.image.coordinators.offsets import TransactionEnds, fold_offsets
 from metashell.image.fold import group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
 from metashell.parts.paths import check_path, table_levels
-from metashell.parts.spec import NodeNames, PartSpec
+from metashell.parts.spec import NodeNames, PartSpec, Put
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
@@ -73,6 +74,28 @@ class TableRows:
     """Gives the fields of a state, n values each; None where the records have them."""
 
 
+@dataclass(slots=True)
+class Survivors:
+    """Records of a type that count: n of them, each a thing of its own.
+
+    ``waits``: bool[n], those that wait for the end of a transaction; None where none may.
+    """
+
+    key: Columns
+    rows: ThingRows
+    waits: Bools | None = None
+
+    def levels(self, names: NodeNames, at: I64) -> Levels:
+        """Columns of some keys."""
+        found = self.key.take(at)
+        return {name: key_part(found, name) for name in names}
+
+    def waits_at(self, at: I64) -> Callable[[], Bools] | None:
+        """Gives bool[k]: which of some wait."""
+        waits = self.waits
+        return None if waits is None else lambda: waits[at]
+
+
 class SurvivingFold:
     """What records of a partition say of things; of each key the newest one counts.
 
@@ -96,16 +119,21 @@ class SurvivingFold:
         del name
         return True
 
+    @property
+    def refused(self) -> Mapping[int, str]:
+        """Records that a broker refuses because of those before them, and why."""
+        return {}
+
     @cached_property
-    def _surviving(self) -> Mapping[str, tuple[Columns, ThingRows]]:
-        """Keys and records, by type."""
+    def _surviving(self) -> Mapping[str, Survivors]:
+        """The records that count, by type."""
         names = filter(self.counts_by_key, self._puts)
-        return {name: surviving(self.records.columns(name, None, ())) for name in names}
+        return {name: surviving_of(self.records, self._puts[name]) for name in names}
 
     @cached_property
     def names(self) -> Sequence[str]:
         """The thing of each place."""
-        spans = [_first(key) for key, _ in self._surviving.values()]
+        spans = [_first(found.key) for found in self._surviving.values()]
         if self._is_one_each:
             # Several whose bytes are no UTF-8 may have one text.
             return spans[0].texts()
@@ -115,7 +143,7 @@ class SurvivingFold:
     def _is_one_each(self) -> bool:
         """Whether each record that counts is of a thing of its own."""
         return len(self._surviving) == 1 and all(
-            len(key.fields) == 1 for key, _ in self._surviving.values()
+            len(found.key.fields) == 1 for found in self._surviving.values()
         )
 
     @cached_property
@@ -134,17 +162,17 @@ class SurvivingFold:
     def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
         """What tells of nodes, and what of leaves of tables, by the directory below a thing."""
         every, tables = [NO_ROWS], dict[NodeNames, TableRows]()
-        for name, (key, found) in self._surviving.items():
-            of = self._places_of(key)
-            known = np.flatnonzero(of >= 0)
-            rows = ThingRows(of[known], found.row[known], found.created[known])
+        for name, found in self._surviving.items():
+            of = self._places_of(found.key)
+            at = np.flatnonzero(of >= 0)
+            rows = ThingRows(of[at], found.rows.row[at], found.rows.created[at])
             table = table_levels(self._puts[name])
-            types = {field.column_name: field.type for field in key.specs}
+            types = {field.column_name: field.type for field in found.key.specs}
             if table is None or not _IN_TABLES.issuperset(types[level] for level in table[1]):
                 every.append(rows)
                 continue
             fixed, levels = table
-            tables[fixed] = TableRows(rows, partial(_levels, key, known, levels))
+            tables[fixed] = TableRows(rows, partial(found.levels, levels, at), found.waits_at(at))
         return by_place(every), tables
 
     @property
@@ -176,8 +204,24 @@ class SurvivingFold:
         return {}
 
 
-def surviving(found: KeyedColumns, refused: I64 | None = None) -> tuple[Columns, ThingRows]:
-    """The newest record of each key, without tombstones: the keys, and records at places.
+def surviving_of(records: KeyedRecords, put: Put) -> Survivors:
+    """The records of a type that count."""
+    found, markers = records.columns(put.message, None, ()), records.markers
+    if not put.waits:
+        return surviving(found)
+    keys = group_keys([key_part(found.key, name) for name in found.key.fields], len(found))
+    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
+    producers = records.frames.producer_ids(found.rows)
+    held = fold_offsets(keys, found.rows, producers, found.is_tombstone, ends)
+    at = np.concatenate([held.last, held.pending])
+    places, made = np.arange(len(at)), np.full(len(at), -1, dtype=np.int64)
+    made[: len(held.last)] = found.rows[held.created]
+    rows = ThingRows(places, found.rows[at], made)
+    return Survivors(found.key.take(at), rows, places >= len(held.last))
+
+
+def surviving(found: KeyedColumns, refused: I64 | None = None) -> Survivors:
+    """The newest record of each key, without tombstones.
 
     Args:
         found: Records of a type.
@@ -190,7 +234,7 @@ def surviving(found: KeyedColumns, refused: I64 | None = None) -> tuple[Columns,
     keys = [key_part(key, name) for name in key.fields]
     alive = survivors(group_keys(keys, len(at)), rows, found.is_tombstone[at])
     places = np.arange(len(alive.last))
-    return key.take(alive.last), ThingRows(places, rows[alive.last], rows[alive.created])
+    return Survivors(key.take(alive.last), ThingRows(places, rows[alive.last], rows[alive.created]))
 
 
 def by_place(found: Sequence[ThingRows]) -> ThingRows:
@@ -201,11 +245,6 @@ def by_place(found: Sequence[ThingRows]) -> ThingRows:
     by_row = stable_order(rows)
     order = by_row[stable_order(place[by_row])]
     return ThingRows(place[order], rows[order], created[order])
-
-
-def _levels(key: Columns, at: I64, names: NodeNames) -> Levels:
-    found = key.take(at)
-    return {name: key_part(found, name) for name in names}
 
 
 def _first(key: Columns) -> SpanColumn:

@@ -12,7 +12,7 @@ PART = PartSpec(
     help="Groups.",
     log="__consumer_offsets",
     events=(
-        Put("GroupMetadata", at="{group}/state"),
+        Put("GroupMetadata", at="{group}/state", is_whole=True),
         Put("ConsumerGroupMetadata", at=_STATE),
         Put("ConsumerGroupTargetAssignmentMetadata", at=_STATE),
         Put("ConsumerGroupTargetAssignmentMember", at="{group_id}/assignment/{member_id}"),

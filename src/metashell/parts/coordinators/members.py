@@ -1,20 +1,24 @@
 """Members of groups. Those of a classic group stand in the record of the group."""
 
-from metashell.parts.spec import PartDescription, PartSpec, Put
+from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
 
 _MEMBER = "{group_id}/members/{member_id}"
+_CODES = "metashell.image.coordinators.group_states:"
+_STATE = PartField("state", form=NamedCodes(f"{_CODES}MEMBER_STATES", "UNKNOWN({})"))
+_OF_STREAMS = PartField("state", form=NamedCodes(f"{_CODES}STREAMS_STATES", "UNKNOWN({})"))
+_CLASSIC = PartField("classic_member_metadata", "usesClassicProtocol", "is_there")
 
 PART = PartSpec(
     name="members",
     help="Members of groups.",
     log="__consumer_offsets",
     events=(
-        Put("ConsumerGroupMemberMetadata", at=_MEMBER),
-        Put("ConsumerGroupCurrentMemberAssignment", at=_MEMBER),
+        Put("ConsumerGroupMemberMetadata", at=_MEMBER, fields=(_CLASSIC,)),
+        Put("ConsumerGroupCurrentMemberAssignment", at=_MEMBER, fields=(_STATE,)),
         Put("ShareGroupMemberMetadata", at=_MEMBER),
-        Put("ShareGroupCurrentMemberAssignment", at=_MEMBER),
+        Put("ShareGroupCurrentMemberAssignment", at=_MEMBER, fields=(_STATE,)),
         Put("StreamsGroupMemberMetadata", at=_MEMBER),
-        Put("StreamsGroupCurrentMemberAssignment", at=_MEMBER),
+        Put("StreamsGroupCurrentMemberAssignment", at=_MEMBER, fields=(_OF_STREAMS,)),
     ),
     path=("groups",),
     described=PartDescription(

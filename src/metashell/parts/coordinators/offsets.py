@@ -11,7 +11,10 @@ PART = PartSpec(
     name="offsets",
     help="Offsets that groups committed.",
     log="__consumer_offsets",
-    events=(Put("OffsetCommit", at=_OFFSET), Put("LegacyOffsetCommit", at=_OFFSET)),
+    events=(
+        Put("OffsetCommit", at=_OFFSET, waits=True),
+        Put("LegacyOffsetCommit", at=_OFFSET, waits=True),
+    ),
     path=("groups",),
     described=PartDescription(
         "Offsets",

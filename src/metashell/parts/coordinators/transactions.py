@@ -3,13 +3,21 @@
 Source: org.apache.kafka.coordinator.transaction.TransactionStateManager.
 """
 
-from metashell.parts.spec import PartDescription, PartSpec, Put
+from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
+
+_STATES = NamedCodes("metashell.records.keyed_records:TRANSACTION_STATES", unknown="UNKNOWN({})")
 
 PART = PartSpec(
     name="transactions",
     help="Transactional ids, each with its last transaction.",
     log="__transaction_state",
-    events=(Put("TransactionLog", at="{transactional_id}"),),
+    events=(
+        Put(
+            "TransactionLog",
+            at="{transactional_id}",
+            fields=(PartField("transaction_status", "state", _STATES),),
+        ),
+    ),
     path=("transactions",),
     described=PartDescription(
         "Transactions",
