@@ -12,7 +12,6 @@ batches with one state adjoin, brokers may keep them apart; here they are one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,11 +26,11 @@ from metashell.image.coordinators.surviving import (
     ThingRows,
 )
 from metashell.image.fold import group_keys, last_marked, sort_events
-from metashell.image.keyed import join_spans
 from metashell.parts.spec import NodeNames
-from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columns import SpanColumn
+from metashell.schema.columnar import default_columns
+from metashell.schema.columns import Columns, SpanColumn, merge_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,19 +107,17 @@ class _Events:
     """Snapshots and updates, in the order of the log: a value an event."""
 
     row: I64
-    group: SpanColumn
-    topic_id: AnyArray
-    partition: I32
+    key: Columns
+    value: Columns
+    """With the fields of a snapshot; those that an update lacks have their defaults."""
     is_snapshot: Bools
     is_tombstone: Bools
-    snapshot_epoch: I32
-    state_epoch: I32
-    leader_epoch: I32
-    start_offset: I64
-    complete: I32
-    created_ms: I64
-    written_ms: I64
-    batches: ShareBatches
+
+    def batches(self, at: I64) -> ShareBatches:
+        """Those of some events."""
+        found = self.value.structs("state_batches").take(at)
+        columns = ("first_offset", "last_offset", "delivery_state", "delivery_count")
+        return ShareBatches(found.list_offsets, *(found.items.fixed(name) for name in columns))
 
 
 class ShareLog:
@@ -145,8 +142,9 @@ class ShareLog:
 def fold_share(records: KeyedRecords) -> ShareState:
     """Read off the state of every share partition. No value of an update's tombstone counts."""
     events = _events(records)
-    n = len(events.row)
-    keys = group_keys([events.group, events.topic_id, events.partition], n)
+    key, value = events.key, events.value
+    group, topic_id, partition = key.span("group_id"), key.fixed("topic_id"), key.fixed("partition")
+    keys = group_keys([group, topic_id, partition], len(events.row))
     order = sort_events(keys, events.row)
     snapshot = events.is_snapshot[order.order]
     tombstone = events.is_tombstone[order.order]
@@ -171,67 +169,32 @@ def fold_share(records: KeyedRecords) -> ShareState:
     return ShareState(
         events.row[order.order[made]],
         events.row[newest],
-        events.group.take(newest),
-        events.topic_id[newest],
-        events.partition[newest],
-        events.snapshot_epoch[first],
-        events.state_epoch[first],
-        kept(events.leader_epoch),
-        kept(events.start_offset),
-        events.complete[newest],
-        events.created_ms[first],
-        events.written_ms[first],
+        group.take(newest),
+        topic_id[newest],
+        partition[newest],
+        value.fixed("snapshot_epoch")[first],
+        value.fixed("state_epoch")[first],
+        kept(value.fixed("leader_epoch")),
+        kept(value.fixed("start_offset")),
+        value.fixed("delivery_complete_count")[newest],
+        value.fixed("create_timestamp")[first],
+        value.fixed("write_timestamp")[first],
         _batches(events, *(at.astype(np.int64) for at in (order.order, begin, last))),
     )
 
 
 def _events(records: KeyedRecords) -> _Events:
-    parts = [_of_type(records.columns(name)) for name in (SHARE_SNAPSHOT, SHARE_UPDATE)]
-    order = np.argsort(np.concatenate([part.row for part in parts]), kind="stable")
-    joined: list[Any] = []
-    for field in fields(_Events):
-        one, other = (getattr(part, field.name) for part in parts)
-        if isinstance(one, SpanColumn):
-            joined.append(join_spans(one, other).take(order))
-        elif isinstance(one, ShareBatches):
-            joined.append(_joined(one, other).take(order))
-        else:
-            joined.append(np.concatenate([one, other])[order])
-    return _Events(*joined)
-
-
-def _of_type(found: KeyedColumns) -> _Events:
-    key, value, n = found.key, found.value, len(found)
-
-    def number(name: str, dtype: type) -> AnyArray:
-        if name in value.fields:
-            return value.fixed(name)
-        return np.zeros(n, dtype=dtype)
-
-    listed = value.structs("state_batches")
-    is_snapshot = "state_epoch" in value.fields
-    return _Events(
-        found.rows,
-        key.span("group_id"),
-        key.fixed("topic_id"),
-        key.fixed("partition"),
-        np.full(n, is_snapshot, dtype=np.bool_),
-        found.is_tombstone,
-        value.fixed("snapshot_epoch"),
-        number("state_epoch", np.int32),
-        value.fixed("leader_epoch"),
-        value.fixed("start_offset"),
-        value.fixed("delivery_complete_count"),
-        number("create_timestamp", np.int64),
-        number("write_timestamp", np.int64),
-        ShareBatches(
-            listed.list_offsets,
-            listed.items.fixed("first_offset"),
-            listed.items.fixed("last_offset"),
-            listed.items.fixed("delivery_state"),
-            listed.items.fixed("delivery_count"),
-        ),
-    )
+    snapshots, updates = (records.columns(name) for name in (SHARE_SNAPSHOT, SHARE_UPDATE))
+    spec, n = records.types.by_name[SHARE_SNAPSHOT].value, len(updates)
+    nothing = default_columns(records.frames.arena, spec, n)
+    fields = {name: updates.value.fields.get(name, nothing.fields[name]) for name in nothing.fields}
+    values = snapshots.value, Columns(nothing.specs, n, nothing.ok, fields)
+    rows = snapshots.rows, updates.rows
+    row, value = merge_columns(list(zip(rows, values, strict=True)))
+    _, key = merge_columns(list(zip(rows, (snapshots.key, updates.key), strict=True)))
+    gone = [found.rows[found.is_tombstone] for found in (snapshots, updates)]
+    is_tombstone = np.isin(row, np.concatenate(gone))
+    return _Events(row, key, value, np.isin(row, snapshots.rows), is_tombstone)
 
 
 def _joined(a: ShareBatches, b: ShareBatches) -> ShareBatches:
@@ -260,7 +223,7 @@ def _batches(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches
     k = len(begin)
     alone = begin == last
     # One record's batches are as they were written.
-    as_written = events.batches.take(order[begin])
+    as_written = events.batches(order[begin])
     if alone.all():
         return as_written
     changed = np.flatnonzero(~alone)
@@ -275,9 +238,9 @@ def _laid_over(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatch
     places, term_bounds = _ranges(begin, last - begin + 1)
     sizes = np.diff(term_bounds)
     term = np.repeat(np.arange(len(begin)), sizes)
-    batches = events.batches.take(order[places])
+    batches = events.batches(order[places])
     counts = np.diff(batches.list_offsets)
-    start = _dropped_before(events.start_offset[order[places]], term_bounds)
+    start = _dropped_before(events.value.fixed("start_offset")[order[places]], term_bounds)
     of, lowest = np.repeat(term, counts), np.repeat(start, counts)
     first, end = np.maximum(batches.first, lowest), np.minimum(batches.last, _MOST) + 1
     rank = (batches.count.astype(np.int64) - _LEAST_COUNT) * _STATES + (
