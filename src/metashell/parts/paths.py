@@ -90,6 +90,8 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                 f"part {part.name}: no coordinator writes {part.log}",
                 hint=f"log is one of {', '.join(CoordinatorLog)}",
             )
+        if part.asked_for and not part.joined:
+            raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")
         for put in part.puts:
             if put.waits and not (table_levels(put) or ((),))[0]:
                 raise SchemaError(

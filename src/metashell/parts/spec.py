@@ -197,6 +197,8 @@ class PartSpec:
     command is asked for."""
     asked_for: NodeNames = ()
     """Columns that are made only where they are asked for: they need other logs."""
+    joined: str = ""
+    """(Source, ReadReport) -> what gives rows these columns."""
     schema: str = ""
     """Hook: the columns of its table; else those of the record that puts it."""
     rows: str = ""

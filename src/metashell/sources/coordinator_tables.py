@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
 from metashell.parts.known import coordinator_parts
-from metashell.parts.spec import PartSpec
+from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
 
@@ -181,34 +181,11 @@ class SourceTables(CoordinatorTables):
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
-        more = self._more(part, columns, report)
+        is_whole = not part.joined or set(part.asked_for).isdisjoint(columns)
+        more = (lambda rows: rows) if is_whole else hook(part.joined)(self._source, report)
         for found, state in self._partitions(log, poll, report):
             state.tell(found.faults())
             yield from more(rows_of(part, state)).select(list(columns)).to_batches()
-
-    def _more(
-        self, part: PartSpec, columns: Sequence[str], report: ReadReport
-    ) -> Callable[[pa.Table], pa.Table]:
-        """A function that adds the columns that need other logs."""
-        if not set(columns) & set(part.asked_for):
-            return lambda rows: rows
-        from metashell.sources.partition_logs import partition_logs
-
-        logs = None if self._source.of_coordinator else partition_logs(self._source)
-        if part.name == "transactions":
-            from metashell.answers.hanging import with_hanging
-            from metashell.sources.partition_ends import open_transactions
-
-            opened = None if logs is None else open_transactions(self._source, logs, report)
-            return lambda rows: with_hanging(rows, opened)
-        assert part.name == "offsets"
-        from metashell.answers.offsets import with_lag
-        from metashell.sources.partition_ends import PartitionEnds
-
-        if logs is None:
-            return lambda rows: with_lag(rows, lambda *_: (None, None))
-        ends = PartitionEnds(logs, report)
-        return lambda rows: with_lag(rows, ends.ends_of)
 
     def _producers(
         self, columns: Sequence[str], poll: Poll, report: ReadReport

@@ -181,3 +181,28 @@ def open_transactions(
         is_complete=bool(leaders) and leaders.keys() <= tables.keys(),
         end_ms=None if end_ms < 0 else end_ms,
     )
+
+
+def lag_joined(source: Source, report: ReadReport) -> Callable[[pa.Table], pa.Table]:
+    """Add the lag to rows of offsets, as far as the partitions' logs are here."""
+    from metashell.answers.offsets import with_lag
+
+    logs = _logs_of(source)
+    ends_of = None if logs is None else PartitionEnds(logs, report).ends_of
+    return lambda rows: with_lag(rows, ends_of)
+
+
+def hanging_joined(source: Source, report: ReadReport) -> Callable[[pa.Table], pa.Table]:
+    """Add to rows of transactions whether each hangs, as far as the partitions' logs are here."""
+    from metashell.answers.hanging import with_hanging
+
+    logs = _logs_of(source)
+    opened = None if logs is None else open_transactions(source, logs, report)
+    return lambda rows: with_hanging(rows, opened)
+
+
+def _logs_of(source: Source) -> PartitionLogs | None:
+    """The logs of topics beside a coordinator's; none beside a partition that is opened alone."""
+    from metashell.sources.partition_logs import partition_logs
+
+    return None if source.of_coordinator else partition_logs(source)

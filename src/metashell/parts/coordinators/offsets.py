@@ -29,4 +29,5 @@ PART = PartSpec(
     rows="metashell.answers.offsets:offset_rows",
     rows_by=("group", "topic", "partition"),
     asked_for=("log_end_offset", "lag", "high_watermark"),
+    joined="metashell.sources.partition_ends:lag_joined",
 )

@@ -32,4 +32,5 @@ PART = PartSpec(
     rows="metashell.answers.transactions:transaction_rows",
     rows_by=("transactional_id",),
     asked_for=("hanging",),
+    joined="metashell.sources.partition_ends:hanging_joined",
 )
