@@ -11,13 +11,13 @@ import pytest
 from metashell.fs import record_paths
 from metashell.fs.node import Leaf
 from metashell.fs.record_changes import RecordReplay
-from metashell.fs.record_paths import GROUPS, OFFSETS, STATE
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from support.coordinators import IDS, RecordedSegment, differing_segments
 from support.group_trees import check_grids, directory_of, nodes_below
 from support.seeds import examples
 
+GROUPS, STATE, OFFSETS = "groups", "state", "offsets"
 N_POINTS = examples(8)
 """How many states of each log are compared."""
 

@@ -324,7 +324,7 @@ def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected
             "Gadget waits, but its leaves are no table",
         ),
         (PutEvent("Gadget", at="{g}/a", onto="Gizmo"), "Gadget changes what other records wrote"),
-        (PutEvent("Gadget", at="{g}/a", is_whole=True), "Gadget changes what other records wrote"),
+        (PutEvent("Gadget", at="{g}/a", whole="x:y"), "Gadget changes what other records wrote"),
     ],
 )
 def test_an_event_that_cannot_work_says_so(put: PutEvent, expected: str) -> None:

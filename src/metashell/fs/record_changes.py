@@ -224,7 +224,7 @@ class RecordReplay:
                     yield Effect(each.path, shown, shown, refused[row])
             return
         put = puts_by_record()[name][1] if name in puts_by_record() else None
-        if put is not None and put.is_whole:
+        if put is not None and put.whole:
             yield from self._whole(name, told)
             return
         for each in told:

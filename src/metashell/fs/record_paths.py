@@ -1,8 +1,8 @@
 """What a record of a coordinator's log says of which nodes.
 
-Each type of record is about one node, by its key: a member, an offset, a transaction. A record of a
-classic group is about the group and all its members. A node may have records of several types, such
-as what a member is and what it has now; its fields are those of all of them.
+Each type of record is about one node, by its key: a member, an offset, a transaction. A record may
+also tell of a whole thing, such as a classic group and its members. A node may have records of
+several types, such as what a member is and what it has now; its fields are those of all of them.
 
 Fields have the names of Kafka's own JSON. Partitions are told as ``TOPIC-PARTITION``. What clients
 put into a record as bytes is told where Kafka reads it, and left out else.
@@ -21,13 +21,7 @@ from metashell.image.fold import distinct
 from metashell.parts.forms import form_of
 from metashell.parts.known import puts_by_record
 from metashell.parts.paths import check_path
-from metashell.parts.spec import NodeNames
-from metashell.records.consumer_protocol import (
-    CONSUMER,
-    MEMBER_BYTES,
-    MEMBERS_RECORD,
-    decode_nested,
-)
+from metashell.parts.spec import NodeNames, hook
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.redact import REDACTED, Redaction, row_secret_fields, type_may_hold_secrets
 from metashell.schema.arena import I64
@@ -40,16 +34,8 @@ from metashell.schema.uuids import uuid_text
 
 Fields: TypeAlias = Mapping[str, Any]
 
-GROUPS: Final = "groups"
-STATE: Final = "state"
-MEMBERS: Final = "members"
-ASSIGNMENT: Final = "assignment"
-OFFSETS: Final = "offsets"
-
-_MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
-"""Fields of a classic group's member that are told apart."""
-
-
+_OF_NO_PART: Final = "groups"
+"""The directory of what records of a user's own types tell."""
 _NUMBERS: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
 NOTHING_SHOWN: Final = Redaction()
 SOME: Final[Fields] = {"offset": None}
@@ -73,10 +59,16 @@ def levels_of(record_type: RecordType) -> tuple[str, NodeNames]:
     """
     found = puts_by_record().get(record_type.name)
     if found is None:
-        return GROUPS, (record_type.key.fields[0].column_name, record_type.name)
+        return _OF_NO_PART, (record_type.key.fields[0].column_name, record_type.name)
     part, put = found
     check_path(part, put, record_type)
     return part.path[0], tuple(level.strip("{}") for level in put.at.split("/"))
+
+
+def whole_of(record_type: RecordType) -> str:
+    """The hook that gives the nodes of a record that tells of all its thing; empty for others."""
+    found = puts_by_record().get(record_type.name)
+    return found[1].whole if found else ""
 
 
 @cache
@@ -139,11 +131,12 @@ def _tellings(
     """
     if value is None:
         yield Telling(path, None)
-    elif record_type.name == MEMBERS_RECORD:
-        yield from _classic(record_type, path, value)
-    else:
-        fields = redaction.record(record_type.value.name, _json(record_type, value))
-        yield Telling(path, _in_short(fields, forms_of(record_type), topics))
+        return
+    spec, forms = record_type.value, forms_of(record_type)
+    fields = redaction.record(spec.name, fields_json(spec, spec.versions.high, value))
+    whole = whole_of(record_type)
+    for below, said in hook(whole)(fields, value) if whole else ((path[2:], fields),):
+        yield Telling((*path[:2], *below), _in_short(said, forms, topics))
 
 
 def tell(
@@ -171,7 +164,7 @@ def tell(
         if record_type is None:
             continue
         these, is_plain = rows[types == number], plain_fields(record_type) is not None
-        if not values and record_type.name != MEMBERS_RECORD:
+        if not values and not whole_of(record_type):
             found = records.decode(record_type.name, these, None, ())
             out.update(_tell_paths(record_type, found, topics))
             continue
@@ -263,11 +256,6 @@ def _tell_paths(
         yield row, [Telling(path, None if is_gone else SOME)]
 
 
-def _json(record_type: RecordType, value: Fields) -> dict[str, Any]:
-    spec = record_type.value
-    return fields_json(spec, spec.versions.high, value)
-
-
 def _in_short(
     fields: Fields,
     forms: Mapping[str, tuple[str, Callable[[Any], Any]]],
@@ -304,35 +292,6 @@ def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:
             name = topics.get(topic_id, topic_id)
         found.extend(f"{name}-{partition}" for partition in partitions)
     return found
-
-
-def _classic(record_type: RecordType, path: NodeNames, value: Fields) -> Iterator[Telling]:
-    """A classic group, then its members and what they have."""
-    fields = _json(record_type, value)
-    members = fields.pop("members", None) or []
-    yield Telling(path, {"type": "classic", **fields})
-    if not members:
-        return
-    speaks = fields.get("protocolType") == CONSUMER
-    for member, inside in zip(members, value["members"], strict=True):
-        name = str(member["memberId"])
-        said = {key: each for key, each in member.items() if key not in _MEMBER_APART}
-        subscription, assignment = (
-            _read(message, inside[part]) if speaks else None
-            for part, message in MEMBER_BYTES.items()
-        )
-        if subscription is not None:
-            said["subscribedTopicNames"] = subscription["topics"]
-        yield Telling((*path[:-1], MEMBERS, name), said)
-        if assignment is not None:
-            parts = _partitions(assignment["assignedPartitions"], {})
-            yield Telling((*path[:-1], ASSIGNMENT, name), {"partitions": parts})
-
-
-def _read(message: str, raw: bytes) -> Mapping[str, Any] | None:
-    """A subscription or assignment; None where a coordinator can't read it."""
-    found = decode_nested(message, raw)
-    return None if found.version is None or found.version < 0 else found.data
 
 
 def fields_text(fields: Fields) -> str:

@@ -99,7 +99,7 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                     f" is {put.at}",
                     hint="have a directory and two columns behind the first: {group}/d/{a}/{b}",
                 )
-            if (put.onto or put.is_whole) and not part.fold:
+            if (put.onto or put.whole) and not part.fold:
                 raise SchemaError(
                     f"part {part.name}: {put.message} changes what other records wrote, and the"
                     " part has no fold that tells the outcome"

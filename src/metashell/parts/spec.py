@@ -45,8 +45,9 @@ class Put:
     onto: str = ""
     """The type of records whose fields it changes, but for those with the value `kept`."""
     kept: int | None = None
-    is_whole: bool = False
-    """Whether it tells of all its thing: what else was told by records of such parts is gone."""
+    whole: str = ""
+    """Hook of a record that tells of all its thing: (fields as JSON, values) -> pairs of names
+    below the thing and fields. What else was told by records of parts of its fold is gone."""
 
 
 @dataclass(eq=False, repr=False)

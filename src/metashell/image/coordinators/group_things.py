@@ -6,7 +6,7 @@ each with the group that it is of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,10 +26,16 @@ from metashell.image.coordinators.surviving import (
 )
 from metashell.image.fold import distinct
 from metashell.parts.spec import NodeNames
+from metashell.records.consumer_protocol import CONSUMER, MEMBER_BYTES, decode_nested
 from metashell.schema.arena import I64, Bools
+
+Told = tuple[NodeNames, Mapping[str, Any]]
+"""A node of a thing, by the names below it, and its fields."""
 
 _STATE: Final = ("state",)
 _OFFSETS: Final = ("offsets",)
+_MEMBER_APART: Final = frozenset({*MEMBER_BYTES, "memberId"})
+"""Fields of a classic group's member that are told apart."""
 
 
 class GroupsFold(SurvivingFold):
@@ -125,3 +131,32 @@ def _ends(log: GroupLog) -> I64:
     last = np.full(log.n_groups, -1, dtype=np.int64)
     np.maximum.at(last, events.group[ends], events.row[ends])
     return last
+
+
+def classic_nodes(fields: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[Told]:
+    """Nodes of a classic group, by the names below it: itself, its members, what they have.
+
+    Args:
+        fields: Those of its record, as JSON.
+        raw: The same as `metashell.schema.rows.to_rows` gives them.
+    """
+    yield _STATE, {"type": "classic"} | {n: each for n, each in fields.items() if n != "members"}
+    speaks = fields.get("protocolType") == CONSUMER
+    for member, inside in zip(fields.get("members") or (), raw["members"] or (), strict=True):
+        name = str(member["memberId"])
+        said = {key: each for key, each in member.items() if key not in _MEMBER_APART}
+        subscription, assignment = (
+            _nested(message, inside[part]) if speaks else None
+            for part, message in MEMBER_BYTES.items()
+        )
+        if subscription is not None:
+            said["subscribedTopicNames"] = subscription["topics"]
+        yield ("members", name), said
+        if assignment is not None:
+            yield ("assignment", name), {"partitions": assignment["assignedPartitions"]}
+
+
+def _nested(message: str, raw: bytes) -> Mapping[str, Any] | None:
+    """A subscription or assignment; None where a coordinator can't read it."""
+    found = decode_nested(message, raw)
+    return None if found.version is None or found.version < 0 else found.data

@@ -12,7 +12,11 @@ PART = PartSpec(
     help="Groups.",
     log="__consumer_offsets",
     events=(
-        Put("GroupMetadata", at="{group}/state", is_whole=True),
+        Put(
+            "GroupMetadata",
+            at="{group}/state",
+            whole="metashell.image.coordinators.group_things:classic_nodes",
+        ),
         Put("ConsumerGroupMetadata", at=_STATE),
         Put("ConsumerGroupTargetAssignmentMetadata", at=_STATE),
         Put("ConsumerGroupTargetAssignmentMember", at="{group_id}/assignment/{member_id}"),
