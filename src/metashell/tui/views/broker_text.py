@@ -176,9 +176,11 @@ def _even(leaders: int, n_active: int, replicas: int, n_registered: int) -> tupl
 
 
 def about_broker(load: BrokerLoad, broker: int) -> list[str]:
-    """The registration of a broker, in lines of which each is escaped."""
+    """The registration of a broker, in lines of which each is escaped; none of one that is gone."""
     at = load.rows.get(broker)
     if at is None:
+        if broker not in load.brokers.column("broker").to_pylist():
+            return []
         told = f"broker {broker} · not registered, but replicas are assigned to it"
         return [told, about_load(load.brokers, "broker", broker)]
     row = load.nodes.slice(at, 1)
@@ -217,8 +219,10 @@ def about_broker(load: BrokerLoad, broker: int) -> list[str]:
 
 
 def about_rack(load: BrokerLoad, rack: str | None) -> list[str]:
-    """The brokers of a rack, in lines of which each is escaped."""
+    """The brokers of a rack, in lines of which each is escaped; none of one that is gone."""
     brokers = load.brokers_of(rack)
+    if not brokers:
+        return []
     name = "without a rack" if rack is None else f"rack {escape(rack)}"
     return [f"{name}: {named(brokers)}", about_load(load.racks, "rack", rack)]
 
