@@ -9,7 +9,8 @@ A step is a word of the walk's script: a key as Textual names it, or one of thes
 - ``go:PATH``, ``at:OFFSET`` and ``size:COLUMNSxROWS`` go, travel and resize.
 
 The note of a step names the binding that answered, the view, the path, the focus, cursors, what was
-told, and the rows of the screen that differ from those of the step before, with their looks.
+copied, what was told, and the rows of the screen that differ from those of the step before, with
+their looks.
 ``METASHELL_UPDATE_SNAPSHOTS=1 pytest tests/tui/test_walks.py`` writes the kept notes anew.
 """
 
@@ -52,6 +53,8 @@ _RESTING: Final = frozenset(
     }
 )
 """Tasks that go on while nothing happens."""
+_MOST_COPIED: Final = 300
+"""Characters of a copied text that are noted."""
 _MOST_DRAWN: Final = 9
 """So often a screen is drawn until it stays the same."""
 
@@ -268,6 +271,8 @@ class _Notes:
             lines.append("cursor: " + " ".join(f"{name}={at}" for name, at in cursor.items()))
         if focused is not None and focused.max_scroll_y:
             lines.append(f"scrolled: {focused.scroll_offset.x},{focused.scroll_offset.y}")
+        if app.clipboard:
+            lines.append(f"copied: {self._named(app.clipboard)[:_MOST_COPIED]!r}")
         return lines
 
     def _drawn(self) -> list[str]:

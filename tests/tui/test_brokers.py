@@ -12,11 +12,11 @@ from metashell.sources.source import Source
 from metashell.tui.scene import scene_of
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.broker_text import about_broker, load_of
-from metashell.tui.views.brokers import BrokersView, WhatIf
+from metashell.tui.views.brokers import BrokersView
 from support.fixtures import fixture
 from support.fleets import backups
 from support.logs import make_directory, record
-from support.pilot import WIDE, Driver, drive, session_on
+from support.pilot import Driver, drive, session_on
 from support.small_cluster import TIME, broker
 
 HOSTILE = "[bold]r[/]\x1b[31m\n\u202e"
@@ -78,42 +78,6 @@ def small(values: Callable[[], Sequence[bytes]] = racked) -> ExplorerSession:
     return session_on(open_it)
 
 
-def test_bars() -> None:
-    """Every broker has a row with bars by one scale, and the cursor's is explained."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        assert column(driver, "broker") == [1, 2, 3, 9]
-        assert column(driver, "state") == ["active", "active", "active", "not-registered"]
-        assert column(driver, "leaders") == [4, 1, 0, 0]
-        first, second, third, _ = (str(bar) for bar in column(driver, "leaders_bar"))
-        assert first.count("█") > second.count("█") > third.count("█") == 0
-        assert first.index("│") == second.index("│")
-        screen = driver.screen()
-        assert "4 brokers · 3 active, 1 not-registered" in screen
-        assert "broker 1 · active" in screen
-        assert "leads 4 (140 % above an even share)" in screen
-        assert driver.app.focused is view_of(driver).table
-
-    drive(test, small())
-
-
-def test_racks_and_skews_are_seen() -> None:
-    """At 120 columns racks and skews are whole, and the bars as wide as that leaves room for."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        seen = ["broker", "state", "rack", "leaders", "bar", "leader", "skew", "replica", "skew"]
-        (header,) = (at for at in driver.screen().splitlines() if "leaders bar" in at)
-        words = iter(header.split())
-        assert all(word in words for word in seen)
-        table = view_of(driver).table
-        end = table.columns_shown.index("replica_skew") + 1
-        assert sum(one.render_width for one in table.ordered_columns[:end]) <= table.size.width
-
-    drive(test, size=(120, 40))
-
-
 def test_says_how_a_column_is_sorted_by() -> None:
     """The key bar says that `s` sorts by a column, and its tooltip and help which one that is."""
 
@@ -125,48 +89,6 @@ def test_says_how_a_column_is_sorted_by() -> None:
         assert "`←` `→` choose a column" in view_of(driver).table.HELP
 
     drive(test, small(), size=(120, 40))
-
-
-def test_counts_by_rack_and_back() -> None:
-    """`r` shows racks; Enter there shows the rack's brokers; names stay names."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        await driver.press("r")
-        assert column(driver, "rack") == [None, HOSTILE, "east"]
-        view = view_of(driver)
-        assert view.asked == (9,)
-        await driver.press("down")
-        assert view.asked == (3,)
-        assert "rack [bold]r[/]\\x1b[31m\\n\\u202e: broker 3" in driver.screen()
-        await driver.press("down", "enter")
-        assert not view.by_rack
-        assert column(driver, "broker") == [1, 2]
-
-    drive(test, small())
-
-
-def test_what_if() -> None:
-    """The loss of the cursor's broker is worked out, and `w` lists its partitions."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        view = view_of(driver)
-        await driver.until(lambda: view.loss is not None, "not worked out")
-        assert view.loss is not None
-        assert (view.loss.brokers, view.loss.offline) == ((1,), 2)
-        assert "without broker 1: 2 more partitions offline" in driver.screen()
-        await driver.press("w")
-        assert column(driver, "partition") == [2, 4]
-        assert driver.app.focused is view.table
-        await driver.press("enter")
-        assert driver.app.path == "/image/topics/byName/or ders/2"
-        await driver.look("brokers")
-        await driver.press("escape")
-        assert view.listed is None
-        assert column(driver, "broker") == [1, 2, 3, 9]
-
-    drive(test, small())
 
 
 def test_one_partition_is_listed_in_the_singular() -> None:
@@ -181,59 +103,6 @@ def test_one_partition_is_listed_in_the_singular() -> None:
         assert " without broker 1: 1 more partition offline or under min ISR" == title
 
     drive(test, small(lambda: racked()[:4] + racked()[6:7]))
-
-
-def test_loss_of_several() -> None:
-    """Brokers that are picked are lost together, until none is."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        view = view_of(driver)
-        await driver.press("a", "a")
-        assert view.picked == {1, 2}
-        assert column(driver, "picked") == ["✓", "✓", "", ""]
-        await driver.until(lambda: view.loss is not None and view.loss.brokers == (1, 2), "no loss")
-        assert view.loss is not None
-        assert view.loss.offline == 3
-        driver.one(WhatIf).focus()
-        await driver.press("enter")
-        assert column(driver, "partition") == [0, 2, 4]
-        await driver.press("w", "n")
-        assert not view.picked
-        assert "picked" not in view.table.columns_shown
-
-    drive(test, small())
-
-
-def test_racks_say_what_is_picked() -> None:
-    """All of a rack, or how many of its brokers."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        await driver.press("a", "r")
-        racks = dict(zip(column(driver, "rack"), column(driver, "picked"), strict=True))
-        assert sorted(racks.values()) == ["", "", "1 of 2"]
-        await driver.press("n", "home", "a", "a")
-        assert column(driver, "picked") == ["✓", "✓", ""]
-
-    drive(test, small())
-
-
-def test_enter_opens_the_broker() -> None:
-    """One that is not registered has no node."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        await driver.press("end", "enter")
-        assert driver.told[-1] == "broker 9 is not registered"
-        assert driver.view.id == "brokers"
-        await driver.press("up")
-        assert driver.app.path == "/"
-        await driver.press("enter")
-        assert driver.view.id == "explorer"
-        assert driver.app.path == "/image/cluster/brokers/3"
-
-    drive(test, small())
 
 
 def test_sorts_by_the_number_of_a_bar() -> None:
@@ -255,74 +124,6 @@ def test_sorts_by_the_number_of_a_bar() -> None:
         assert taken["leaders"].to_pylist() == [0, 0, 1, 4]
 
     drive(test, small())
-
-
-def test_registration_is_shown() -> None:
-    """Endpoints, epoch and features of the broker under the cursor, as wide as there is room."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        screen = driver.screen()
-        assert "endpoints PLAINTEXT://127.0.0.1:41101, SASLB://127.0.0.1:41201" in screen
-        assert "broker 101 · fenced at offset 4107" in screen
-        found = view_of(driver).copyable()
-        assert found is not None
-        assert "metadata.version=7-33" in found[1]
-
-    drive(test, size=WIDE)
-
-
-def test_travels_and_marks_changes() -> None:
-    """Another offset has other rows; what changed on the way there is marked."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        await driver.press("down")
-        driver.app.travel(5)
-        await driver.settled()
-        assert column(driver, "replicas") == [2, 1, 1]
-        row = view_of(driver).table.row
-        assert row is not None
-        assert row["broker"] == 2
-        load = view_of(driver).load
-        assert load is not None
-        assert load.changed_brokers.rows is not None
-        assert load.changed_brokers.rows.to_pylist() == [True, True, True]
-        changed = view_of(driver).table.changed
-        assert [True, True, True] == changed["replicas"].to_pylist()
-        assert [True, True, False] == changed["leaders"].to_pylist()
-        assert {"broker", "rack", "state"}.isdisjoint(changed)
-        await driver.press("E")
-        assert column(driver, "broker") == [1, 2, 3, 9]
-
-    drive(test, small())
-
-
-def test_filters() -> None:
-    """Only what contains the text is shown, by rack as by broker."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        view = view_of(driver)
-        view.filter_by("not-reg")
-        await driver.settled()
-        assert column(driver, "broker") == [9]
-        assert view.filter_text == "not-reg"
-
-    drive(test, small())
-
-
-def test_no_brokers_at_all() -> None:
-    """A log without brokers has an empty table, and nothing to ask."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("brokers")
-        assert column(driver, "broker") == []
-        await driver.press("a", "w", "r", "r", "enter")
-        assert view_of(driver).asked == ()
-
-    topic = record("TopicRecord", name="t", topic_id=bytes([1]) * 16)
-    drive(test, small(lambda: [topic]))
 
 
 def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:

@@ -55,38 +55,6 @@ def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     drive(test)
 
 
-def test_a_typed_path_takes_the_place_of_the_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The first key replaces the name that is made up; a missing directory is named once."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver, monkeypatch, tmp_path)
-        await driver.type("no/b.csv")
-        assert driver.one(Input).value == "no/b.csv"
-        await driver.press("enter")
-        said = " ".join(driver.screen().split())
-        assert 1 == said.count(f"{tmp_path}/no")
-        assert "make this directory first, or name one that exists" in said
-
-    drive(test, size=(160, 48))
-
-
-def test_the_field_with_the_focus_is_marked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A sign stands before it, which needs no colour."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver, monkeypatch, tmp_path)
-        for name in ("File", "Existing", "Table"):
-            marked = [row for row in driver.screen().splitlines() if row.startswith("▌")]
-            assert [f"▌{name}"] == [row.split()[0] for row in marked]
-            await driver.press("tab")
-
-    drive(test)
-
-
 def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that is there stays, until the other is chosen."""
     file = tmp_path / "topics.csv"
@@ -171,22 +139,6 @@ def test_rows_of_a_command_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path
         written = (tmp_path / "topics.csv").read_text().splitlines()
         assert written[0] == "topic,partitions"
         assert [line.partition(",")[0] for line in written[1:]] == ["topic-000"]
-
-    drive(test)
-
-
-def test_text_of_a_command_goes_to_a_file_by_its_line() -> None:
-    """Text is no table: the key says how it is written."""
-
-    async def test(driver: Driver) -> None:
-        await driver.press("colon")
-        said = driver.app.screen
-        assert isinstance(said, CommandScreen)
-        said.run("cat /image/provenance")
-        await driver.settled()
-        await driver.press("shift+tab", "x")
-        assert driver.app.screen is said
-        assert any("> FILE" in text for text in driver.told)
 
     drive(test)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from textual.widgets import OptionList, Static
+from textual.widgets import Static
 
 import metashell
 from kraftgen.batch import encode_batch
@@ -18,7 +17,6 @@ from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
-from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import HealthRows, ask_health
@@ -98,90 +96,6 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
     drive(test, session_on(down), size)
 
 
-def test_explains_the_row_and_goes_to_it() -> None:
-    """What it means, what to do; enter goes to the node, m also to its beginning."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        await to_kind(driver, "offline-partitions")
-        (row,) = said(driver.scene.source, "health offline-partitions")
-        about = f"offline-partitions · {row['subject']} · partitions {row['partitions']}"
-        since = f" · since {row['since_offset']} "
-        for text in (f"{about}{since}", row["explanation"], row["action"], f"$ {row['command']}"):
-            assert text in words(driver, "#health-detail")
-        await driver.press("enter")
-        table = driver.one(RowTable)
-        assert table.has_focus
-        await driver.press("i")
-        assert driver.app.clipboard == row["command"]
-        await driver.press("enter")
-        assert (driver.app.path, driver.view.id) == (row["path"], "explorer")
-        assert driver.scene.is_newest
-        await driver.look("health")
-        await driver.press("m")
-        assert driver.app.path == row["path"]
-        now = driver.scene.source
-        assert now.moment_offset is not None
-        assert now.moment_offset >= row["since_offset"]
-        inside = (
-            f"it began at {row['since_offset']}, inside a batch: = lists what changed, [ goes back"
-        )
-        assert driver.told[-1] == inside
-        (then,) = said(now, "health offline-partitions")
-        assert then["since_offset"] == row["since_offset"]
-        before = now.newest.at(row["since_offset"] - 1)
-        assert [] == said(before, "health offline-partitions")
-
-    drive(test, session_on(down))
-
-
-def test_jumps_to_changes_of_the_row() -> None:
-    """`{` is about what the cursor is on, not about a node of another view."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        await to_kind(driver, "fenced-broker")
-        await driver.press("enter", "left_curly_bracket")
-        (row,) = said(driver.scene.source.newest, "health fenced-broker")
-        await driver.until(lambda: not driver.scene.is_newest, "not there")
-        assert driver.scene.source.moment_offset == row["since_offset"]
-        assert "fenced false → true" in driver.screen()
-
-    drive(test, session_on(down), size=WIDE)
-
-
-def test_the_problem_stays_beside_its_subject() -> None:
-    """Where one scrolls to the last columns, rows still say what they are about."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        driver.one(RowTable).focus()
-        await driver.press("end", "C")
-        table = driver.one(RowTable)
-        assert table.scroll_x > 0
-        assert ("subject", "problem") == table.columns_shown[: table.fixed_columns]
-
-    drive(test, session_on(down), size=SMALL)
-
-
-def test_beginnings_that_nobody_knows() -> None:
-    """Of what a checkpoint says it is told that nothing is known."""
-
-    async def test(driver: Driver) -> None:
-        view = await opened(driver)
-        assert view.found is not None
-        hidden = view.found.rows.column("since_offset").is_null().to_pylist().index(True)
-        table = driver.one(RowTable)
-        table.focus()
-        table.move_cursor(row=hidden)
-        await driver.settled()
-        await driver.press("m")
-        assert "no record shows when that began: a checkpoint may hide it" in driver.told
-        assert driver.view.id == "health"
-
-    drive(test)
-
-
 def test_filters_exports_and_copies() -> None:
     """The filter holds for the rows; tables and values are those shown."""
 
@@ -245,31 +159,6 @@ def test_news_leave_the_cursor_where_it_is() -> None:
     drive(test, session_on(quorum.source))
 
 
-@pytest.fixture
-def sound() -> Iterator[Path]:
-    """A cluster in which nothing is wrong."""
-    topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
-    part = {"topic_id": TOPIC_ID, "partition_id": 0, "replicas": [1, 2], "isr": [1, 2]}
-    with cluster(
-        broker(1), broker(2), topic, record("PartitionRecord", **part, leader=1)
-    ) as source:
-        yield Path(source.path)
-
-
-def test_nothing_is_wrong(sound: Path) -> None:
-    """It is said in words, in place of empty tables."""
-
-    async def test(driver: Driver) -> None:
-        view = await opened(driver)
-        assert words(driver, "#health-words") == "nothing is wrong: 1 partition, 2 brokers"
-        assert not driver.app.query_one("#health-body").is_on_screen
-        assert (view.tables(), view.copyable()) == ((), None)
-        await driver.press("m", "i", "r", "d")
-        assert "nothing is wrong" in driver.screen()
-
-    drive(test, session_on(sound))
-
-
 def test_names_are_data() -> None:
     """A name with markup and control characters is shown, not obeyed."""
     topic = record("TopicRecord", name=HOSTILE, topic_id=TOPIC_ID)
@@ -321,42 +210,6 @@ def test_fleets(tmp_path: Path) -> None:
     drive(test, session_on(lambda: open_fleet(places)))  # type: ignore[arg-type, return-value]
 
 
-def test_a_deep_check() -> None:
-    """`d` adds what `check` finds, and leaves it out again."""
-    topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
-    part = {"topic_id": TOPIC_ID, "partition_id": 0, "replicas": [1, 2], "isr": [2], "leader": 1}
-    with cluster(broker(1), broker(2), topic, record("PartitionRecord", **part)) as source:
-        directory = Path(source.path)
-
-        async def test(driver: Driver) -> None:
-            await opened(driver)
-            kinds = driver.one(KindList)
-            assert "leader-not-in-isr" not in kinds.codes
-            await driver.press("d")
-            assert "leader-not-in-isr" in kinds.codes
-            assert "check found 1 more problem" in words(driver, "#health-words")
-            await driver.press("d")
-            assert "leader-not-in-isr" not in kinds.codes
-            assert "check" not in words(driver, "#health-words")
-
-        drive(test, session_on(directory))
-
-
-def test_says_that_check_found_nothing() -> None:
-    """In the first line, which has room for it on a small screen, and only where it ran."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        before = words(driver, "#health-words")
-        assert before.splitlines()[0].endswith("  (kinds of problems)")
-        await driver.press("d")
-        assert driver.screen().splitlines()[1].endswith("  check found nothing more")
-        await driver.press("d")
-        assert before == words(driver, "#health-words")
-
-    drive(test, session_on(DEMO))
-
-
 def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first line says that it runs, and how to end it; then all is as it was."""
     may_end = threading.Event()
@@ -383,63 +236,3 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
         drive(test, session_on(DEMO))
     finally:
         may_end.set()
-
-
-def test_tells_what_problems_follow_from() -> None:
-    """The causes above the kinds; below the rows what the row under the cursor follows from."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        (cause, *_) = [
-            row for row in said(driver.scene.source) if row["problem"] == "fenced-broker"
-        ]
-        told = words(driver, "#health-words")
-        assert f"{cause['subject']} is fenced" in told
-        await to_kind(driver, "offline-partitions")
-        assert f"follows from: fenced-broker {cause['subject']}" in words(driver, "#health-detail")
-
-    drive(test, session_on(down))
-
-
-def test_the_command_stands_below_the_table_alone() -> None:
-    """Its column can be chosen, and is not there at first."""
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        table = driver.one(ProblemTable)
-        assert table.row is not None
-        assert "command" not in table.columns_shown
-        assert f"$ {table.row['command']}" in driver.screen()
-        table.focus()
-        await driver.press("c")
-        choices = driver.app.screen.query_one(OptionList)
-        names = [str(option.prompt).strip("✓ ") for option in choices.options]
-        choices.highlighted = names.index("command")
-        await driver.press("space", "enter")
-        assert "command" in table.columns_shown
-
-    drive(test, session_on(down), size=WIDE)
-
-
-def test_runs_the_command() -> None:
-    """`R` runs the command of the row in its cluster, and shows its rows on the whole screen."""
-
-    async def test(driver: Driver) -> None:
-        view = await opened(driver)
-        table = driver.one(ProblemTable)
-        table.filter_by("offline-partitions")
-        table.focus()
-        await driver.settled()
-        assert table.row is not None
-        command = table.row["command"]
-        await driver.press("exclamation_mark")
-        screen = driver.app.screen
-        assert isinstance(screen, CommandScreen)
-        (rows,) = screen.pane.row_tables
-        assert rows.row_count
-        assert rows.has_focus
-        assert driver.screen().startswith(f" {command}")
-        await driver.press("escape")
-        assert driver.view is view
-
-    drive(test)

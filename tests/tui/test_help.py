@@ -9,9 +9,8 @@ from textual.containers import VerticalScroll
 from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
-from metashell.tui.screens.moment import MomentScreen
 from support.bindings import shown
-from support.pilot import SMALL, Driver, drive, session_on
+from support.pilot import Driver, drive, session_on
 from support.seeds import chosen
 
 _LEAST = 7.0
@@ -213,63 +212,6 @@ def test_no_key_of_the_tree_is_explained_twice() -> None:
     drive(test)
 
 
-def test_help_of_a_line() -> None:
-    """F1 helps above a line that is typed, too."""
-
-    async def test(driver: Driver) -> None:
-        app = driver.app
-        app.push_screen(MomentScreen())
-        await driver.settled()
-        assert "escape" in help_text(app.focused, app.screen)
-        await driver.press("f1")
-        assert app.screen.query("HelpPanel")
-        await driver.press("f1")
-        assert not app.screen.query("HelpPanel")
-
-    drive(test)
-
-
-def test_keys_of_help() -> None:
-    """Page down scrolls the help, escape closes it; the tree keeps its cursor and the focus."""
-
-    async def test(driver: Driver) -> None:
-        app = driver.app
-        focused = app.focused
-        await driver.press("question_mark")
-        text = driver.one(Help).query_one(VerticalScroll)
-        assert text.scroll_y == 0
-        assert "escape closes" in driver.screen().split("\n")[0]
-        # Only the views that there are for one cluster's metadata.
-        assert "`1` `2` `3` `4` `5` show the views" in help_text(focused, app.screen)
-        await driver.press("pagedown")
-        assert text.scroll_y > 0
-        assert "escape closes" in driver.screen().split("\n")[0]
-        assert app.path == "/"
-        await driver.press("pageup")
-        assert text.scroll_y == 0
-        await driver.press("escape")
-        assert not app.screen.query("HelpPanel")
-        assert app.focused is focused
-
-    drive(test)
-
-
-def test_escape_closes_help_before_a_screen() -> None:
-    """Above a line that is typed the first escape closes help, the second one the line."""
-
-    async def test(driver: Driver) -> None:
-        screen = MomentScreen()
-        driver.app.push_screen(screen)
-        await driver.settled()
-        await driver.press("f1", "escape")
-        assert not screen.query("HelpPanel")
-        assert driver.app.screen is screen
-        await driver.press("escape")
-        assert driver.app.screen is not screen
-
-    drive(test)
-
-
 def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is drawn with NO_COLOR has the terminal's own colours alone."""
     monkeypatch.setenv("NO_COLOR", "1")
@@ -289,20 +231,3 @@ def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(c is None or c.is_default for s in styles for c in (s.color, s.bgcolor))
 
     drive(test)
-
-
-@pytest.mark.parametrize("size", [SMALL, (99, 24), (100, 24)])
-def test_help_has_the_width_that_it_needs(size: tuple[int, int]) -> None:
-    """Below 100 columns it lies above the view, which stays as it is; else it stands beside it."""
-
-    async def test(driver: Driver) -> None:
-        before, room = driver.screen(), driver.view.size
-        await driver.press("question_mark")
-        is_narrow = size[0] < 100
-        assert is_narrow is (driver.one(Help).outer_size.width == size[0])
-        assert is_narrow is (driver.view.size == room)
-        assert "escape closes" in driver.screen().split("\n")[0]
-        await driver.press("escape")
-        assert before == driver.screen()
-
-    drive(test, size=size)

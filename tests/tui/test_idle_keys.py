@@ -5,24 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.widgets._toast import ToastRack
 
-from metashell.tui.rows.table import RowTable
-from metashell.tui.tree.tree import NodeTree
 from support.pilot import Driver, drive
-
-
-def test_says_so() -> None:
-    """A key without a use here, and one whose use the node does not have; each once."""
-
-    async def test(driver: Driver) -> None:
-        await driver.press("k", "u", "u")
-        assert ["u does nothing here: ? lists the keys"] == driver.told
-        driver.app.clear_notifications()
-        driver.app.go("/image/topics")
-        await driver.settled()
-        await driver.press("v")
-        assert ["v (Value) is not available here: ? lists the keys"] == driver.told
-
-    drive(test)
 
 
 @pytest.mark.cases(2)
@@ -42,41 +25,6 @@ def test_escape_drops_the_filter(view: str) -> None:
         await driver.press("escape")
         assert not driver.view.filter_text
         assert ["filter dropped: no such thing"] == driver.told
-
-    drive(test)
-
-
-def test_escape_drops_the_filter_of_a_directory_above() -> None:
-    """Also from a directory in the one that is filtered, and from the right side."""
-
-    async def test(driver: Driver) -> None:
-        for keys in ((), ("tab",)):
-            driver.app.go("/image/topics")
-            await driver.settled()
-            driver.one(NodeTree).focus()
-            await driver.press("right", "slash")
-            await driver.type("byna")
-            await driver.press("enter", "right", *keys)
-            before = driver.one(NodeTree).outline.n_lines
-            await driver.press("escape")
-            assert driver.one(NodeTree).outline.n_lines == before + 1
-            await driver.press("escape")
-            assert "no job runs and no filter holds" in driver.told
-            driver.app.clear_notifications()
-
-    drive(test)
-
-
-def test_is_silent_where_a_key_works_or_is_text() -> None:
-    """A typed line, moves at an end, and keys that do something say nothing."""
-
-    async def test(driver: Driver) -> None:
-        await driver.press("up", "left", "f", "u", "u", "escape", "escape")
-        driver.app.go("/image/topics")
-        await driver.settled()
-        driver.one(RowTable).focus()
-        await driver.press("up", "left", "s", "home")
-        assert not [told for told in driver.told if "here" in told]
 
     drive(test)
 

@@ -124,19 +124,3 @@ def test_overview() -> None:
         assert driver.view.copyable() == ("overview", "\n".join(said))
 
     drive(test, size=(80, 26))
-
-
-def test_keys_of_the_tabs_work_from_the_tree() -> None:
-    """They can be seen from there."""
-
-    async def test(driver: Driver) -> None:
-        driver.app.go(f"{TOPICS}/orders/0")
-        await driver.settled()
-        pane = driver.one(NodePane)
-        for key, mode in (("h", LookMode.HISTORY), ("a", LookMode.TEXT), ("r", LookMode.RECORD)):
-            driver.one(NodeTree).focus()
-            await driver.press(key)
-            assert pane.mode is mode
-            assert isinstance(driver.app.focused, NodeTree)
-
-    drive(test)

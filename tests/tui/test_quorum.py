@@ -15,9 +15,8 @@ from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
 from metashell.tui.views.quorum_look import QuorumLook
 from support.fake_server import FakeQuorumServer
-from support.fixtures import DEMO, copy_of, fixture
-from support.fleets import backups
-from support.pilot import SAMPLE, Driver, drive, session_on
+from support.fixtures import copy_of
+from support.pilot import Driver, drive, session_on
 from support.shell import run_on
 
 
@@ -34,35 +33,6 @@ def shown(driver: Driver, kind: type[DrawnTable], column: str) -> list[object]:
     assert table is not None
     found: list[object] = table[column].to_pylist()
     return found
-
-
-def test_of_a_directory() -> None:
-    """The log says who leads and who votes; lag only a live quorum knows."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        assert shown(driver, MembersTable, "status") == ["Leader", "Follower", "Follower"]
-        assert shown(driver, EpochsTable, "epoch") == [2, 1]
-        screen = driver.screen()
-        assert "leader 1 · epoch 2" in screen
-        assert "3 voters, 2 are a majority: 1 may be lost" in screen
-        assert 1 == screen.count("only a live quorum tells the lag")
-        assert 1 == screen.count(" live ")
-        assert driver.app.focused is driver.one(MembersTable)
-
-    drive(test)
-
-
-def test_endpoints_are_whole_where_there_is_room() -> None:
-    """No text is cut beside cells that nothing takes."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        assert "CONTROLLER://127.0.0.1:23001" in driver.screen()
-        columns = driver.one(MembersTable).ordered_columns
-        assert sum(column.render_width for column in columns) <= 80
-
-    drive(test, session_on(DEMO))
 
 
 def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,58 +58,6 @@ def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(QuorumView, "_show_members", counted)
     drive(test)
-
-
-def test_of_a_single_file() -> None:
-    """A file has no node's files beside it."""
-    checkpoint = next((SAMPLE / "__cluster_metadata-0").glob("*.checkpoint"))
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        assert len(shown(driver, MembersTable, "id")) == 3
-
-    drive(test, session_on(lambda: metashell.open_file(checkpoint)))
-
-
-def test_enter_opens_the_node() -> None:
-    """The row's node lies below /quorum."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        await driver.press("down", "enter")
-        assert driver.app.path == "/quorum/voters/2"
-        assert driver.view.id == "explorer"
-
-    drive(test)
-
-
-def test_enter_goes_to_where_an_epoch_began() -> None:
-    """The whole program shows that offset; of an epoch without one that is said."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        driver.one(EpochsTable).focus()
-        await driver.press("enter")
-        assert driver.told[-1] == "no record shows where epoch 2 began"
-        await driver.press("down", "enter")
-        assert driver.scene.source.moment_offset == 3264  # the end of its first batch
-        assert shown(driver, EpochsTable, "epoch") == [1]
-        await driver.press("E")
-        assert shown(driver, EpochsTable, "epoch") == [2, 1]
-
-    drive(test)
-
-
-def test_reigns_have_lengths() -> None:
-    """Between elections time passes, which bars show."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        lasted = shown(driver, EpochsTable, "lasted_ms")
-        assert all(isinstance(ms, int) and ms >= 0 for ms in lasted)
-        assert any("█" in str(bar) for bar in shown(driver, EpochsTable, "lasted_bar"))
-
-    drive(test, session_on(fixture("real-44-admin").directory))
 
 
 def test_says_what_disagrees(tmp_path: Path) -> None:
@@ -178,23 +96,6 @@ def test_filters_and_exports_the_table_at_hand() -> None:
         assert "lasted_bar" not in rows.column_names
 
     drive(test)
-
-
-def test_outside_of_a_fleets_clusters(tmp_path: Path) -> None:
-    """A fleet has no quorum; one of its clusters has."""
-    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        assert "go into one of /clusters" in driver.screen()
-        assert view_of(driver).tables() == ()
-        driver.app.moved_to("/clusters/controller-1")
-        await driver.settled()
-        assert len(shown(driver, MembersTable, "id")) == 3
-
-    from metashell.sources.opening import open_fleet
-
-    drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]
 
 
 @contextmanager
@@ -294,20 +195,6 @@ def test_an_earlier_offset_of_a_live_quorum() -> None:
     with FakeQuorumServer(3) as server, following(server) as session:
         server.append(8)
         drive(test, session)
-
-
-def test_an_epoch_begins_with_its_whole_batch() -> None:
-    """What its first record says is there: the leader that it names among it."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("quorum")
-        driver.one(EpochsTable).focus()
-        await driver.press("end", "enter")
-        assert shown(driver, EpochsTable, "start_offset") == [0]
-        assert shown(driver, EpochsTable, "leader") == [1]
-        assert driver.scene.source.moment_offset == 2
-
-    drive(test, session_on(fixture("real-44-broker-down").directory))
 
 
 def test_all_controllers_dead() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kraftgen.batch import encode_batch
 from metashell.tui.timeline.timeline import Timeline
 from support.logs import make_directory, record
-from support.pilot import SMALL, Driver, drive, session_on
+from support.pilot import Driver, drive, session_on
 
 TIME = 1_700_000_000_000
 ID = (1).to_bytes(16, "big")
@@ -50,63 +50,6 @@ def well(parent: Path) -> Path:
 def rows(driver: Driver) -> list[str]:
     """The lines of the timeline."""
     return driver.one(Timeline).render().plain.split("\n")
-
-
-@pytest.mark.long
-def test_second_line(tmp_path: Path) -> None:
-    """It shows when partitions were in each state, by signs that differ without colour."""
-
-    async def test(driver: Driver) -> None:
-        assert 3 == driver.one(Timeline).size.height
-        signs = rows(driver)[1]
-        assert SMALL[0] == len(signs)
-        runs = [signs[0]]
-        for sign in signs[1:]:
-            if sign != runs[-1]:
-                runs.append(sign)
-        assert [" ", "▓", "█", " ", "█", " "] == runs
-        assert signs.rstrip() in driver.screen()
-        assert "offline" not in rows(driver)[2]
-        driver.app.travel(3)
-        await driver.settled()
-        assert "1 offline, 1 unde" in rows(driver)[2]
-
-    drive(test, session_on(log(tmp_path)))
-
-
-@pytest.mark.long
-def test_jumps_stop_where_numbers_rise(tmp_path: Path) -> None:
-    """Each rise of either number is a stop, and the text tells it."""
-
-    async def test(driver: Driver) -> None:
-        told = []
-        for offset in (5, 3, 2):
-            await driver.press("comma")
-            await driver.until(
-                lambda offset=offset: driver.one(Timeline).shown == offset,  # type: ignore[misc]
-                "not there",
-            )
-            await driver.settled()
-            told.append(rows(driver)[2])
-        assert "offline 0 → 1 " in told[0]
-        assert "offline 0 → 1 " in told[1]
-        assert "under-replicated 0 → 1 " in told[2]
-        await driver.press("comma")
-        assert "no earlier rise; here: under-replicated 0 → 1 " in rows(driver)[2]
-        await driver.press("full_stop")
-        await driver.until(lambda: driver.one(Timeline).shown == 3, "not there")
-
-    drive(test, session_on(log(tmp_path)))
-
-
-@pytest.mark.parametrize(("size", "height"), [((80, 24), 2), ((40, 12), 2)])
-def test_no_second_line(tmp_path: Path, size: tuple[int, int], height: int) -> None:
-    """Not where all was well, nor on a low screen."""
-
-    async def test(driver: Driver) -> None:
-        assert height == driver.one(Timeline).size.height == len(rows(driver))
-
-    drive(test, session_on((well if size == SMALL else log)(tmp_path)), size)
 
 
 def test_the_cursor_is_seen_on_a_full_column(

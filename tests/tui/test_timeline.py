@@ -10,9 +10,7 @@ import pytest
 from textual.geometry import Offset
 
 import metashell
-from kraftgen.batch import encode_batch
 from metashell.errors import MetashellError
-from metashell.fs.path import encode_path
 from metashell.records.density import Axis
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
@@ -23,10 +21,8 @@ from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.timeline.track import Track
 from support.fixtures import fixture
 from support.live import Cluster
-from support.logs import make_directory, record, topic_batch, topic_log, topic_record
-from support.pilot import SMALL, WIDE, Driver, drive, session_on
-from support.shell import run_on
-from support.small_cluster import TIME
+from support.logs import make_directory, topic_batch, topic_log
+from support.pilot import SMALL, Driver, drive, session_on
 
 Test = Callable[[Driver], Awaitable[None]]
 
@@ -87,86 +83,6 @@ def drive_on(test: Test, source: str | Path | Callable[[], Source], **options: A
     drive(run, session, **options)
 
 
-def test_shows_the_whole_log() -> None:
-    """From the oldest to the newest offset, the end of which is shown."""
-
-    async def test(driver: Driver) -> None:
-        track = track_of(driver)
-        low, high = driver.scene.source.history.range()
-        assert (low, high) == (track.low, track.high) == (3262, shown(driver))
-        bar, labels = lines(driver)
-        assert SMALL[0] == len(bar)
-        # Nothing of what the cursor is on is cut: the times of both ends make room.
-        assert labels.startswith("3262  newest 4111 08:28:55  1 NoOp  234 offline, 234 under-repl")
-        assert labels.endswith("  4111")
-        assert labels in driver.screen()
-
-    drive_on(test, "real-44-trimmed")
-
-
-def test_has_the_day_once_where_there_is_room() -> None:
-    """On a wide screen; the bar takes all of it."""
-
-    async def test(driver: Driver) -> None:
-        bar, labels = lines(driver)
-        assert WIDE[0] == len(bar)
-        assert labels.startswith("3262 2026-11-21 08:27:07  newest 4111 08:28:55  ")
-
-    drive_on(test, "real-44-trimmed", size=WIDE)
-
-
-def test_says_which_state_an_offset_inside_a_batch_has() -> None:
-    """A batch counts whole: the state shown is that of another offset than was asked for."""
-
-    async def test(driver: Driver) -> None:
-        driver.app.travel("3500")
-        await driver.settled()
-        (told,) = driver.told
-        assert told.startswith("offset 3500 lies inside a batch, which counts whole: shown is the ")
-        assert f"after offset {shown(driver)};" in told
-        assert shown(driver) < 3500
-        driver.app.clear_notifications()
-        driver.app.travel(shown(driver))
-        driver.app.travel("3262")
-        await driver.settled()
-        assert [] == driver.told
-
-    drive_on(test, "real-44-trimmed")
-
-
-def test_resizes() -> None:
-    """Columns are counted anew."""
-
-    async def test(driver: Driver) -> None:
-        await driver.pilot.resize_terminal(50, 24)
-        await driver.until(lambda: 50 == len(lines(driver)[0]), "it has another width")
-        assert "4111" == lines(driver)[1][-4:]
-
-    drive_on(test, "real-44-trimmed")
-
-
-def test_moves_by_columns() -> None:
-    """The scene follows, and knows what changed since the stop before, which is marked."""
-
-    async def test(driver: Driver) -> None:
-        track = track_of(driver)
-        before = track.beside(track.high, -1, SMALL[0], Axis.TIME)
-        assert before is not None
-        await driver.press("t", "left")
-        await arrived(driver, before)
-        assert driver.scene.cluster is not None
-        assert before == driver.scene.cluster.moment_offset
-        assert (before, track.high) == driver.scene.span
-        assert "|" == lines(driver)[0][-1]
-        assert f"offset {before} " in lines(driver)[1]
-        await driver.press("right")
-        await arrived(driver, track.high)
-        assert driver.scene.is_newest
-        assert (before, track.high) == driver.scene.span
-
-    drive_on(test, "real-44-broker-down")
-
-
 def test_the_cursor_moves_at_once() -> None:
     """The program follows when it rests, straight to the last place."""
 
@@ -184,170 +100,6 @@ def test_the_cursor_moves_at_once() -> None:
         assert driver.scene.serial > serial
 
     drive_on(test, "real-44-broker-down")
-
-
-def test_ends() -> None:
-    """Home and end; there it says that there is nothing further, and where it is followed."""
-
-    async def test(driver: Driver) -> None:
-        track = track_of(driver)
-        await driver.press("t", "home")
-        await arrived(driver, track.low)
-        await driver.press("left")
-        assert "this is the oldest state" in lines(driver)[1]
-        await driver.press("end")
-        await arrived(driver, track.high)
-        assert driver.scene.is_newest
-        await driver.press("right")
-        assert "this is the end of the log" in lines(driver)[1]
-        await driver.press("shift+left")
-        await driver.until(lambda: shown(driver) < track.high, "not gone")
-
-    drive_on(test, "real-44-live")
-
-
-def test_steps_from_change_to_change() -> None:
-    """From any view; NoOps are passed over."""
-
-    async def test(driver: Driver) -> None:
-        stops = track_of(driver).density.stops.tolist()
-        await driver.press("left_square_bracket")
-        await arrived(driver, stops[-1])
-        await driver.press("left_square_bracket")
-        await arrived(driver, stops[-2])
-        assert (stops[-2], stops[-1]) == driver.scene.span
-        await driver.press("right_square_bracket", "right_square_bracket")
-        await arrived(driver, track_of(driver).high)
-        assert driver.scene.is_newest
-
-    drive_on(test, "real-44-trimmed")
-
-
-def test_jumps_to_changes_of_the_node() -> None:
-    """Of the one that is selected; the line tells what changed."""
-
-    async def test(driver: Driver) -> None:
-        source = driver.scene.source
-        path = "/image/cluster/brokers"
-        driver.app.go(path)
-        await driver.settled()
-        rows = run_on(source, f"changes -o tsv --columns offset,change {path}").out.splitlines()
-        last = max(int(row.split("\t")[0]) for row in rows[1:] if not row.endswith("\tunchanged"))
-        density = track_of(driver).density
-        await driver.press("left_curly_bracket")
-        await arrived(driver, int(density.last[density.applied(last - 1)]))
-        assert "103: fenced false → true" in lines(driver)[1]
-        await driver.press("right_curly_bracket")
-        await driver.until(lambda: "no later change of" in lines(driver)[1], "not said")
-        assert path == driver.app.path
-        # The path is on the screen, so rows beside the tree change nothing.
-        await driver.press("tab", "right_curly_bracket")
-        await driver.until(lambda: f"no later change of {path};" in lines(driver)[1], "not said")
-
-    drive_on(test, "real-44-broker-down", size=WIDE)
-
-
-def test_jumps_pass_over_what_is_not_covered() -> None:
-    """Changes that older files remember, but no state of the files shows, are no stops."""
-
-    async def test(driver: Driver) -> None:
-        driver.app.go("/image/topics/byName/orders")
-        await driver.settled()
-        await driver.press("left_curly_bracket")
-        await arrived(driver, 4106)
-        await driver.press("left_curly_bracket")
-        await driver.until(lambda: "no earlier change of" in lines(driver)[1], "not said")
-        assert 4106 == driver.scene.source.moment_offset
-
-    drive(test, size=WIDE)
-
-
-def test_jumps_to_elections() -> None:
-    """Of the quorum, where no topic is selected."""
-
-    async def test(driver: Driver) -> None:
-        (election,) = track_of(driver).density.elections.tolist()
-        assert "^" in lines(driver)[0]
-        await driver.press("less_than_sign")
-        await arrived(driver, election)
-        assert "1 LeaderChange" in lines(driver)[1]
-        await driver.press("greater_than_sign")
-        await driver.until(lambda: "no later change of leader" in lines(driver)[1], "not said")
-
-    drive_on(test, "real-44-broker-down", size=WIDE)
-
-
-def test_jumps_to_leaders_of_partitions(tmp_path: Path) -> None:
-    """Of the selected topic's, which has a name that is data; others do not count."""
-    name, other = "[bold]x[/]", "y"
-
-    def partition(topic: int, **fields: object) -> bytes:
-        fields = {"partition_id": 0, "topic_id": topic.to_bytes(16, "big"), **fields}
-        return record("PartitionChangeRecord" if "leader" in fields else "PartitionRecord",
-                      **fields)  # fmt: skip
-
-    def made(topic: int) -> bytes:
-        return record(
-            "PartitionRecord", partition_id=0, topic_id=topic.to_bytes(16, "big"), leader=1,
-            replicas=[1, 2], isr=[1, 2],
-        )  # fmt: skip
-
-    values = [
-        record("TopicRecord", name=name, topic_id=(1).to_bytes(16, "big")),
-        made(1),
-        record("TopicRecord", name=other, topic_id=(2).to_bytes(16, "big")),
-        made(2),
-        partition(1, leader=2),
-        partition(2, leader=2),
-        record("NoOpRecord"),
-    ]
-    batches = [encode_batch([v], base_offset=i, timestamp=TIME + i) for i, v in enumerate(values)]
-    directory = make_directory(tmp_path, (0, b"".join(batches)))
-
-    async def test(driver: Driver) -> None:
-        driver.app.go(encode_path(("image", "topics", "byName", name)))
-        await driver.settled()
-        await driver.press("less_than_sign")
-        await arrived(driver, 4)
-        assert "  0: leader 1 → 2 " in lines(driver)[1]
-        await driver.press("less_than_sign")
-        await arrived(driver, 1)
-
-    drive_on(test, directory, size=WIDE)
-
-
-def test_jumps_to_faults(tmp_path: Path) -> None:
-    """It tells what is wrong, and marks the column."""
-    first, second, third = topic_log(3)
-    damaged = bytearray(second)
-    damaged[-1] ^= 1
-    directory = make_directory(tmp_path, (0, first + bytes(damaged) + third))
-
-    async def test(driver: Driver) -> None:
-        assert "!" in lines(driver)[0]
-        await driver.press("left_parenthesis")
-        await arrived(driver, 2)
-        assert any("offset 2" in text for text in driver.told)
-        await driver.press("right_parenthesis")
-        await driver.until(
-            lambda: (
-                "no later fault in the log's files; here: " in lines(driver)[1] or shown(driver) > 2
-            ),
-            "not said",
-        )
-
-    drive_on(test, directory)
-
-
-def test_a_sound_log_has_no_faults() -> None:
-    """It says so."""
-
-    async def test(driver: Driver) -> None:
-        await driver.press("left_parenthesis")
-        told = "no earlier fault in the log's files"
-        await driver.until(lambda: told in lines(driver)[1], "not said")
-
-    drive_on(test, "real-44-trimmed")
 
 
 def test_plays() -> None:
@@ -438,20 +190,6 @@ def test_the_mouse() -> None:
         timeline.step(1)
         assert there is not None
         await arrived(driver, there)
-
-    drive_on(test, "real-44-broker-down")
-
-
-def test_columns_by_offset() -> None:
-    """The position stays."""
-
-    async def test(driver: Driver) -> None:
-        before = lines(driver)[0]
-        await driver.press("t", "a")
-        assert Axis.OFFSET is timeline_of(driver).axis
-        assert before != lines(driver)[0]
-        assert track_of(driver).high == shown(driver)
-        assert "columns by offset" in lines(driver)[1]
 
     drive_on(test, "real-44-broker-down")
 
@@ -571,16 +309,3 @@ def _drive_unsettled(test: Test) -> None:
             await test(driver)
 
     asyncio.run(run())
-
-
-def test_names_of_types_are_a_topic_apart(tmp_path: Path) -> None:
-    """What no definition describes counts, without failing."""
-    strange = bytes([1, 120, 0]) + b"\x1b[31m"
-    log = [topic_batch(0), encode_batch([strange, topic_record(1)], base_offset=1)]
-    directory = make_directory(tmp_path, (0, b"".join(log)))
-
-    async def test(driver: Driver) -> None:
-        assert "1 Topic, 1 unknown" in lines(driver)[1] or "1 unknown, 1 T" in lines(driver)[1]
-        assert "\x1b" not in driver.screen()
-
-    drive_on(test, directory, size=WIDE)

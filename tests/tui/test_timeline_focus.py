@@ -7,31 +7,8 @@ from threading import Event
 import pytest
 from textual.geometry import Region
 
-from metashell.tui.node.pane import ModeTab
 from support.fixtures import fixture
 from support.pilot import Driver, drive, session_on
-
-
-def test_gives_the_focus_back() -> None:
-    """Escape and `t` lead back to the part that had the focus, another view to its content."""
-
-    async def test(driver: Driver) -> None:
-        app, timeline = driver.app, driver.app.timeline
-        assert timeline is not None
-        await driver.press("tab")
-        before = app.focused
-        for leave in ("escape", "t"):
-            await driver.press("t")
-            assert app.focused is timeline
-            await driver.press(leave)
-            assert app.focused is before
-        for key, view_id in (("2", "records"), ("1", "explorer"), ("1", "explorer")):
-            await driver.press("t", key)
-            assert driver.view.id == view_id
-            assert app.focused is not None
-            assert driver.view in app.focused.ancestors
-
-    drive(test, session_on(fixture("real-44-broker-down").input))
 
 
 def test_escape_first_cancels_the_way() -> None:
@@ -49,27 +26,6 @@ def test_escape_first_cancels_the_way() -> None:
         is_over.set()
         await driver.press("escape")
         assert app.focused is not timeline
-
-    drive(test, session_on(fixture("real-44-broker-down").input))
-
-
-def test_offers_no_keys_that_do_not_work() -> None:
-    """In the timeline the tabs of the node have no keys, and keys without a use say so."""
-
-    async def test(driver: Driver) -> None:
-        def tabs() -> list[str]:
-            shown = (tab for tab in driver.app.query(ModeTab) if tab.display)
-            return [str(tab.content).strip() for tab in shown]
-
-        before = tabs()
-        assert before[0].startswith("d ")
-        await driver.press("t")
-        assert tabs() == [text.partition(" ")[2] for text in before]
-        for key, name in (("up", "↑"), ("d", "d")):
-            await driver.press(key)
-            assert f"{name} does nothing in the timeline: escape leaves it" in driver.told
-        await driver.press("escape")
-        assert tabs() == before
 
     drive(test, session_on(fixture("real-44-broker-down").input))
 
