@@ -15,6 +15,7 @@ from metashell.sources.fleet import FleetSource
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
+from support.approved_clusters import CLUSTERS
 from support.damaged import DAMAGED
 from support.fixtures import copy_of, fixture_dir
 from support.fleets import backups
@@ -107,6 +108,17 @@ def _log_of(name: str, topic: str) -> Callable[[Path], Sequence[str]]:
     def lay(parent: Path) -> Sequence[str]:
         shutil.copytree(fixture_dir("coordinator-records-44") / name, parent / topic)
         return [topic]
+
+    return lay
+
+
+def _link_to(name: str, *below: str) -> Callable[[Path], Sequence[str]]:
+    """A recorded directory below its own name, which tells the partition."""
+
+    def lay(parent: Path) -> Sequence[str]:
+        place = fixture_dir(name).joinpath(*below)
+        (parent / place.name).symlink_to(place)
+        return [place.name]
 
     return lay
 
@@ -334,12 +346,12 @@ PLACES: Final[Mapping[str, Place]] = {
     "shop": _SHOP,
     "shop-earlier": replace(_SHOP, groups=("verdict", "state", "tables", "rights"), at="900"),
     "shop-secrets": replace(_SHOP, groups=("rights",), settings=ReadSettings.of(show_secrets=True)),
-    "live": Place(_recorded("real-44-live"), _ALL),
+    "live": Place(_recorded("real-44-live"), (*_ALL, "names")),
     "two": Place(_with_another, ("another",)),
     "admin": Place(_recorded("real-44-admin"), _ALL),
     "broker-down": Place(_recorded("real-44-broker-down"), (*_ALL, "drawn")),
-    "trimmed": Place(_recorded("real-44-trimmed"), _ALL),
-    "static": Place(_recorded("real-40-static"), (*_ALL, "drawn")),
+    "trimmed": Place(_recorded("real-44-trimmed"), (*_ALL, "access", "misuse")),
+    "static": Place(_recorded("real-40-static"), (*_ALL, "drawn", "access")),
     "truncated": Place(_recorded("real-40-truncated"), _FEW),
     "dynamic": Place(_recorded("real-40-dynamic-broker"), _FEW),
     "quotas": Place(_recorded("quota-defaults"), ("damage", "rights")),
@@ -352,9 +364,19 @@ PLACES: Final[Mapping[str, Place]] = {
     "sick-committed": Place(
         _sick(False), ("damage",), settings=ReadSettings.of(committed_only=True)
     ),
-    "node": Place(_recorded(_D1, _D2), (*_ALL, *_BROKER, "drawn-coordinators")),
-    "node-d1": Place(_recorded(_D1), _BROKER),
-    "node-d2": Place(_recorded(_D2), _BROKER),
+    "node": Place(_recorded(_D1, _D2), (*_ALL, *_BROKER, "drawn-coordinators", "names")),
+    "node-d1": Place(_recorded(_D1), (*_BROKER, "names")),
+    "node-d1-earlier": Place(_recorded(_D1), ("names",), at="2026-11-22T11:56:03Z"),
+    "node-d2": Place(_recorded(_D2), (*_BROKER, "names")),
+    **{
+        f"node-{name}": Place(_link_to(_D1, name), ("names",))
+        for name in (
+            "__consumer_offsets-0",
+            "__consumer_offsets-2",
+            "__share_group_state-0",
+            "__transaction_state-1",
+        )
+    },
     "node-strict": Place(
         _recorded(_D1, _D2), ("coordinators",), settings=ReadSettings.of(strict=True)
     ),
@@ -428,5 +450,6 @@ PLACES: Final[Mapping[str, Place]] = {
         )
     },
     **{f"damaged-{name}": Place(_damaged(name), DAMAGED_GROUPS) for name in DAMAGED},
+    **{name: Place(lay, (group,)) for name, (lay, group) in CLUSTERS.items()},
 }
 """Each directory by its name."""

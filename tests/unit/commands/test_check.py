@@ -821,12 +821,6 @@ def test_the_state_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
     assert ["torn-tail"] == [finding["code"] for finding in found]
 
 
-@pytest.mark.parametrize("options", ["--severity nonsense", "--limit x", "--nonsense", "/image"])
-def test_wrong_usage(options: str) -> None:
-    """Exit 2."""
-    assert 2 == check(fixture("real-40-static").input, options).status
-
-
 def test_quick_looks_at_files_alone(tmp_path: Path) -> None:
     """The state is not looked at, damaged files are."""
     directory = small_log(tmp_path, [partition(1, isr=[2])])

@@ -305,23 +305,6 @@ def test_log_reads_only_the_columns_asked_for() -> None:
         assert [{name: row[name]} for row in whole] == alone
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        ("-o json", "-o json"),
-        ("-o yaml", "-o yaml"),
-        ("-o table", "-o table"),
-        ("-o csv --sort time", "--sort"),
-        ("--count", "--count"),
-    ],
-)
-def test_log_follows_only_what_has_no_end(options: str, what: str) -> None:
-    """A form that needs all records is refused at once."""
-    ran = run_on(sample(), f"log -f {options}")
-    assert (2, "") == (ran.status, ran.out)
-    assert f"{what} needs all records" in ran.err[0]
-
-
 @pytest.mark.parametrize("form", ["jsonl", "csv", "tsv"])
 def test_log_follow(form: str) -> None:
     """The names of columns come once, the rows as without --follow."""
@@ -344,14 +327,6 @@ def test_changes(options: str) -> None:
             assert one.startswith(f"{row['offset']}  {row['time']}  epoch {row['epoch']}  ")
         if row["change"] == "changed":
             assert all(name in one for name in row["fields"])
-
-
-def test_changes_of_what_never_was() -> None:
-    """It fails as without rows."""
-    ran = run_on(sample(), "changes -o csv /image/topics/byName/never")
-    assert 1 == ran.status
-    assert "never" in ran.err[0]
-    assert 1 == len(ran.out.splitlines())
 
 
 @pytest.mark.cases(11)
@@ -465,12 +440,6 @@ def test_quorum() -> None:
         assert ["-" if cell is None else str(cell) for cell in cells] == line.split()
 
 
-def test_quorum_status_is_for_rows() -> None:
-    """Alone, or beside the epochs, it says nothing."""
-    assert "--status goes with -o" in run_on(sample(), "quorum --status").err[0]
-    assert 2 == run_on(sample(), "quorum --status --epochs -o csv").status
-
-
 def test_stat_and_ls() -> None:
     """Both tell of the same nodes; ls of the children of directories."""
     blocks = run_on(sample(), f"stat {PATHS}").out.split("\n\n")
@@ -539,23 +508,6 @@ def test_find_grep_and_tree() -> None:
     for row in (*found, *nodes):
         assert row["kind"] == "leaf"
         assert 0 == run_on(sample(), f"cat '{row['path']}'").status
-
-
-@pytest.mark.parametrize("options", ["-print0", "-printf %p", "-count", "-exec cat {} ;"])
-def test_find_has_rows_or_another_action(options: str) -> None:
-    """Rows stand for -print, which may be named."""
-    ran = run_on(sample(), f"find /image/cluster --output csv {options}")
-    assert (2, "") == (ran.status, ran.out)
-    assert "does not go with rows" in ran.err[0]
-    assert rows("find /image/cluster -print") == rows("find /image/cluster")
-
-
-@pytest.mark.parametrize("option", ["-l", "-c", "-n", "-h", "-q"])
-def test_grep_has_rows_or_shapes_its_text(option: str) -> None:
-    """These options say how lines are printed."""
-    ran = run_on(sample(), f"grep {option} -o csv PLAINTEXT /image/cluster")
-    assert (2, "") == (ran.status, ran.out)
-    assert f"-o and {option} exclude each other" in ran.err[0]
 
 
 @pytest.mark.long

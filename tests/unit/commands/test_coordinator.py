@@ -70,63 +70,6 @@ def topic_id(source: Source) -> str:
     return source.image.topics.id_texts[0]
 
 
-@pytest.mark.parametrize("group", ["a", "", "a:b", "a b", "é\U0001f600"])
-def test_group_ids(source: Source, group: str) -> None:
-    """Whatever stands behind the first colon."""
-    ran = run_on(source, f"coordinator 'GROUP:{group}' -o json")
-    (row,) = json.loads(ran.out)
-    assert (0, ()) == (ran.status, ran.err)
-    assert ("group", group, group, 1, 2) == tuple(
-        row[name] for name in ("kind", "id", "key", "leader", "next_leader")
-    )
-
-
-def test_share_keys(source: Source) -> None:
-    """Split from the right; a topic is named or given by its id."""
-    line = f"coordinator share:a:b:orders:1 share:a:b:{topic_id(source)}:1 -o json"
-    rows = json.loads(run_on(source, line).out)
-    assert [f"a:b:{topic_id(source)}:1"] * 2 == [row["key"] for row in rows]
-    assert ["a:b:orders:1", f"a:b:{topic_id(source)}:1"] == [row["id"] for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "of what?"),
-        ("orders", "orders: the kind of the key is missing"),
-        ("topic:orders", "topic:orders: the kind of the key is missing"),
-        ("group", "group: the kind of the key is missing"),
-        ("share:g", "share:g: must name a group, a topic and a partition"),
-        ("share:g:t", "share:g:t: must name"),
-        ("share::t:0", "share::t:0: must name"),
-        ("share:g::0", "share:g::0: must name"),
-        ("share:g:t:x", "share:g:t:x: must name"),
-        ("share:g:t:-1", "share:g:t:-1: must name"),
-        ("share:g:t:²", "share:g:t:²: must name"),
-        ("share:g:t:2147483648", "share:g:t:2147483648: must name"),
-    ],
-)
-def test_words_that_mean_nothing(source: Source, words: str, message: str) -> None:
-    """Each is refused, with the way to write it."""
-    ran = run_on(source, f"coordinator {words}")
-    assert (2, "") == (ran.status, ran.out)
-    assert ran.err[0].startswith(f"coordinator: {message}")
-    assert ran.err[1].startswith("  hint: ")
-
-
-def test_what_does_not_exist(source: Source) -> None:
-    """A topic's name must exist; an id and a partition need not."""
-    strange = "AAAAAAAAAAAAAAAAAAAAKg"
-    line = f"coordinator share:g:ordres:0 share:g:orders:9 share:g:{strange}:0 -o json"
-    ran = run_on(source, line)
-    assert 1 == ran.status
-    assert [f"g:{topic_id(source)}:9", f"g:{strange}:0"] == [r["key"] for r in json.loads(ran.out)]
-    assert "coordinator: ordres: no such topic; did you mean orders?" == ran.err[0]
-    assert ("coordinator: orders has no partition 9", f"coordinator: no topic has the id {strange}"
-            ) == ran.err[1:3]  # fmt: skip
-    assert ran.err[3].startswith("coordinator: __share_group_state does not exist yet: 50 ")
-
-
 def test_a_file_says_how_many_partitions(source: Source, tmp_path: Path) -> None:
     """Of topics that do not exist; the rows say that it is assumed."""
     file = tmp_path / "server.properties"
@@ -144,19 +87,6 @@ def test_a_file_says_how_many_partitions(source: Source, tmp_path: Path) -> None
         f"coordinator: __transaction_state does not exist yet: 1 partitions are assumed, as {file}"
         " says",
     ) == ran.err
-
-
-def test_without_a_leader() -> None:
-    """The status is 1, and the row says whom the partition waits for."""
-    values = [
-        broker(1, fenced=True),
-        record("TopicRecord", name=GROUP.topic, topic_id=TOPIC_ID),
-        partition(TOPIC_ID, replicas=[1], isr=[1], leader=-1),
-    ]
-    with cluster(*values) as source:
-        ran = run_on(source, "coordinator group:a --columns leader,state,why")
-    assert 1 == ran.status
-    assert "waits for 1 (ISR); broker 1 is fenced" in ran.out
 
 
 def test_at_an_earlier_offset() -> None:

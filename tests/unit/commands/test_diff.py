@@ -20,7 +20,6 @@ from metashell.fs.nodes.image import image_node
 from metashell.fs.path import encode_path
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.schema.uuids import uuid_text
 from metashell.sources.opening import open_like
 from metashell.sources.source import Source
 from support.fixtures import Fixture, differing_directories, fixture, fixture_names
@@ -309,77 +308,6 @@ def story(tmp_path: Path) -> Source:
 TOPIC = "/image/topics/byName/t"
 
 
-@pytest.mark.parametrize(
-    ("line", "out"),
-    [
-        (
-            "2 3",
-            f"~ {TOPIC}/0  isr [3, 5, 7] → [5, 7], leader 3 → 5, leaderEpoch 0 → 1,"
-            " partitionEpoch 0 → 1\n",
-        ),
-        ("2 3 /image/topics/byName/t/1", ""),
-        ("3 4", "+ /image/configs/TOPIC:t/retention.ms  1\n"),
-        (
-            "4 6",
-            "~ /image/configs/TOPIC:t/retention.ms  1 → 2\n"
-            "+ /image/configs/TOPIC:t/sasl.jaas.config  [redacted]\n",
-        ),
-        ("6 7", "~ /image/configs/TOPIC:t/sasl.jaas.config  [redacted] → [redacted]\n"),
-        (
-            "3 8",
-            f"- {TOPIC}  topic {uuid_text(T1)}, 2 partitions\n",
-        ),
-        ("8 end", f"+ {TOPIC}  topic {uuid_text(T2)}, 1 partition\n"),
-        (f"8 end {TOPIC}/id", f"+ {TOPIC}/id  {uuid_text(T2)}\n"),
-        (
-            f"2 end {TOPIC}",
-            f"- {TOPIC}/1  PartitionRegistration(replicas=[3, 5, 7], directories="
-            "[AAAAAAAAAAAAAAAAAAAAAA, AAAAAAAAAAAAAAAAAAAAAA, AAAAAAAAAAAAAAAAAAAAAA],"
-            " isr=[3, 5, 7], removingReplicas=[], addingReplicas=[], elr=[], lastKnownElr=[],"
-            " leader=3, leaderRecoveryState=RECOVERED, leaderEpoch=0, partitionEpoch=0)\n"
-            f"~ {TOPIC}/id  {uuid_text(T1)} → {uuid_text(T2)}\n",
-        ),
-        (
-            "2 end /image/topics/byId",
-            f"- /image/topics/byId/{uuid_text(T1)}  topic {uuid_text(T1)}, 2 partitions\n"
-            f"+ /image/topics/byId/{uuid_text(T2)}  topic {uuid_text(T2)}, 1 partition\n",
-        ),
-        ("--stat 3 8", "topics            +0        -1        ~0\n"
-         "partitions        +0        -2        ~0\n"),
-        ("--quiet 3 8", ""),
-        ("3 3", ""),
-    ],
-)  # fmt: skip
-def test_what_is_printed(story: Source, line: str, out: str) -> None:
-    """A line a node, by path."""
-    ran = run_on(story, f"diff {line}")
-
-    assert out == ran.out
-    assert (1 if out or "--quiet" in line else 0) == ran.status
-    assert () == ran.err
-
-
-def test_json(story: Source) -> None:
-    """Fields have both values; secrets have none of theirs."""
-    rows = json.loads(run_on(story, "diff --json 4 7").out)
-    nothing = dict.fromkeys(("topic_id", "partitions", "fields", "value"))
-
-    assert [
-        {
-            **nothing,
-            "change": "changed",
-            "path": "/image/configs/TOPIC:t/retention.ms",
-            "fields": {"value": ["1", "2"]},
-        },
-        {
-            **nothing,
-            "change": "added",
-            "path": "/image/configs/TOPIC:t/sasl.jaas.config",
-            "value": "[redacted]",
-        },
-    ] == rows
-
-
 def test_scram_says_which_field(tmp_path: Path) -> None:
     """Of secrets that differ the names, never the values."""
 
@@ -431,31 +359,6 @@ def test_a_directory_with_this_one(story: Source, tmp_path: Path) -> None:
     assert "at two offsets" in ran.err[0]
     assert 0 == run_on(story, f"diff --with {other} --at 7").status
     assert 0 == run_on(story, f"diff --with {other / segment_name(0)} --at 7").status
-
-
-@pytest.mark.parametrize(
-    ("line", "status"),
-    [
-        ("", 2),
-        ("1", 2),
-        ("1 2 /image /image", 2),
-        ("x 2", 2),
-        ("--at 2 1 2", 2),
-        ("--stat --quiet 1 2", 2),
-        ("--quiet --json 1 2", 2),
-        ("2 3 /log", 2),
-        ("2 3 /image/provenance", 2),
-        ("2 999999", 1),
-        ("2 3 /nope", 3),
-        ("--with /nope", 3),
-    ],
-)
-def test_trouble(story: Source, line: str, status: int) -> None:
-    """Arguments that are wrong are 2, what is not covered 1, all else that hinders 3."""
-    ran = run_on(story, f"diff {line}")
-
-    assert (status, "") == (ran.status, ran.out)
-    assert ran.err
 
 
 def test_counts_are_those_of_the_lines(real_directory: Fixture) -> None:

@@ -196,24 +196,6 @@ def test_other_brokers_are_only_counted() -> None:
     ]
 
 
-def test_columns_align() -> None:
-    """Numbers end where their heading does; the total is the last line."""
-    lines = run_on(metashell.open(fixture("real-44-trimmed").input), "du").out.splitlines()
-
-    assert ["BYTES", "SHARE", "RECORDS", "TYPE"] == lines[0].split()
-    assert ["43194", "100.0%", "1231", "total"] == lines[-1].split()
-    end = lines[0].index("BYTES") + len("BYTES")
-    assert all(line[end - 1].isdigit() and line[end] == " " for line in lines[1:])
-
-
-def test_sizes_for_people() -> None:
-    """With -h, in units of 1024."""
-    lines = run_on(metashell.open(fixture("real-44-trimmed").input), "du -h").out.splitlines()
-
-    assert lines[-1].startswith("42.2 KiB  100.0%")
-    assert any(line.lstrip().startswith("57 B ") for line in lines)
-
-
 def test_a_damaged_file_counts_as_far_as_it_can_be_read(tmp_path: Path) -> None:
     """One warning names it; what is sound of it counts."""
     directory = copy_of("real-44-live", tmp_path) / "__cluster_metadata-0"
@@ -277,26 +259,6 @@ def test_compressed_values_count_inflated(name: str) -> None:
     expected = sum(r["valueSize"] for r in fixture(name).golden.dump() if ".log" in r["file"])
 
     assert expected == total_of(source, "type")[0]
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            "du --by day",
-            "--by day: must be one of type, topic, hour, file, partition, broker, "
-            "group, transaction",
-        ),
-        ("du -n 0", "-n 0: must be a whole number above 0"),
-        ("du /image", "too many arguments: /image"),
-    ],
-)
-def test_wrong_usage(line: str, message: str) -> None:
-    """It is told what is wrong."""
-    ran = run_on(metashell.open(fixture("real-44-trimmed").input), line)
-
-    assert 2 == ran.status
-    assert f"du: {message}" == ran.err[0]
 
 
 def test_completion() -> None:

@@ -412,25 +412,6 @@ def test_some_topics(tmp_path: Path) -> None:
     assert {("topics", "orders"), ("brokers", "101")} == {key[:2] for key in chosen.configs}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("--as terraform", "not one of kafka-cli, strimzi"),
-        ("--as strimzi --with-assignment", "a KafkaTopic has no assignment"),
-        ("--as strimzi --cluster-name 'a b'", "not the name of a Kubernetes resource"),
-        ("--as kafka-cli --topics nothing-such", "no topic has such a name"),
-        ("--as kafka-cli /image/cluster", "cannot be exported alone"),
-        ("--as kafka-cli --all", "--all and --as: give only one of them"),
-        ("--internal", "--internal belongs to --as"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(line: str, message: str) -> None:
-    """As wrong usage."""
-    ran = run_on(opened("real-44-admin"), f"export {line}")
-    assert (ExitCode.USAGE, "") == (ran.status, ran.out)
-    assert message in ran.err[0]
-
-
 def test_kafkas_own_topics_are_left_out(tmp_path: Path) -> None:
     """Unless they are asked for."""
     values = []

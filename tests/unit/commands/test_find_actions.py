@@ -76,41 +76,10 @@ def test_failures_of_commands(shell: Session) -> None:
     assert "/t/a\n" == shell.out.text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("-exec", "-exec needs ; or {} + at its end"),
-        ("-exec cat {}", "-exec needs ; or {} + at its end"),
-        ("-exec cat +", "-exec needs ; or {} + at its end"),
-        ("-exec ;", "-exec needs a command"),
-        ("-exec {} ;", "-exec needs a command"),
-        ("-exec {} +", "-exec needs a command"),
-        ("-exec rm {} ;", "-exec rm: unknown command"),
-        ("-exec cd {} ;", "-exec cd: can't be run for each path"),
-        ("-exec exit ;", "-exec exit: can't be run for each path"),
-        ("-exec quit ;", "-exec quit: can't be run for each path"),
-        ("-exec at {} ;", "-exec at: can't be run for each path"),
-        ("-exec watch cat {} ;", "-exec watch: can't be run for each path"),
-        ("-exec cat {} {} +", "-exec with + takes one {}, just before it"),
-        ("-exec find {} -exec cat {} ; ';'", ";: paths stand before the expression"),
-        ("-printf %q", "-printf: unknown directive %q"),
-        ("-printf %", "-printf: unknown directive %"),
-        ("-printf '\\e'", "-printf: unknown escape \\e"),
-        ("-printf 'x\\'", "-printf: unknown escape \\"),
-        ("-printf %99999p", "-printf: unknown directive %99999"),
-        ("-printf", "-printf needs an argument"),
-        ("-leader", "-leader needs an argument"),
-        ("-leader x", "-leader x: not the id of a broker"),
-        ("-isr 2147483648", "-isr 2147483648: not the id of a broker"),
-        ("-replica 99999999999999999999", "-replica 99999999999999999999: not the id of a broker"),
-        ("-config", "-config needs an argument"),
-        ("-offline " * 61, "more than 60 tests of times and contents"),
-    ],
-)
-def test_a_wrong_action_is_named(shell: Session, words: str, message: str) -> None:
-    """Before anything is searched."""
-    assert (2, "") == (shell.run(f"find /t {words}"), shell.out.text)
-    assert shell.warnings[0].startswith(f"find: {message}")
+def test_tests_of_contents_have_a_limit(shell: Session) -> None:
+    """Nothing is searched."""
+    assert (2, "") == (shell.run("find /t " + "-offline " * 61), shell.out.text)
+    assert shell.warnings[0].startswith("find: more than 60 tests of times and contents")
 
 
 def test_a_command_can_not_change_the_session() -> None:

@@ -194,13 +194,6 @@ def test_sort(parent: Path, column: str, names: list[str]) -> None:
     assert names == [line.split()[0] for line in ran.out.splitlines()[1:]]
 
 
-@pytest.mark.parametrize("line", ["fleet x", "fleet --sort x", "fleet --verify --sort name"])
-def test_usage(parent: Path, line: str) -> None:
-    """Nothing is read for a line that can't be meant."""
-    ran = run_on(fleet_of(parent), line)
-    assert (2, "") == (ran.status, ran.out)
-
-
 # --verify.
 
 

@@ -70,24 +70,6 @@ def test_what_is_found(shell: Session, words: str, out: str | None) -> None:
     assert ([], out or "") == (shell.warnings, shell.out.text)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "REGEX is missing"),
-        ("-l", "REGEX is missing"),
-        ("'(' /", "(: missing ), unterminated subpattern at position 0"),
-        ("-m 0 x /", "-m 0: must be a whole number above 0"),
-        ("-m -1 x /", "-m -1: must be a whole number above 0"),
-        ("-z x /", "unknown option -z"),
-        ("-e", "-e needs a value"),
-    ],
-)
-def test_what_is_wrong_is_named(shell: Session, words: str, message: str) -> None:
-    """With status 2."""
-    assert 2 == shell.run(f"grep {words}")
-    assert shell.warnings[0] == f"grep: {message}"
-
-
 def test_a_path_that_is_not_there(shell: Session) -> None:
     """It is told of, and the rest is searched."""
     assert 1 == shell.run("grep two /nowhere /a/0")

@@ -13,7 +13,7 @@ from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
-from support.fixtures import DEMO, copy_of, fixture_dir
+from support.fixtures import copy_of, fixture_dir
 from support.keyed_logs import commit, write_log
 from support.shell import run_on
 
@@ -26,50 +26,6 @@ def _partition() -> Source:
     opened = open_request(OpenRequest(choice=choice))
     assert isinstance(opened, Source)
     return opened
-
-
-def test_the_root_has_what_is_there() -> None:
-    """Directories of groups and transactions only where their logs are."""
-    broker, controller = metashell.open(fixture_dir(LOG_DIR)), metashell.open(DEMO)
-    assert {"groups", "transactions"} <= set(broker.ls("/"))
-    assert {"groups", "transactions"}.isdisjoint(controller.ls("/"))
-    assert ["groups", "log"] == _partition().ls("/")
-
-
-def test_a_group() -> None:
-    """What is below a group; texts and values of its leaves."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    assert ["assignment", "members", "offsets", "state"] == source.ls("/groups/k-uniform")
-    assert source.cat("/groups/k-uniform/state").startswith("type=consumer, state=Stable, epoch=3")
-    member = source.value("/groups/k-uniform/members/MDh2dDtsRrCm9iClyJrcwA")
-    assert isinstance(member, dict)
-    assert ("STABLE", ["orders-5", "clicks-0", "clicks-1", "clicks-2", "clicks-3"]) == (
-        member["state"],
-        member["assignedPartitions"],
-    )
-    pending = source.value("/groups/eos-only-pending/offsets/payments/0")
-    assert isinstance(pending, dict)
-    assert [2] == [each["offset"] for each in pending["pending"]]
-    assert "offset" not in pending
-
-
-def test_a_partition_elsewhere_is_named() -> None:
-    """A group that may be in another directory is never taken for none."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "cat /groups/c-range/state")
-    assert (1, "") == (ran.status, ran.out)
-    assert "partition 1 of __consumer_offsets is not here" in "\n".join(ran.err)
-    ran = run_on(source, "cat /groups/nobody-2/state")
-    assert "No such file or directory" in "\n".join(ran.err)
-
-
-def test_times() -> None:
-    """`ls -l` and `stat` tell which record of the coordinator's log made and changed a node."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "stat -o json /groups/k-uniform/state")
-    (row,) = json.loads(ran.out)
-    assert (10, "CONSUMER_GROUP_MEMBER_METADATA") == (row["created_offset"], row["created_type"])
-    assert 30 == row["changed_offset"]
 
 
 def test_find_by_times() -> None:
@@ -106,58 +62,6 @@ def _share_and_transactions(source: Source) -> list[str]:
     return found
 
 
-def test_find_by_times_in_one_log() -> None:
-    """A partition alone is measured by its own end, and a directory without metadata by times."""
-    ran = run_on(_partition(), "find / -changed-since 45 -type f")
-    assert "/groups/n-roll-3/offsets/orders/0\n" == ran.out
-    assert "not covered" in "".join(run_on(_partition(), "find / -changed-since 99").err)
-    opened = open_request(OpenRequest(choice=Choice(str(fixture_dir("node-44/broker102/d2")))))
-    assert isinstance(opened, Source)
-    ran = run_on(opened, "find /groups -newer-than 2026-11-22T12:00:03.5Z -type f")
-    assert ["/groups/n-roll-4/offsets/orders/0", "/groups/n-roll-4/offsets/orders/1"] == [
-        path for path in ran.out.split() if "n-roll" in path
-    ]
-
-
-def test_changes_of_a_group() -> None:
-    """Every record, with its log; where all is known a field that was not there was nothing."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "changes -o jsonl --columns log,fields /groups/k-uniform/state")
-    rows = [json.loads(line) for line in ran.out.splitlines()]
-    assert {"__consumer_offsets-2"} == {row["log"] for row in rows}
-    assert [2, None, 2] == [rows[0]["fields"]["epoch"][1], *rows[1]["fields"]["assignmentEpoch"]]
-    ran = run_on(source, "changes /groups/eos-aborted-only")
-    first, second = ran.out.splitlines()
-    assert "created pending 1, producerId 2005" in first
-    assert second.endswith("ABORT  /groups/eos-aborted-only/offsets/orders/5  removed")
-
-
-def test_changes_before_compaction_are_not_known() -> None:
-    """What compaction removed leaves a question mark."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "changes /groups/c-static/state")
-    assert "generation ? → 1" in ran.out
-
-
-def test_changes_of_transactions() -> None:
-    """From state to state, in order of time over all partitions."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "changes -o jsonl /transactions")
-    times = [json.loads(line)["time"] for line in ran.out.splitlines()]
-    assert sorted(times) == times
-    ran = run_on(source, "changes /transactions/n-rolltx-4")
-    assert "state Ongoing → PrepareCommit" in ran.out
-
-
-def test_an_earlier_moment() -> None:
-    """`at` moves groups with the metadata, to the same time; compaction is told."""
-    source = metashell.open(fixture_dir(LOG_DIR)).at("2026-11-22T11:56:03Z")
-    assert ["c-offdel", "c-static", "k-like-simple"] == source.ls("/groups")
-    assert any("compaction removed records before offset 34" in w for w in source.warnings)
-    ran = run_on(source, "groups -o csv --columns group")
-    assert ["group", "c-offdel", "c-static", "k-like-simple"] == ran.out.split()
-
-
 def test_a_partition_at_an_offset() -> None:
     """A partition alone moves by its own offsets."""
     then = _partition().at(17)
@@ -176,22 +80,6 @@ def test_differences() -> None:
     other = fixture_dir("node-44/broker103/d1")
     ran = run_on(source, f"diff --with {other} /groups")
     assert (0, "") == (ran.status, ran.out)
-
-
-@pytest.mark.parametrize(
-    ("path", "roots"),
-    [
-        ("", {"/image"}),
-        ("/image", {"/image"}),
-        ("/groups", {"/groups"}),
-        ("/", {"/groups", "/image", "/share", "/transactions"}),
-    ],
-)
-def test_differences_below_a_path(path: str, roots: set[str]) -> None:
-    """Groups are compared where they are asked for, and with the image for `/`."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    lines = run_on(source, f"diff 11:56:05 end {path}").out.splitlines()
-    assert roots == {f"/{line.split('/')[1].split()[0]}" for line in lines if line[:1] in "+-~"}
 
 
 def test_digests_of_replicas() -> None:
@@ -217,29 +105,6 @@ def test_damage_is_told(tmp_path: Path) -> None:
     source = metashell.open(directory)
     source.ls("/groups")
     assert any("__consumer_offsets-2: " in warning for warning in source.warnings)
-
-
-def test_share_partitions() -> None:
-    """A share group lies in several partitions; its leaves are what `share` says, with history."""
-    places = [str(fixture_dir(f"node-44/broker102/{name}")) for name in ("d1", "d2")]
-    opened = open_request(OpenRequest(choice=Choice(paths=tuple(places))))
-    assert isinstance(opened, Source)
-    assert ["share-a", "share-b"] == opened.ls("/share/s-one")
-    value = opened.value("/share/s-one/share-a/0")
-    assert isinstance(value, dict)
-    assert (2, 2) == (value["startOffset"], value["stateEpoch"])
-    assert "3-3:Acknowledged:1" in value["stateBatches"]
-    ran = run_on(opened, "changes /share/s-one/share-a/0")
-    assert "updatedBatches [2-2:" in ran.out
-
-
-def test_producers() -> None:
-    """A leaf for each producer of a partition; none at an earlier moment."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    assert "producers" in source.ls("/")
-    assert "producers" not in source.at(200).ls("/")
-    assert {"15", "1000"} <= set(source.ls("/producers/orders/0"))
-    assert "currentTxnStartOffset=-1" in source.cat("/producers/orders/0/15")
 
 
 def test_changes_whose_beginning_was_not_followed(tmp_path: Path) -> None:

@@ -13,27 +13,11 @@ from metashell.cli import main
 from metashell.errors import MetashellError
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.opening import open_fleet
-from support.fixtures import DEMO, copy_of, fixture_dir
+from support.fixtures import copy_of, fixture_dir
 from support.keyed_logs import START_MS, Put, commit, encode, types_of
 from support.shell import run_on
 
 LOG_DIR = "node-44/broker102/d1"
-
-
-def test_names_choose_groups() -> None:
-    """Wildcards and several names; one that is nothing, and one whose partition is elsewhere."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "groups 'n-roll-*' s-one --columns group -o csv")
-    remark = ("groups: partitions of __consumer_offsets here: 2 of 4",)
-    assert (0, remark) == (ran.status, ran.err)
-    assert () == run_on(source, "groups s-one").err
-    assert ["group", "n-roll-1", "n-roll-3", "n-roll-5", "s-one"] == ran.out.split()
-    ran = run_on(source, "offsets c-range k-unifrom --count")
-    assert (1, "0") == (ran.status, ran.out.strip())
-    assert "c-range: partition 1 of __consumer_offsets is not here: 2 of 4 are" in "\n".join(
-        ran.err
-    )
-    assert "k-unifrom: no such group with offsets; did you mean k-uniform?" in "\n".join(ran.err)
 
 
 def test_a_name_may_be_elsewhere(tmp_path: Path) -> None:
@@ -64,36 +48,6 @@ def test_a_name_may_be_elsewhere(tmp_path: Path) -> None:
     assert "nope: no such group" in "\n".join(run_on(whole, "groups nope").err)
 
 
-def test_what_is_missing_is_told() -> None:
-    """How many partitions are here, as a diagnostic beside the rows."""
-    ran = run_on(metashell.open(fixture_dir(LOG_DIR)), "transactions --count")
-    assert (0, "10") == (ran.status, ran.out.strip())
-    assert "partitions of __transaction_state here: 2 of 4" in "\n".join(ran.err)
-
-
-def test_ongoing() -> None:
-    """Only transactions that have not ended."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "transactions --ongoing -o json --columns transactional_id,state")
-    assert [{"transactional_id": "tx-hang", "state": "Ongoing"}] == json.loads(ran.out)
-
-
-def test_share_partitions() -> None:
-    """By group, topic and partition, whichever partition of the log each is in."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    ran = run_on(source, "share 's-*' --columns group,topic,partition,start_offset -o csv")
-    assert ran.status == 0
-    assert [
-        "s-empty,share-a,1,1",
-        "s-one,share-a,0,2",
-        "s-one,share-b,2,2",
-    ] == ran.out.split()[1:]
-    ran = run_on(source, "share nobody")
-    assert ran.status == 1
-    told = "nobody: not in the partitions of __share_group_state here: 2 of 4"
-    assert told in "\n".join(ran.err)
-
-
 def test_producers(tmp_path: Path) -> None:
     """Of some topics; with an open transaction alone; names and damage are told."""
     source = metashell.open(fixture_dir(LOG_DIR))
@@ -119,23 +73,6 @@ def test_producers(tmp_path: Path) -> None:
     assert (1, "2") == (ran.status, ran.out.strip())
     assert "audit-0: no segment of audit-0 there" in "\n".join(ran.err)
     assert "clicks-1: 00000000000000000000.log, position " in "\n".join(ran.err)
-
-
-def test_hanging() -> None:
-    """What no coordinator at hand ends; of some topics; a column beside transactions."""
-    source = metashell.open(fixture_dir(LOG_DIR))
-    columns = "--columns topic,producer_id,hanging,command -o csv"
-    ran = run_on(source, f"transactions --hanging {columns}")
-    assert (0, ["__consumer_offsets,9,undecided,"]) == (ran.status, ran.out.split()[1:])
-    assert "undecided: partitions of __transaction_state that are not here: 0, 2" in (
-        "\n".join(ran.err)
-    )
-    ran = run_on(source, "transactions --hanging audit --count")
-    assert (0, "0") == (ran.status, ran.out.strip())
-    ran = run_on(source, "transactions tx-hang --columns hanging -o csv")
-    assert ["hanging", "false"] == ran.out.split()
-    ran = run_on(source, "transactions --hanging --ongoing")
-    assert ran.status == 2
 
 
 def test_expiry_and_lag(tmp_path: Path) -> None:
@@ -207,16 +144,6 @@ def test_stalled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no segment of orders-0 there" in "\n".join(ran.err)
 
 
-def test_without_a_metadata_log() -> None:
-    """A log directory that has none tells what it has: nobody knows what is missing."""
-    source = metashell.open(fixture_dir("node-44/broker102/d2"))
-    assert "4" == run_on(source, "share --count").out.strip()
-    ran = run_on(source, "transactions --hanging --columns producer_id,hanging -o csv")
-    assert ["2006,undecided", "777000,undecided"] == ran.out.split()[1:]
-    assert "that are not here: unknown" in "\n".join(ran.err)
-    assert 0 == run_on(source, "offsets --stalled --count").status
-
-
 def test_a_segment_alone(capsys: pytest.CaptureFixture[str]) -> None:
     """It has no logs of topics beside it."""
     (segment, *_) = (fixture_dir("node-44/broker102/d2") / "__transaction_state-0").glob("*.log")
@@ -224,30 +151,6 @@ def test_a_segment_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["hanging"] is None
     assert 2 == main(["-s", str(segment), "transactions", "--hanging"])
     assert "this source has no log directory" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["producers", "transactions --hanging"])
-def test_directories_without_logs_of_topics(command: str) -> None:
-    """A controller's directory says so: that nothing hangs there is no answer."""
-    ran = run_on(metashell.open(DEMO), command)
-    assert (1, "") == (ran.status, ran.out)
-    assert "no log of a topic there" in "\n".join(ran.err)
-
-
-@pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
-def test_directories_without_such_logs(command: str) -> None:
-    """A controller's directory says which directory to give."""
-    ran = run_on(metashell.open(DEMO), command)
-    assert (1, "") == (ran.status, ran.out)
-    assert "there\n  hint: a broker's log directory has partitions of __" in "\n".join(ran.err)
-
-
-def test_an_earlier_moment_moves_the_logs_too() -> None:
-    """Up to the same time; what compaction may have taken is said."""
-    earlier = metashell.open(fixture_dir(LOG_DIR)).at("2026-11-22T11:56:03Z")
-    ran = run_on(earlier, "groups --count")
-    assert (0, "3") == (ran.status, ran.out.strip())
-    assert "compaction removed records before offset" in "\n".join(ran.err)
 
 
 def test_damage_is_told(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
 from support.shell import Captured, run, run_on
-from support.small_cluster import broker, cluster, config
+from support.small_cluster import broker, cluster
 
 Row = dict[str, Any]
 TOPIC_ID = bytes([7]) * 16
@@ -83,14 +83,6 @@ def test_nothing_is_wrong(sound: Source) -> None:
     assert run_on(sound, "health -o json").out == "[]\n"
     assert run_on(sound, "health --count").out == "0\n"
     assert run_on(sound, "health --exit-code").status == 0
-
-
-def test_what_is_critical_decides_the_status(broken: Source) -> None:
-    """1 with something critical, 0 without; --exit-code counts rows of any level."""
-    assert run_on(broken, "health").status == 1
-    assert run_on(broken, "health no-preferred-leader").status == 0
-    assert run_on(broken, "health no-preferred-leader --exit-code").status == 1
-    assert run_on(broken, "health --severity critical -o json").status == 1
 
 
 def test_rows_say_where_and_what_to_do(broken: Source) -> None:
@@ -195,48 +187,6 @@ def test_static_voters_that_a_dynamic_quorum_ignores(tmp_path: Path) -> None:
             assert [f"file {file}"] * n == [row["subject"] for row in found]
 
 
-def test_words_come_before_the_table(broken: Source) -> None:
-    """The kinds with their counts, the worst first."""
-    *words, head = run_on(broken, "health").out.splitlines()[:4]
-    assert words == [
-        "critical: offline-partitions (2), under-min-isr (2)",
-        "warning: under-replicated (2)",
-        "note: no-preferred-leader (2)",
-    ]
-    assert head.split()[:3] == ["SEVERITY", "PROBLEM", "SUBJECT"]
-
-
-def test_choosing(broken: Source) -> None:
-    """By kind, by level, partition by partition, in sum."""
-    assert {"under-replicated"} == {r["problem"] for r in rows(broken, "health under-replicated")}
-    levels = {r["severity"] for r in rows(broken, "health --severity warning")}
-    assert levels == {"critical", "warning"}
-    detail = rows(broken, "health offline-partitions --detail")
-    assert ["partition a b/[c]-0", "partition orders-1"] == [row["subject"] for row in detail]
-    assert broken.cat(detail[1]["path"]).startswith("PartitionRegistration(")
-    summary = rows(broken, "health --summary")
-    assert [("offline-partitions", 2, 2), ("under-min-isr", 2, 2)] == [
-        (row["problem"], row["subjects"], row["count"]) for row in summary[:2]
-    ]
-
-
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        ("health ofline-partitions", "no such problem", "did you mean offline-partitions?"),
-        ("health nonsense", "no such problem", "the kinds are offline-partitions, "),
-        ("health --severity bad", "--severity bad: not one of critical, warning, note", ""),
-        ("health --ghost-after x", "--ghost-after x: not a duration", ""),
-    ],
-)
-def test_mistakes(sound: Source, line: str, message: str, hint: str) -> None:
-    """Wrong words are told of, with what to write instead."""
-    ran = run_on(sound, line)
-    assert (2, "") == (ran.status, ran.out)
-    assert message in ran.err[0]
-    assert hint in "\n".join(ran.err)
-
-
 def test_completes_kinds(sound: Source) -> None:
     """Problems are proposed where one may stand."""
     from metashell.commands.health.command import COMMAND
@@ -295,24 +245,6 @@ def test_a_single_file() -> None:
     ran = run_on(metashell.open_file(path), "health -o json")
     assert ran.err == ()
     assert all(row["problem"] not in ("quorum-disagreement",) for row in json.loads(ran.out))
-
-
-def test_damage() -> None:
-    """A flipped byte is critical, a torn tail a note; each names its file."""
-    torn = rows(metashell.open(fixture("real-44-torn").directory))
-    (row,) = [row for row in torn if row["problem"] == "torn-tail"]
-    assert row["severity"] == "note"
-    assert row["subject"].startswith("file 0000")
-    with cluster(*[config(4, "", "a.b", str(i)) for i in range(9)]) as source:
-        (path,) = Path(source.path).rglob("*.log")
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 0xFF
-        path.write_bytes(data)
-        damaged = metashell.open(Path(source.path))
-        (row,) = [row for row in rows(damaged) if row["problem"] == "file-damaged"]
-        assert (row["severity"], row["path"]) == ("critical", "/log/faults")
-        assert row["subject"] == f"file {path.name}"
-        assert run_on(damaged, "health").status == 1
 
 
 def test_deep_adds_what_check_finds(broken: Source) -> None:
@@ -455,82 +387,6 @@ def test_can_be_cancelled(broken: Source) -> None:
         run_line(context, "health")
 
 
-def test_lowered_configs_are_told_with_their_values() -> None:
-    """From what to what, in words, however few columns fit; a summary says what the kind means."""
-    made = [
-        record("TopicRecord", name=f"t{i}", topic_id=bytes(15) + bytes([i + 1])) for i in range(5)
-    ]
-    values = [
-        record("ConfigRecord", resource_type=2, resource_name=f"t{i}", name="retention.ms", value=v)
-        for i in range(5)
-        for v in ("2000", f"{i}")
-    ]
-    with cluster(*made, *values) as source:
-        out = run_on(source, "health lowered-config").out
-        (summary,) = rows(source, "health --summary lowered-config")
-    assert [
-        "note: lowered-config (5)",
-        *(f"lowered for topic t{i}: retention.ms from 2000 (2 s) to {i}" for i in range(3)),
-        "2 more topics with lowered configs: see the rows",
-    ] == out.splitlines()[:5]
-    assert summary["explanation"].startswith("a lower value ")
-
-
-def internal(topic: str, number: int, *leaders: int) -> list[bytes]:
-    """A topic and its partitions, each with its leader."""
-    topic_id = {"topic_id": bytes([number]) * 16}
-    return [
-        record("TopicRecord", name=topic, **topic_id),
-        *(partition(**topic_id, partition_id=i, leader=one) for i, one in enumerate(leaders)),
-    ]
-
-
-def test_coordinators_that_are_offline() -> None:
-    """Each topic says who has none; other topics have no coordinators."""
-    values = [
-        broker(1, fenced=True),
-        broker(2),
-        *internal("orders", 11, -1),
-        *internal("__consumer_offsets", 12, 2, -1, -1, 2),
-        *internal("__transaction_state", 13, -1, -1),
-        *internal("__share_group_state", 14, *[2 if i == 3 else -1 for i in range(20)]),
-    ]
-    with cluster(*values) as source:
-        found = {row["subject"]: row for row in rows(source, "health coordinator-offline")}
-        assert {
-            "topic __share_group_state": (
-                19,
-                "share-group partitions whose key hashes to partitions 0, 1, 2, 4, 5, 6, 7, 8 and "
-                "11 more have no coordinator: their consumers get no records",
-            ),
-            "topic __transaction_state": (
-                2,
-                "transactional ids that hash to any of the 2 partitions have no coordinator: "
-                "they can neither begin nor end a transaction",
-            ),
-            "topic __consumer_offsets": (
-                2,
-                "groups and their offsets whose id hashes to partitions 1 and 2 have no "
-                "coordinator: they can neither commit nor rebalance",
-            ),
-        } == {name: (row["count"], row["explanation"]) for name, row in found.items()}
-        row = found["topic __consumer_offsets"]
-        assert "partitions --offline --topic __consumer_offsets" == row["command"]
-        assert ["fenced-broker broker 1"] == row["causes"]
-        assert "2\n" == run_on(source, f"{row['command']} --count").out
-        one = rows(source, "health coordinator-offline --detail")[0]
-        assert ("partition __consumer_offsets-1", 1) == (one["subject"], one["count"])
-        assert one["explanation"].startswith(
-            "groups and their offsets whose id hashes to partition 1 have no coordinator: "
-        )
-        text = run_on(source, "health coordinator-offline").out
-        assert "broker 1 is fenced" in text
-        assert "23 partitions without coordinator" in text
-        summary = rows(source, "health coordinator-offline --summary")
-        assert [(3, 23)] == [(row["subjects"], row["count"]) for row in summary]
-        assert "groups or transactions have no coordinator" in summary[0]["explanation"]
-
-
 @pytest.mark.parametrize("name", ["real-44-broker-down", "real-44-trimmed"])
 def test_partitions_of_a_topic_are_those_told_one_by_one(name: str) -> None:
     """`1-3,5` in a row of a topic; a row of a partition names it; other rows have none."""
@@ -553,14 +409,3 @@ def test_partitions_of_a_topic_are_those_told_one_by_one(name: str) -> None:
         pairs = [part.partition("-") for part in text.split(",")]
         found = [n for low, _, high in pairs for n in range(int(low), int(high or low) + 1)]
         assert found == sorted(each[key])
-
-
-def test_words_count_brokers_and_not_their_replicas() -> None:
-    """`fenced-broker (1)` is one broker, whose replicas the row counts."""
-    source = metashell.open(fixture("real-44-broker-down").input)
-    (row,) = rows(source, "health fenced-broker")
-    (kind,) = rows(source, "health --summary fenced-broker")
-
-    assert row["count"] > 1
-    assert (1, row["count"]) == (kind["subjects"], kind["count"])
-    assert "fenced-broker (1)" in run_on(source, "health").out

@@ -475,36 +475,6 @@ def test_secrets_are_redacted(name: str) -> None:
 # The front end.
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "topic",
-        "--type Nonsense",
-        "--type",
-        "--offset x",
-        "--offset 5..3",
-        "--offset ..",
-        "--context 3",
-        "--limit 0",
-        "--limit 1 --tail 1",
-        "--file x --checkpoints",
-        "--file nowhere.log",
-        "--file ../meta.properties",
-        "--grep '('",
-        "--since yesterday",
-        "--broker x",
-        "--partition -1",
-        "--epoch a..b",
-    ],
-)
-def test_wrong_options(options: str) -> None:
-    """Mistakes are told as such."""
-    ran = run_on(opened(LIVE), f"log {options}")
-
-    assert (2, "") == (ran.status, ran.out)
-    assert ran.err
-
-
 def test_closed_pipe_passes_through() -> None:
     """A reader that is gone ends the command."""
 

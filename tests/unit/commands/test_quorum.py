@@ -283,24 +283,6 @@ def test_epochs_without_the_files(tmp_path: Path) -> None:
     assert 2 == len(ran.err)
 
 
-def test_epochs() -> None:
-    """From all segments, also those before the newest checkpoint."""
-    header, row = run_on(
-        metashell.open(fixture("real-44-live").input), "quorum --epochs"
-    ).out.splitlines()
-
-    assert ["Epoch", "StartOffset", "Leader", "Time"] == header.split()
-    assert ["1", "0", "2", "2026-11-21T08:21:43.536Z"] == row.split()
-
-
-def test_epochs_as_json() -> None:
-    """What only quorum-state knows has no start."""
-    found = told(metashell.open(fixture("real-44-trimmed").input), "--epochs")
-
-    assert [1, 2] == [epoch["epoch"] for epoch in found]
-    assert (None, 1) == (found[1]["start_offset"], found[1]["leader"])
-
-
 def test_epochs_of_an_earlier_state() -> None:
     """None that came later."""
     source = metashell.open(fixture("real-44-trimmed").input).at(3900)
@@ -313,16 +295,6 @@ def test_epochs_of_a_live_quorum() -> None:
     (epoch,) = told(described("real-44-admin"), "--epochs")
 
     assert (1, 1) == (epoch["epoch"], epoch["leader"])
-
-
-def test_one_file() -> None:
-    """A checkpoint alone names voters, and nobody who leads."""
-    path = next(fixture("real-44-live").input.glob("*3263-*.checkpoint"))
-    source = metashell.open_file(path)
-    found = status_row(source)
-
-    assert (None, 1) == (found["leader"], found["epoch"])
-    assert {"Voter"} == {node["status"] for node in told(source)}
 
 
 def test_a_log_that_tells_little(tmp_path: Path) -> None:
@@ -352,14 +324,6 @@ def test_hostile_endpoints_are_escaped_on_a_terminal() -> None:
     captured = Captured(is_terminal=True)
     run_line(Context(source.root, captured, lambda _: None, source=source), "quorum")
     assert "\x1b" not in "".join(captured.parts)
-
-
-def test_arguments_are_refused() -> None:
-    """It takes no paths."""
-    ran = run_on(metashell.open(fixture("real-44-admin").input), "quorum /quorum")
-
-    assert 2 == ran.status
-    assert "too many arguments" in ran.err[0]
 
 
 def test_completion() -> None:

@@ -596,49 +596,6 @@ def test_a_live_quorum() -> None:
 # The commands.
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("partitions --leader x", "--leader x: must be a broker id"),
-        ("partitions --leader -1", "--leader -1: must be a broker id"),
-        ("partitions --replica 2147483648", "--replica 2147483648: must be a broker id"),
-        ("partitions --isr ''", "--isr : must be a broker id"),
-        ("partitions --directory nowhere", "--directory nowhere: not a directory id"),
-        ("partitions --summary isr", "--summary isr"),
-        ("brokers --by topic", "--by topic"),
-        ("brokers --without 1,,2", "--without : must be a broker id"),
-        ("brokers --without 1 --by rack", "--by is not for --without"),
-        ("topics --internal --exclude-internal", "one of the two"),
-        ("partitions --summary topic --sort replica", "did you mean replicas?"),
-    ],
-)
-def test_wrong_words(line: str, message: str, sample: metashell.Source) -> None:
-    """Exit status 2, and a sentence that names the word."""
-    ran = run_on(sample, line)
-    assert (2, "") == (ran.status, ran.out)
-    assert message in "\n".join(ran.err)
-
-
-def test_what_is_not_there(sample: metashell.Source) -> None:
-    """A topic or partition that is asked for by name and does not exist makes the status 1."""
-    for line in ("topics nothing orders", "partitions nothing orders", "partitions orders-99"):
-        ran = run_on(sample, line)
-        assert 1 == ran.status, line
-        assert any("nothing" in e or "orders-99" in e for e in ran.err), line
-    for line, flag in (
-        ("brokers --without 7", "--without"),
-        ("brokers --without 7 --exit-code", "--without"),
-        ("brokers --without 7,101", "--without"),
-        ("partitions --leader 7", "--leader"),
-        ("partitions --replica 7 --exit-code", "--replica"),
-        ("partitions --isr 7", "--isr"),
-    ):
-        ran = run_on(sample, line)
-        said = f"{line.partition(' ')[0]}: {flag} 7: no such broker"
-        assert (1, (said,)) == (ran.status, ran.err), line
-    assert run_on(sample, "brokers --without 7,101").out
-
-
 def test_globs_choose(sample: metashell.Source) -> None:
     """Names of topics, of partitions, and globs of them."""
 

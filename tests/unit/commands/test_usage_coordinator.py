@@ -27,8 +27,6 @@ from support.shell import run_on
 
 D1 = fixture_dir(NODE) / "broker102" / "d1"
 OFFSETS, TRANSACTIONS = D1 / "__consumer_offsets-0", D1 / "__transaction_state-1"
-SHARE = D1 / "__share_group_state-0"
-MADE = fixture_dir(RECORDS) / "__consumer_offsets-0"
 
 
 def opened(path: Path) -> CoordinatorSource:
@@ -115,40 +113,6 @@ def test_records_are_counted_by_group_and_topic() -> None:
     of_topics = Counter(record["key"]["data"].get("topic") for record in log)
     assert dict(of_topics) == topics
     assert [139, 139] == [groups[name]["superseded"] for name in ("n-roll-1", "n-roll-5")]
-
-
-@pytest.mark.parametrize(
-    ("place", "line", "expected"),
-    [
-        (TRANSACTIONS, "du --by transaction -n 1", "n-rolltx-4"),
-        (SHARE, "du --by group -n 1", "s-one"),
-        (TRANSACTIONS, "stats --section transactions -n 1", "n-rolltx-4"),
-        (SHARE, "stats --section groups -n 1", "s-one"),
-        (OFFSETS, "stats", "4 superseded records: 278 bytes, 15.4% of the bytes"),
-        (OFFSETS, "stats -h", "22 records in 12 batches of 2 files, 1.8 KiB, offsets 1..41"),
-        (OFFSETS, "du", "SUPERSEDED"),
-    ],
-)
-def test_pages(place: Path, line: str, expected: str) -> None:
-    """What people see of each log."""
-    assert expected in run_on(opened(place), line).out
-
-
-@pytest.mark.parametrize(
-    ("place", "line", "reason"),
-    [
-        (OFFSETS, "du --by broker", "--by type, group, topic, hour, file work here"),
-        (TRANSACTIONS, "du --by topic", "--by type, transaction, hour, file work here"),
-        (OFFSETS, "stats --section timeline", "__consumer_offsets-0 does not have that"),
-        (OFFSETS, "stats --section brokers", "__consumer_offsets-0 does not have that"),
-        (TRANSACTIONS, "stats --section groups", "__transaction_state-1 does not have that"),
-    ],
-)
-def test_what_a_log_does_not_have(place: Path, line: str, reason: str) -> None:
-    """Is a usage error that says what there is."""
-    ran = run_on(opened(place), line)
-    assert 2 == ran.status
-    assert reason in "\n".join(ran.err)
 
 
 def test_damage_is_told_and_the_rest_counted() -> None:
