@@ -172,3 +172,10 @@ def test_the_check_itself_sees_imports() -> None:
     assert "numpy" in imported_by("import numpy.linalg")
     with pytest.raises(AssertionError, match="'find'"):
         none_imports(frozenset({"numpy"}), ["demo", "ls", "/"], ["demo", "find", "/image/topics"])
+
+
+def test_declarations_of_commands_import_no_arrays() -> None:
+    """Options, columns and manuals of all commands load without numpy and pyarrow."""
+    code = "from metashell import commands\nfor name in commands.all_names():\n"
+    imported = imported_by(code + "    assert commands.get(name) is not None, name\n")
+    assert set() == imported & (ARRAYS | FRONT_ENDS | {"duckdb"})

@@ -25,7 +25,7 @@ import pytest
 from metashell.commands import all_names, get
 from metashell.commands.framework.option import Option
 from metashell.errors import MetashellError
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.source import Source
 from support.approved_lines import LINES
 from support.approved_places import PLACES

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 import metashell
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import DEMO, differing_directories, fixture

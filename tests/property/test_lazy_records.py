@@ -10,8 +10,9 @@ import pytest
 import metashell
 from metashell.image.image import Image
 from metashell.log.read import load
-from metashell.sources.cache import open_cached, store
 from metashell.sources.cache.lazy_records import LazyRecords
+from metashell.sources.cache.opening import open_cached
+from metashell.sources.cache.writing import store
 from support.cached import (
     append,
     assert_as_whole,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from metashell.read_settings import ReadSettings
-from metashell.sources.fleet import Reading, fleet_row
+from metashell.sources.fleet.reading import Reading
+from metashell.sources.fleet.rows import fleet_row
 from metashell.spark_backend.find import find, search_of
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.opening import Engine, _runner

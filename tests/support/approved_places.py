@@ -11,7 +11,7 @@ from typing import Final
 from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source

@@ -14,7 +14,9 @@ from metashell.fs.nodes.image import image_node
 from metashell.image.image import Image
 from metashell.log.splits import plan_splits
 from metashell.redact import Redaction
-from metashell.sources.cache import CachedLog, LazyLog, open_cached, store
+from metashell.sources.cache.lazy_log import LazyLog
+from metashell.sources.cache.opening import CachedLog, open_cached
+from metashell.sources.cache.writing import store
 from support.condensed import assert_same_image
 
 HIDDEN = Redaction()

@@ -8,8 +8,8 @@ import sys
 import threading
 from pathlib import Path
 
+from metashell.sources.fleet.errors import FleetRow
 from metashell.sources.fleet.pool import run_all
-from metashell.sources.fleet.rows import FleetRow
 
 
 def tell(word: str) -> FleetRow:

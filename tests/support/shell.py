@@ -11,7 +11,7 @@ import yaml
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.fs.node import Directory
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.source import Source
 
 

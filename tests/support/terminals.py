@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.source import Source
 
 

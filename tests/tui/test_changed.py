@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from metashell.commands.partitions import COLUMNS
+from metashell.commands.partitions.command import COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.fs.node import JsonValue
 from metashell.tui.node.value_changes import changed_lines

@@ -62,7 +62,7 @@ def partitions_table(
         whys: The reasons for problems of that image, for a caller that makes several tables.
 
     Returns:
-        Columns as ``metashell.commands.partitions`` names them, n rows.
+        Columns as the command names them, n rows.
     """
     makers = _makers(_Rows(health, rows, whys or Whys(Causes(health))), states)
     if wanted is None:

@@ -19,6 +19,10 @@ class Level(StrEnum):
     """Worth knowing."""
 
 
+LEVELS: Final = tuple(level.value for level in Level)
+"""Names of the levels, the worst first."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
     """One kind of problem."""

@@ -31,7 +31,7 @@ from metashell.fs.node import FixedDirectory
 from metashell.places.uri import is_uri
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 SHELLS: Final = BY_NAME["--completion"].choices

@@ -21,7 +21,7 @@ from metashell.fs.path import normalise, resolve
 if TYPE_CHECKING:
     from metashell.cli.config_file import ConfigFile
     from metashell.cli.sources import Opener, WarningPrinter
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.request import Choice
     from metashell.sources.source import Source
     from metashell.tui.session import Progress

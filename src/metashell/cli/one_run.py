@@ -21,8 +21,8 @@ from metashell.errors import ExitCode, NoLeaderError
 from metashell.fs.node import FixedDirectory
 
 if TYPE_CHECKING:
-    from metashell.cli.sources import Opener
-    from metashell.sources.fleet import FleetSource
+    from metashell.cli.sources import Opener, WarningPrinter
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.request import Choice
     from metashell.sources.source import Source
 
@@ -64,7 +64,7 @@ class OneRun(NamedTuple):
         if path is not None:
             return self._explore(choice, path)
         # Not at the top: the explorer draws before it opens anything.
-        from metashell.cli.sources import open_source, prompt_name
+        from metashell.cli.sources import WarningPrinter, open_source, prompt_name
 
         tasks = choose_work(self.arguments)
         early = None
@@ -76,10 +76,11 @@ class OneRun(NamedTuple):
             if tasks is None or not self._asks_health(tasks):
                 raise
             return self._run_tasks(tasks, None, after_each=lambda: None, lost=error)
+        warnings = WarningPrinter(source, self.diagnostics)
         try:
             if tasks is None:
-                return self._interact(source, prompt_name(choice, source))
-            return self._run_on_source(tasks, source)
+                return self._interact(source, prompt_name(choice, source), warnings)
+            return self._run_on_source(tasks, source, warnings)
         finally:
             source.close()
 
@@ -96,13 +97,12 @@ class OneRun(NamedTuple):
         """Run a command that needs none, over an empty file system."""
         return self._run_tasks(tasks, None, after_each=lambda: None)
 
-    def _run_on_source(self, tasks: Iterable[Task], source: Source | FleetSource) -> int:
+    def _run_on_source(
+        self, tasks: Iterable[Task], source: Source | FleetSource, warnings: WarningPrinter
+    ) -> int:
         """Run commands, telling what is wrong with the source as it comes to light."""
-        from metashell.cli.sources import WarningPrinter
-
         if self.owns_process:
             _leave_pandas_out(source)
-        warnings = WarningPrinter(source, self.diagnostics)
         try:
             warnings.print_new()
             code = self._run_tasks(tasks, source, after_each=warnings.print_new)
@@ -161,9 +161,8 @@ class OneRun(NamedTuple):
             opened=_leave_pandas_out if self.owns_process else lambda _: None,
         )
 
-    def _interact(self, source: Source | FleetSource, name: str) -> int:
+    def _interact(self, source: Source | FleetSource, name: str, warnings: WarningPrinter) -> int:
         """Run the interactive shell."""
-        from metashell.cli.sources import WarningPrinter
         from metashell.commands.shared.status import status_of
         from metashell.repl.session import ShellSession, run
 
@@ -179,7 +178,6 @@ class OneRun(NamedTuple):
             theme=config.theme,
             is_plain=config.is_plain,
         )
-        warnings = WarningPrinter(source, self.diagnostics)
         warnings.print_new()
         warnings.print_count()
         code = run(session)

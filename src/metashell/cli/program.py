@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metashell.cli.arguments import ALL, TUI, VERBOSE, Arguments, parse_arguments
+from metashell.cli.arguments import TUI, Arguments, parse_arguments
 from metashell.cli.output import (
     Diagnostics,
     OutputError,
@@ -52,7 +52,9 @@ def run_program(
     try:
         arguments = parse_arguments(argv, lambda word: defaults().is_cluster(word))
         if _is_about_itself(arguments):
-            code = _tell_about_itself(arguments, out)
+            from metashell.cli.usage import tell_about_itself
+
+            code = tell_about_itself(arguments, out)
         else:
             arguments = defaults().fill_in(arguments)
             # Not at the top: `--help` does without.
@@ -81,26 +83,6 @@ def _is_about_itself(arguments: Arguments) -> bool:
     """Whether the program only tells about itself: then nothing else of the arguments counts."""
     asks = any(map(arguments.has, ("--help", "--version", "--completion")))
     return asks or arguments.words == (TUI, "--help")
-
-
-def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
-    shell = arguments.value("--completion")
-    if shell is not None:
-        from metashell.cli.completion import script
-
-        out.write(script(shell))
-        return ExitCode.OK
-    from metashell.cli.usage import full_help_text, help_text, version_text
-
-    if arguments.has("--help") or not arguments.has("--version"):
-        from metashell.commands.shared.colour import wants_colour
-        from metashell.fs.escape import Coloured
-
-        text = full_help_text if arguments.words[:1] == (ALL,) else help_text
-        out.write(Coloured(text(bold=wants_colour(out.is_terminal))))
-    else:
-        out.write(version_text(verbose=arguments.words[:1] == (VERBOSE,)))
-    return ExitCode.OK
 
 
 def _interrupted(out: StreamOutput, diagnostics: Diagnostics) -> int:

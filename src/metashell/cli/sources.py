@@ -24,7 +24,7 @@ from metashell.sources.request import Choice, OpeningWatch, OpenRequest
 if TYPE_CHECKING:
     from metashell.cli.progress import ProgressBar
     from metashell.log.read import ReadProgress
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 Opener = Callable[[OpenRequest, OpeningWatch], "Source | FleetSource"]

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from metashell.cli.arguments import OPTIONS
+from metashell.cli.arguments import ALL, OPTIONS, VERBOSE, Arguments
+from metashell.cli.output import StreamOutput
 from metashell.commands.framework.option import Option
 from metashell.commands.shared.cheat_sheet import LINES
+from metashell.commands.shared.colour import wants_colour
+from metashell.errors import ExitCode
+from metashell.fs.escape import Coloured
 from metashell.version import __version__
 
 _COLUMN: Final = 26
@@ -59,6 +63,22 @@ _EXIT_CODES: Final = """\
   1  something is missing or failed      70   metashell has a bug, or no memory
   2  wrong usage                         130  interrupted
 """
+
+
+def tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
+    """Write a completion script, the help or the version; returns the exit status."""
+    shell = arguments.value("--completion")
+    if shell is not None:
+        from metashell.cli.completion import script
+
+        out.write(script(shell))
+        return ExitCode.OK
+    if arguments.has("--help") or not arguments.has("--version"):
+        text = full_help_text if arguments.words[:1] == (ALL,) else help_text
+        out.write(Coloured(text(bold=wants_colour(out.is_terminal))))
+    else:
+        out.write(version_text(verbose=arguments.words[:1] == (VERBOSE,)))
+    return ExitCode.OK
 
 
 def help_text(*, bold: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from metashell.answers.config_defaults import is_known, keys_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
@@ -186,8 +187,6 @@ def _key_and_resource(image: Image, words: Sequence[str]) -> tuple[str | None, l
 
 def _is_key(image: Image, word: str) -> bool:
     """Whether Kafka knows a key of this name, or something sets it."""
-    from metashell.answers.config_defaults import is_known
-
     if any(is_known(kind, word) for kind in CONFIG_TYPES.values() if kind != "BROKER_LOGGER"):
         return True
     return word in image.part("configs").columns.span("name").texts()
@@ -195,8 +194,6 @@ def _is_key(image: Image, word: str) -> bool:
 
 def _warn_of_key(query: RowsQuery, key: str) -> None:
     """Tell of a key that nothing sets and Kafka does not know: it may be mistyped."""
-    from metashell.answers.config_defaults import is_known, keys_of
-
     kinds = CONFIG_TYPES.values()
     # Loggers have names of classes for keys.
     if any(is_known(kind, key) for kind in kinds if kind != "BROKER_LOGGER"):
@@ -243,8 +240,6 @@ def _is_id(name: str) -> bool:
 
 
 def _complete_key(word: str) -> list[Completion]:
-    from metashell.answers.config_defaults import keys_of
-
     keys = sorted({key for kind in CONFIG_TYPES.values() for key in keys_of(kind)})
     return [Completion(key, -len(word), key) for key in keys if key.startswith(word)]
 

@@ -12,6 +12,7 @@ from metashell.answers.coordinator_kinds import (
     TRANSACTION,
     CoordinatorKind,
 )
+from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names, takes_value
 from metashell.commands.framework.options import Parsed
@@ -25,7 +26,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand, opened
+from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import tell_unknown
@@ -260,7 +261,7 @@ def _proposed(context: Context, kind: CoordinatorKind, typed: str) -> set[str]:
     """Words for ids that configs and ACLs name; of a share key topics and partitions."""
     found: set[str] = set()
     wanted = "TRANSACTIONAL_ID" if kind is TRANSACTION else "GROUP"
-    for source in opened(context):
+    for source in opened_sources(context):
         image = source.image
         acls = image.part("acls").columns
         of_acls = zip(

@@ -7,9 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.groups import PART
 
 COLUMNS: Final = (
@@ -44,17 +42,15 @@ COLUMNS: Final = (
 )
 
 
-class GroupsCommand(RowsCommand):
+class GroupsCommand(PartCommand):
     """List groups."""
 
-    group = "groups"
     name = "groups"
     summary = "List the groups in a broker's logs: type, state, members, last commit."
     noun = ("group", "groups")
     tables = one_table(*COLUMNS)
-    imports = imports_of(PART)
-    takes_paths = False
-    of_each_cluster = True
+    part = PART
+    named = "group"
     manual = Manual(
         synopsis="groups [OPTION...] [GROUP...]",
         description=(
@@ -67,10 +63,6 @@ class GroupsCommand(RowsCommand):
             ("groups --sort committed_time", "who committed longest ago"),
         ),
     )
-
-    def answer(self, query: RowsQuery) -> None:
-        """The groups of every partition."""
-        coordinator_rows(query, PART, "group")
 
 
 COMMAND = GroupsCommand()

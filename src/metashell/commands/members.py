@@ -7,9 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.members import PART
 
 COLUMNS: Final = (
@@ -34,17 +32,15 @@ COLUMNS: Final = (
 )
 
 
-class MembersCommand(RowsCommand):
+class MembersCommand(PartCommand):
     """List members of groups."""
 
-    group = "groups"
     name = "members"
     summary = "List the members of groups in a broker's logs, and what they are assigned."
     noun = ("member", "members")
     tables = one_table(*COLUMNS)
-    imports = imports_of(PART)
-    takes_paths = False
-    of_each_cluster = True
+    part = PART
+    named = "group with members"
     manual = Manual(
         synopsis="members [OPTION...] [GROUP...]",
         description=(
@@ -55,10 +51,6 @@ class MembersCommand(RowsCommand):
             ("members k-uniform -o json", "those of a group"),
         ),
     )
-
-    def answer(self, query: RowsQuery) -> None:
-        """The members of the groups of every partition."""
-        coordinator_rows(query, PART, "group with members")
 
 
 COMMAND = MembersCommand()

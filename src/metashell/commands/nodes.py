@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.option import Option
@@ -20,13 +20,8 @@ from metashell.commands.rows.columns import (
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.names import rows_named
-from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.errors import UsageError
 from metashell.log.point import parse_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from metashell.image.quorum_members import QuorumMember
 
 _AN_HOUR: Final = "1h"
 GHOST_AFTER: Final = Option(
@@ -116,6 +111,7 @@ class NodesCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The nodes asked for."""
         from metashell.answers.nodes import BROKER, CONTROLLER, nodes_of, nodes_table
+        from metashell.commands.quorum.report import voters_now
 
         parsed = query.parsed
         roles = [
@@ -161,25 +157,6 @@ def ghost_after(parsed: Parsed) -> int:
     if duration_ms is None:
         raise UsageError(f"--ghost-after {text}: not a duration", hint="such as 30m, 12h or 3d")
     return duration_ms
-
-
-def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
-    """Who votes, as the quorum's leader says, else the log, else the node's own file."""
-    from metashell.commands.quorum.report import voters_now
-    from metashell.image.quorum_members import known_voters, voters_in_log, voters_of
-
-    source = query.source
-    image = source.image  # Of the past there may be voters that are none any more.
-    if source.live is None or source.moment_offset is not None:
-        static: Sequence[int] = ()
-        if not voters_in_log(image.quorum):
-            try:
-                static = voters_now(source)
-            except SourceError as error:
-                query.warn(error.message)
-                query.status = ExitCode.FAILED
-        return known_voters(image, static)
-    return voters_of(image.quorum, source.live.status().description)
 
 
 COMMAND = NodesCommand()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
@@ -20,7 +21,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand, opened
+from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.resources import the_one
 from metashell.errors import UsageError
@@ -155,7 +156,7 @@ class QuotasCommand(RowsCommand):
             return super().complete(context, args, word)
         from metashell.answers.quotas import read_quotas
 
-        quotas = (q for source in opened(context) for q in read_quotas(source.image))
+        quotas = (q for source in opened_sources(context) for q in read_quotas(source.image))
         return complete_names(word, sorted({q.entity.get(kind) or "" for q in quotas} - {""}))
 
 

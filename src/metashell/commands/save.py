@@ -25,7 +25,7 @@ from metashell.log.names import METADATA_DIRECTORY, METADATA_TOPIC_ID
 
 if TYPE_CHECKING:
     from metashell.log.saving import LogCopy
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 _DRY_RUN = "--dry-run"

@@ -7,9 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.coordinator_logs import WHERE, coordinator_rows, imports_of
+from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.share_partitions import PART
 
 COLUMNS: Final = (
@@ -58,17 +56,15 @@ COLUMNS: Final = (
 )
 
 
-class ShareCommand(RowsCommand):
+class ShareCommand(PartCommand):
     """List share partitions."""
 
-    group = "groups"
     name = "share"
     summary = "List how far share groups are in each partition, from a broker's logs."
     noun = ("share partition", "share partitions")
     tables = one_table(*COLUMNS)
-    imports = imports_of(PART)
-    takes_paths = False
-    of_each_cluster = True
+    part = PART
+    named = "share group with state"
     manual = Manual(
         synopsis="share [OPTION...] [GROUP...]",
         description=(
@@ -81,10 +77,6 @@ class ShareCommand(RowsCommand):
             ("share --sort start_offset", "those that are least far first"),
         ),
     )
-
-    def answer(self, query: RowsQuery) -> None:
-        """The share partitions in every partition."""
-        coordinator_rows(query, PART, "share group with state")
 
 
 COMMAND = ShareCommand()

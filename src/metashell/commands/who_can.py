@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from metashell.answers.hosts import client_host
+from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
@@ -178,8 +180,6 @@ class WhoCanCommand(RowsCommand):
 
 
 def _host(parsed: Parsed) -> HostPattern | None:
-    from metashell.answers.hosts import client_host
-
     text = parsed.values.get("--host")
     if text is None:
         return None
@@ -220,8 +220,6 @@ def _may_have_older_brokers(query: RowsQuery) -> bool:
 
 def _remarks(parsed: Parsed, assumptions: Assumptions) -> list[str]:
     """What should be known of an answer to these words."""
-    from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
-
     operation, resource = parse_operation(parsed.arguments[0]), parse_resource(parsed.arguments[1])
     name, found = OPERATIONS[operation], []
     right = Right(name, resource.type_name)

@@ -15,7 +15,7 @@ from metashell.dataclass import dataclass
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.splits import SplitError
+from metashell.sources.cache.manifest import ManifestError
+from metashell.sources.cache.opening import open_cached
 from metashell.sources.cache.place import may_be_cached
 from metashell.sources.condensed import Condensed, CondensedSource
 from metashell.sources.directory import open_directory
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from metashell.log.splits import Plan
     from metashell.log.truncation import Truncation
     from metashell.read_settings import ReadSettings
-    from metashell.sources.cache import CachedLog
+    from metashell.sources.cache.opening import CachedLog
     from metashell.sources.source import Source
 
 
@@ -77,7 +80,6 @@ class CachedSource(CondensedDirectory):
         if CondensedSource.condensed.is_known(self):
             return self.log.loaded
         from metashell.condensed.table import loaded_of
-        from metashell.sources.cache.manifest import ManifestError
 
         try:
             return loaded_of(self._cached.facts)
@@ -88,8 +90,7 @@ class CachedSource(CondensedDirectory):
     def _finish(self) -> Condensed:
         """Put the cached part and the rest together. If the rest is large, the result is kept."""
         from metashell.condensed.log import condense_place, condense_split
-        from metashell.log.splits import SplitError
-        from metashell.sources.cache import store
+        from metashell.sources.cache.writing import store
 
         cached, place = self._cached, self.log.place
         how = cached.how
@@ -114,7 +115,5 @@ def open_cached_source(state: DirectoryState, settings: ReadSettings) -> CachedS
     """
     if not may_be_cached(settings):
         return None
-    from metashell.sources.cache import open_cached
-
     cached = open_cached(state, settings)
     return None if cached is None else CachedSource(cached, settings, state)

@@ -28,6 +28,7 @@ from metashell.places.place import Place, RemotePlace, base_name, is_directory, 
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
+from metashell.sources.cached import open_cached_source
 from metashell.sources.directory import open_directory, open_place
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
 from metashell.sources.request import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from metashell.log.read import ReadProgress
     from metashell.read_settings import ReadOptions
     from metashell.security.settings import Address, Security
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.node_places import NodePlaces
 
 
@@ -311,8 +312,6 @@ def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
     state: DirectoryState | None = None
     if not needs_log and engine.engine != "local":
         if engine.use_cache and may_be_cached(settings):
-            from metashell.sources.cached import open_cached_source
-
             state = list_metadata_directory(path)
             cached = open_cached_source(state, settings)
             if cached is not None:
@@ -332,7 +331,7 @@ def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
 
 def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
     """Lay a fleet over directories, for this process or for Spark."""
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
 
     paths, settings = request.choice.paths, request.settings
     if request.engine.engine != "local":

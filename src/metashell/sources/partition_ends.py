@@ -1,4 +1,4 @@
-"""The ends of partitions' logs: their end offsets, producers, open transactions."""
+"""What lies at the ends of partitions' logs: their end offsets, producers, open transactions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
+from metashell.answers.hanging import open_producers, open_table
+from metashell.answers.producers import PRODUCER_SCHEMA, producers_table
+from metashell.answers.stalled import LogBehind
+from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.image.coordinators.producers import fold_producers
 from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_reading import ReadReport, read_each, report_faults
@@ -18,7 +23,6 @@ from metashell.sources.log_clock import clock_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.answers.stalled import LogBehind
     from metashell.log.log_tail import LogEnd
     from metashell.sources.partition_logs import PartitionLogs
     from metashell.sources.source import Source
@@ -88,8 +92,6 @@ class PartitionEnds:
 
     def behind(self, topic: str, partition: int, offsets: Sequence[int]) -> LogBehind | None:
         """The records behind offsets in a partition's log; None where it is not here."""
-        from metashell.answers.stalled import LogBehind
-
         place = TopicPartition(topic, partition)
         end = self.end(place)
         if end is None:
@@ -107,8 +109,6 @@ class PartitionEnds:
 
     def _open_offset(self, place: TopicPartition) -> int | None:
         """Where the oldest open transaction of a partition begins; None for none."""
-        from metashell.image.coordinators.producers import fold_producers
-
         if place not in self._open:
             history = self._read(lambda: self._logs.tail(place).producers())
             state = None if history is None else fold_producers(history)
@@ -133,9 +133,6 @@ def partition_producers(
         report: Told of the logs that could not be read.
         topics: The topics that are looked at; None for all.
     """
-    from metashell.answers.producers import producers_table
-    from metashell.image.coordinators.producers import fold_producers
-
     for partition, tail in logs.tails(topics):
         try:
             history = tail.producers()
@@ -158,10 +155,6 @@ def open_transactions(
         report: Told of the logs that could not be read.
         topics: The topics that are looked at; None for all.
     """
-    from metashell.answers.hanging import open_producers, open_table
-    from metashell.answers.producers import PRODUCER_SCHEMA
-    from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
-
     coordinator = source.coordinator_logs(CoordinatorLog.TRANSACTIONS)
     tables = {}
     if coordinator is not None:

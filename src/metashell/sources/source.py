@@ -24,6 +24,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import BOOTSTRAP, COORDINATOR_TOPICS, METADATA_DIRECTORY
 from metashell.log.point import LogClock, Point, parse_point
 from metashell.log.unread import Unread
+from metashell.node_files.log_directory import METADATA_TOPIC, read_log_directory
 from metashell.places.place import Place, base_name, child_of, is_file, parent_of, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
@@ -244,8 +245,6 @@ class Source(SourceContents):
     @lazy
     def _topics_of_logs(self) -> frozenset[str]:
         """Topics that have a log in the log directories, but for the metadata log."""
-        from metashell.node_files.log_directory import METADATA_TOPIC
-
         directories: Sequence[LogDirectory] = ()
         with suppress(SourceError):  # Asking for such logs tells the reason.
             directories = self.log_directories
@@ -474,8 +473,6 @@ class Source(SourceContents):
         places = self.log_places
         if not places:
             return ()
-        from metashell.node_files.log_directory import read_log_directory
-
         return [read_log_directory(place) for place in places]
 
     @property

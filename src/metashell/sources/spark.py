@@ -15,7 +15,7 @@ from metashell.sources.engine import DecodeLoad, core_count, decide, free_memory
 
 if TYPE_CHECKING:
     from metashell.sources.engine import EngineSettings
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.request import OpeningWatch, OpenRequest
     from metashell.sources.source import Source
     from metashell.sources.without_image import SourceWithoutImage

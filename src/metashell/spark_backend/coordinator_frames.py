@@ -15,7 +15,7 @@ from metashell.errors import MetashellError
 from metashell.log.splits import SPLIT_BYTES
 from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
-from metashell.sources.fleet import Reading
+from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.coordinators import (
     PartitionPiece,

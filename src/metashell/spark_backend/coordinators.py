@@ -23,7 +23,7 @@ from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator import open_coordinator
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from metashell.sources.coordinator_tables import SourceTables
-from metashell.sources.fleet import Reading
+from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces, distinct, nodes_at
 from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.options import Options

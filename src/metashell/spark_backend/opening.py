@@ -20,11 +20,11 @@ from metashell.fs.path import cluster_path
 from metashell.log.directory import list_metadata_directory
 from metashell.log.splits import SPLIT_BYTES, plan_splits
 from metashell.read_settings import ReadSettings
-from metashell.sources.cache import store
+from metashell.sources.cache.writing import store
 from metashell.sources.cached import CondensedDirectory
 from metashell.sources.condensed import CondensedSource
-from metashell.sources.fleet import FleetMember, FleetSource
-from metashell.sources.fleet.source import OPENING_BYTES
+from metashell.sources.fleet.member import FleetMember
+from metashell.sources.fleet.source import OPENING_BYTES, FleetSource
 from metashell.sources.node_places import NodePlaces
 from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
@@ -46,7 +46,6 @@ from metashell.spark_backend.tasks import Failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
 
 _D = TypeVar("_D")
 _T = TypeVar("_T")

@@ -33,7 +33,7 @@ from metashell.read_settings import ReadSettings
 from metashell.records.split_filter import RowFilter, type_of
 from metashell.redact import Redaction
 from metashell.sources.condensed import source_of
-from metashell.sources.fleet import Reading
+from metashell.sources.fleet.reading import Reading
 from metashell.sources.source import Source
 from metashell.spark_backend.filters import LEAST, MOST, TableFilter
 from metashell.spark_backend.nodes import node_batches

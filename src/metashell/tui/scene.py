@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from metashell.commands.framework.command import Context
     from metashell.fs.node import Directory
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 

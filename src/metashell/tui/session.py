@@ -19,7 +19,7 @@ from metashell.dataclass import dataclass
 from metashell.tui.gc_policy import ready_for_keys
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 Progress = Callable[[int, int], None]

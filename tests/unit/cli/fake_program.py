@@ -14,7 +14,7 @@ from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.log.directory import MetadataLog
 from metashell.log.names import Listing
 from metashell.log.read import Loaded
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_request
 from metashell.sources.request import OpeningWatch, OpenRequest
 from metashell.sources.source import Source

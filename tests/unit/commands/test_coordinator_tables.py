@@ -11,9 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import metashell
-from metashell.commands import groups, members, offsets, producers, share, transactions
+from metashell.commands import groups, members, share
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
+from metashell.commands.offsets import command as offsets
+from metashell.commands.producers import command as producers
+from metashell.commands.transactions import command as transactions
 from metashell.parts.known import coordinator_parts
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.opening import open_fleet

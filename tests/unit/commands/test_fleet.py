@@ -14,7 +14,7 @@ from kraftgen.batch import encode_batch
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.run import run_line
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import OTHER_ID, SAMPLE, SAMPLE_ID, backups, node, topics, torn
@@ -259,7 +259,7 @@ def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> N
     fleet = fleet_of(parent)
     here = run_on(fleet, "fleet --verify")
     monkeypatch.setattr("metashell.sources.fleet.source.SMALL_BYTES", 0)
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 2)
     assert here == run_on(fleet, "fleet --verify")
 
 

@@ -194,7 +194,7 @@ def test_processes_tell_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     voters = [fixture_dir(f"voters-two-epochs-3/voter-{i}") for i in (1, 2, 3)]
     here = verify(*voters, options="--json")
     monkeypatch.setattr("metashell.sources.fleet.source.SMALL_BYTES", 0)
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 2)
     assert here == verify(*voters, options="--json")
 
 

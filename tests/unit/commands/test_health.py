@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.answers.problem_kinds import KINDS
+from metashell.answers.problem_kinds import KINDS, LEVELS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.log_problems import of_live
-from metashell.commands.health.rows import LEVELS, in_order, of_single, summary_of, told_count
+from metashell.commands.health.rows import in_order, of_single, summary_of, told_count
 from metashell.commands.health.verdict import HealthVerdict
 from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica

@@ -14,7 +14,7 @@ from kraftgen.files import LOG_DIR_NAME
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.run import run_line
-from metashell.commands.quorum.command import age_text
+from metashell.commands.quorum.answer import age_text
 from metashell.commands.quorum.report import follower_lag
 from metashell.quorum.description import QuorumDescription, Replica
 from metashell.sources.source import Source

@@ -15,8 +15,8 @@ from metashell.commands.rows.columns import integer, one_table
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import MetashellError, SourceError
-from metashell.sources.fleet import FleetSource
 from metashell.sources.fleet import source as fleet_source
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from support.fixtures import fixture
 from support.fleets import backups
@@ -63,7 +63,7 @@ def ask(fleet: FleetSource, line: str, cwd: str = "/") -> tuple[Ran, list[str]]:
 def many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every directory is worth another process."""
     monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 2)
 
 
 class Here:
@@ -165,7 +165,7 @@ def test_who_reads(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is read here, and in a shell all that can stay open."""
     fleet = fleet_of(parent)
     members = list(fleet.members.values())
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 4)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 4)
     assert not fleet.is_for_others(members, keeps=False)
     monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
     assert fleet.is_for_others(members, keeps=False)
@@ -173,7 +173,7 @@ def test_who_reads(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet_source, "KEPT_BYTES", 1)
     assert fleet.is_for_others(members, keeps=True)
     assert not fleet.is_for_others(members[:1], keeps=False)
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 1)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 1)
     assert not fleet.is_for_others(members, keeps=False)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import metashell
 from metashell.answers import partitions as answers
-from metashell.commands import partitions
+from metashell.commands.partitions import answer as partitions
 from support.fixtures import fixture
 from support.shell import run_on
 
@@ -33,7 +33,7 @@ def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch, form: str, line: 
         return make(health, rows, *others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(partitions, "PIECE_ROWS", 2)
-    monkeypatch.setattr(answers, "partitions_table", table)
+    monkeypatch.setattr(partitions, "partitions_table", table)
     assert whole == run_on(source, f"{line} -o {form}")
     assert max(sizes) <= 2
     assert "9999" in line or len(sizes) > 1

@@ -9,7 +9,7 @@ from struct import pack_into
 import pytest
 
 from metashell.cli import main
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture_dir

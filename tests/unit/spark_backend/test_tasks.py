@@ -18,7 +18,7 @@ from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.spark_backend.tasks import Failure, FoldJob, log_of, log_or_whole

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from metashell.commands.fleet.command import rows_table
+from metashell.commands.fleet.answer import rows_table
 from metashell.commands.rows.cell_colours import CellColour, colours_of
-from metashell.sources.fleet.rows import FleetRow
+from metashell.sources.fleet.errors import FleetRow
 from metashell.sources.opening import open_fleet
 from metashell.tui.views.fleet_text import differences, fleet_table, heading, watched
 from support.fleets import backups

@@ -2,3 +2,12 @@
 
 `wanted` reads an image, `kafka_cli` writes commands of Kafka's own tools, `strimzi` resources.
 """
+
+from __future__ import annotations
+
+from typing import Final
+
+KAFKA_CLI: Final = "kafka-cli"
+STRIMZI: Final = "strimzi"
+RECIPES: Final = (KAFKA_CLI, STRIMZI)
+"""Names of what is written."""

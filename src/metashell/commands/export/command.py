@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.export.recipes import RECIPES, export_recipe
+from metashell.answers.recipes import RECIPES
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
@@ -107,6 +107,8 @@ class ExportCommand(Command):
             for flag in (_FORMAT, _ALL):
                 if flag in parsed.values or flag in parsed.switches:
                     raise UsageError(f"{flag} and {_AS}: give only one of them")
+            from metashell.commands.export.recipes import export_recipe
+
             return export_recipe(context, parsed, place)
         for flag in _OF_RECIPES:
             if flag in parsed.values or flag in parsed.switches:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
     from metashell.commands.framework.command import Context
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 STDOUT: Final = "-"

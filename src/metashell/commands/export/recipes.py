@@ -6,23 +6,26 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from metashell.answers.recipes import KAFKA_CLI, RECIPES, STRIMZI
+from metashell.answers.recipes.contents import RecipeParts, RecipeReport, everything
+from metashell.answers.recipes.kafka_cli import kafka_cli
+from metashell.answers.recipes.strimzi import strimzi
 from metashell.commands.framework.targets import matches, stop_if_cancelled
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.commands.shared.topic_arguments import topics_like
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
+from metashell.sources.fleet.rows import cluster_id_of
 
 if TYPE_CHECKING:
-    from metashell.answers.recipes.contents import RecipeParts, RecipeReport
     from metashell.answers.recipes.strimzi import Document
     from metashell.commands.export.destination import ExportPlace
     from metashell.commands.framework.command import Context
     from metashell.commands.framework.options import Parsed
     from metashell.sources.source import Source
 
-KAFKA_CLI: Final = "kafka-cli"
-STRIMZI: Final = "strimzi"
-RECIPES: Final = (KAFKA_CLI, STRIMZI)
 _LABEL: Final = re.compile("[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _MOST_TOLD: Final = 10
 
@@ -33,8 +36,6 @@ def export_recipe(context: Context, parsed: Parsed, place: ExportPlace) -> int:
     Returns:
         1 where something could not be expressed.
     """
-    from metashell.answers.recipes.contents import RecipeReport
-
     form = parsed.values["--as"]
     if form not in RECIPES:
         raise UsageError(f"--as {form}: not one of {', '.join(RECIPES)}")
@@ -59,12 +60,8 @@ def _pieces(
 ) -> Iterator[str]:
     origin = _origin(source)
     if parsed.values["--as"] == KAFKA_CLI:
-        from metashell.answers.recipes.kafka_cli import kafka_cli
-
         assigned = "--with-assignment" in parsed.switches
         return kafka_cli(source.image, choice, report, origin=origin, with_assignment=assigned)
-    from metashell.answers.recipes.strimzi import strimzi
-
     documents = strimzi(source.image, choice, report, origin=origin, cluster=cluster)
     return map(_document_text, documents)
 
@@ -75,8 +72,6 @@ def _document_text(document: Document) -> str:
 
 
 def _origin(source: Source) -> str:
-    from metashell.sources.fleet.rows import cluster_id_of
-
     cluster = cluster_id_of(source)
     offset = source.status().offset
     which = "a cluster" if cluster is None else f"cluster {cluster}"
@@ -100,8 +95,6 @@ def _tell(context: Context, report: RecipeReport) -> int:
 
 
 def _choice(context: Context, parsed: Parsed, source: Source) -> RecipeParts:
-    from metashell.answers.recipes.contents import RecipeParts, everything
-
     image = source.image
     whole = everything(image, with_internal="--internal" in parsed.switches)
     globs = parsed.values.get("--topics")
@@ -120,10 +113,6 @@ def _choice(context: Context, parsed: Parsed, source: Source) -> RecipeParts:
 
 
 def _of_paths(context: Context, parsed: Parsed, source: Source, whole: RecipeParts) -> RecipeParts:
-    import numpy as np
-
-    from metashell.answers.recipes.contents import RecipeParts
-
     topics = np.zeros_like(whole.topics)
     resources: set[tuple[str, str]] | None = set()
     parts = set()

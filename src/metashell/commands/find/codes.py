@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metashell.fs.node import Node
 
 if TYPE_CHECKING:
@@ -70,8 +72,6 @@ class SearchedGrid:
             (of each directory whether, positions of leaves ascending, bounds int64[n + 1] of each
             directory's among these).
         """
-        import numpy as np
-
         leaves = np.flatnonzero(np.isin(self.leaves, leaf_codes))
         bounds = np.searchsorted(leaves, self.bounds)
         return np.isin(self.directories, directory_codes).tolist(), leaves, bounds

@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.find.expression import Query
+from metashell.commands.find.options import OPTIONS
 from metashell.commands.find.parser import parse
-from metashell.commands.find.search import Search
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import (
     complete_commands,
@@ -21,9 +21,9 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.framework.targets import Targets, stop_if_cancelled
 from metashell.commands.rows.columns import one_table, text
-from metashell.commands.rows.command import OUTPUT, RowsCommand
+from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import CHANGED, DEPTH, KIND
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.query import OUTPUT, RowMapping, RowsQuery
 from metashell.errors import ExitCode, NoSuchPathError, PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
@@ -90,80 +90,7 @@ class FindCommand(RowsCommand):
             "Rows replace -print. They do not go with -print0, -printf, -count or -exec. "
             "Because -o means or, only --output asks for rows."
         ),
-        options=(
-            Option(("-name",), "The last component matches the pattern.", metavar="PATTERN"),
-            Option(("-iname",), "As -name, ignoring case.", metavar="PATTERN"),
-            Option(
-                ("-path", "-wholename"),
-                "The whole path as printed matches the pattern.",
-                metavar="PATTERN",
-            ),
-            Option(("-ipath",), "As -path, ignoring case.", metavar="PATTERN"),
-            Option(
-                ("-regex",),
-                "The whole path matches the regular expression (Python's).",
-                metavar="REGEX",
-            ),
-            Option(("-iregex",), "As -regex, ignoring case.", metavar="REGEX"),
-            Option(
-                ("-type",), "Directories (d) or leaves (f).", metavar="KIND", choices=("d", "f")
-            ),
-            Option(
-                ("-newer-than",),
-                "Last changed at that time or later: 10m, 12:25 or 2026-09-21T14:14.",
-                metavar="AGE|TIME",
-            ),
-            Option(
-                ("-changed-since",),
-                "Last changed at that POINT or later: see `man at`.",
-                metavar="POINT",
-            ),
-            Option(("-changed-before",), "Last changed before that POINT.", metavar="POINT"),
-            Option(("-offline",), "A partition without a leader."),
-            Option(
-                ("-under-replicated",),
-                "A partition with replicas out of sync. Replicas being added do not count.",
-            ),
-            Option(
-                ("-under-min-isr",),
-                "A partition whose ISR is smaller than min.insync.replicas, or without a leader.",
-            ),
-            Option(("-at-min-isr",), "A partition whose ISR is exactly min.insync.replicas."),
-            Option(("-no-preferred-leader",), "A partition that its first replica does not lead."),
-            Option(("-reassigning",), "A partition with replicas being added or removed."),
-            Option(("-elr",), "A partition with eligible leader replicas."),
-            Option(("-recovering",), "A partition recovering from an unclean election."),
-            Option(("-leader",), "A partition led by that broker.", metavar="ID"),
-            Option(("-replica",), "A partition with a replica on that broker.", metavar="ID"),
-            Option(("-isr",), "A partition with that broker in sync.", metavar="ID"),
-            Option(("-fenced",), "A broker that is fenced."),
-            Option(("-controlled-shutdown",), "A broker in controlled shutdown."),
-            Option(
-                ("-config",),
-                "A config with this key, and this value if given, or its resource. Both may be "
-                "patterns.",
-                metavar="KEY[=VALUE]",
-            ),
-            Option(("-maxdepth",), "Go down at most N levels; 0 is PATH itself.", metavar="N"),
-            Option(("-mindepth",), "Leave out paths fewer than N levels down.", metavar="N"),
-            Option(("-true",), "Always passes."),
-            Option(("-false",), "Never passes."),
-            Option(("-print",), "Print the path and a newline."),
-            Option(("-print0",), "Print the path and a zero byte."),
-            Option(("-printf",), "Print each path in this FORMAT.", metavar="FORMAT"),
-            Option(("-count",), "Print the number of paths that reached this action."),
-            Option(("-exec",), "Run a command, up to ; or {} +.", metavar="COMMAND"),
-            Option(("-prune",), "Do not go below this directory."),
-            Option(("-quit",), "Stop at once."),
-            Option(("-not", "!"), "Negate the next test."),
-            Option(("-a", "-and"), "Both tests pass."),
-            Option(("-o", "-or"), "Either test passes; -a binds more tightly."),
-            Option(
-                ("--encode",),
-                "Print names so that each path can be typed: a slash in a name "
-                "as %2F, likewise spaces, quotes and wildcards.",
-            ),
-        ),
+        options=OPTIONS,
         examples=(
             ("find /image/features", "everything below a directory"),
             ("find / -name 'orders*'", "nodes whose name begins with orders"),
@@ -247,6 +174,8 @@ class FindCommand(RowsCommand):
         add: Callable[[Sequence[RowMapping]], None] | None = None,
     ) -> int:
         """Search each start in turn."""
+        from metashell.commands.find.search import Search
+
         if context.source is not None and context.source.capabilities.delegates:
             # What those can't decode who have the log is no fault of a node.
             _ = context.source.image

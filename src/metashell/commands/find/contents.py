@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from metashell.commands.find.expression import Holds
 from metashell.commands.framework.command import Context
 from metashell.redact import Redaction
@@ -82,8 +84,6 @@ class ContentTests:
         return kept[1]
 
     def _of_partitions(self, image: Image) -> I64:
-        import numpy as np
-
         from metashell.answers.health import Health
 
         codes = np.zeros(len(image.partitions), dtype=np.int64)
@@ -93,8 +93,6 @@ class ContentTests:
         return codes
 
     def _of_brokers(self, image: Image) -> I64:
-        import numpy as np
-
         brokers = image.brokers
         codes = np.zeros(len(brokers), dtype=np.int64)
         for test in self._brokers:
@@ -107,8 +105,6 @@ class ContentTests:
         return codes
 
     def _of_topics(self, image: Image) -> I64:
-        import numpy as np
-
         if not self._configs:
             return np.zeros(len(image.topics), dtype=np.int64)
         of_name = self._by_name(image, _TOPIC)
@@ -117,8 +113,6 @@ class ContentTests:
 
     def _by_name(self, image: Image, kind: int) -> dict[str, int]:
         """The codes of resources of a type, by name; those of 0 are left out."""
-        import numpy as np
-
         columns, codes = image.part("configs").columns, self.configs(image)
         rows = np.flatnonzero((columns.fixed("resource_type") == kind) & (codes != 0))
         names = columns.span("resource_name").take(rows).texts()
@@ -128,8 +122,6 @@ class ContentTests:
         return found
 
     def _of_configs(self, image: Image) -> I64:
-        import numpy as np
-
         columns = image.part("configs").columns
         codes = np.zeros(columns.n, dtype=np.int64)
         keys = columns.span("name").texts() if self._configs else []

@@ -15,6 +15,7 @@ from metashell.commands.find.expression import (
     WalkEffect,
 )
 from metashell.dataclass import dataclass
+from metashell.image.fold import distinct
 
 if TYPE_CHECKING:
     from metashell.commands.find.times import GridChanges
@@ -85,8 +86,6 @@ def codes_left(expression: Expression, codes: I64, *, is_dir: bool) -> list[int]
     """Codes with which something may happen, of those that occur."""
     if isinstance(expression, Constant):
         return []
-    from metashell.image.fold import distinct
-
     occurring = distinct(codes).tolist()
     rests = (expression.given(is_dir=is_dir, code=code) for code in occurring)
     return [

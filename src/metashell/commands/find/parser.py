@@ -25,8 +25,9 @@ from metashell.commands.find.expression import (
     chain,
 )
 from metashell.commands.find.literal import Needle, required_literal
+from metashell.commands.find.options import OPTIONS
 from metashell.commands.find.printf import ROW, parse_format
-from metashell.commands.rows.command import ROW_OPTIONS
+from metashell.commands.rows.query import ROW_OPTIONS
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.log.point import parse_point
@@ -383,9 +384,8 @@ _TESTS: dict[str, Callable[[str, str], Expression]] = {
 
 def _test_hint(word: str) -> str:
     """What an unknown test was meant to be."""
-    from metashell.commands.find.command import COMMAND
     from metashell.commands.framework.near import near_option
 
-    flags = [flag for option in COMMAND.manual.options for flag in option.flags]
-    near = near_option(word, flags)
+    flags = [flag for option in (*OPTIONS, *ROW_OPTIONS) for flag in option.flags]
+    near = near_option(word, dict.fromkeys(flags))
     return "`man find` lists the tests" if near is None else f"did you mean {near}?"

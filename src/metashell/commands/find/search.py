@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metashell.commands.find.actions import Doing
 from metashell.commands.find.codes import Codes, SearchedGrid
 from metashell.commands.find.contents import ContentTests
@@ -210,8 +212,6 @@ class Search:
         names = directory.names()
         if self._codes is None or getattr(directory, "moments", None) is None:
             return names
-        import numpy as np
-
         codes = self._codes.changed_codes(directory.child_times(names)[1])
         return [names[i] for i in np.flatnonzero(codes & self._since == self._since).tolist()]
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from metashell.commands.find.expression import Changed
 from metashell.commands.framework.command import Context
 from metashell.fs.node import Directory, Node
@@ -65,8 +67,6 @@ class TimeTests:
 
     def codes(self, rows: I64) -> I64:
         """int64[n]: the code of each row, 0 for -1."""
-        import numpy as np
-
         codes = np.zeros(len(rows), dtype=np.int64)
         for i, before, bound in self._tests:
             assert self._moments is not None
@@ -76,8 +76,6 @@ class TimeTests:
 
     def code(self, node: Node | None) -> int:
         """The code of a node."""
-        import numpy as np
-
         times = None if node is None or self._moments is None else node.times()
         if times is None or times.changed is None:
             return 0

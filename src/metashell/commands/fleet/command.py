@@ -2,170 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
-
-from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
+from metashell.commands.fleet.columns import COORDINATORS, TABLES, TEXT_COLUMNS, VERIFY, VOTES
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.rows.columns import (
-    NOT_ZERO,
-    AnswerTable,
-    CellKind,
     Column,
-    Shrink,
-    flag,
-    integer,
-    integers,
-    sentence,
-    text,
-    texts,
-    time_at,
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-from metashell.errors import ExitCode, UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.commands.rows.drawn_table import Table
-    from metashell.sources.fleet.rows import FleetRow
-
-VOTE_COLUMNS: Final = (
-    text("cluster_id", "The cluster's id.", priority=2),
-    integers("running", "Ids of the voters that run, and no other voter.", priority=9),
-    integers("can_win", "Ids of the voters that can win the vote then.", priority=9),
-    texts("directories", "Names below /clusters of those that run.", priority=5),
-)
-
-REPLICA_COLUMNS: Final = (
-    text("cluster", "The directory's name below /clusters.", priority=8),
-    text("topic", "The coordinators' topic.", priority=9),
-    integer("partition", "The partition.", priority=9),
-    integer("leader", "The broker that leads it; null for none, or if not known.", priority=5),
-    integer("node_id", "The node that has the replica; null: no replica is here.", priority=8),
-    flag("read", "Whether groups and transactions are read from it.", priority=9),
-    integer("newest_epoch", "The newest leader epoch that the replica knows.", priority=6),
-    integer("end_offset", "The offset behind its last one.", priority=7),
-    integer(
-        "diverges_at",
-        "The first offset at which it has another batch, or epoch, than the one that is read.",
-        priority=8,
-        red=NOT_ZERO,
-    ),
-    text("directory", "Its directory.", shown=False),
-    sentence("error", "Why it can't be read.", priority=4),
-)
-
-_COLUMNS: Final = {
-    "name": "name",
-    "cluster": "clusterId",
-    "node": "nodeId",
-    "brokers": "brokers",
-    "fenced": "fenced",
-    "topics": "topics",
-    "partitions": "partitions",
-    "offline": "offline",
-    "under-replicated": "underReplicated",
-    "version": "metadataVersion",
-    "offset": "offset",
-    "log-epoch": "logEpoch",
-    "log-end-offset": "logEndOffset",
-    "time": "timestamp",
-    "faults": "faults",
-}
-"""Columns by the name that ``--sort`` takes."""
-_HEADER: Final = (
-    "NAME",
-    "CLUSTER",
-    "NODE",
-    "BROKERS",
-    "FENCED",
-    "TOPICS",
-    "PARTITIONS",
-    "OFFLINE",
-    "UNDER",
-    "VERSION",
-    "OFFSET",
-    "LOG-EPOCH",
-    "LOG-END-OFFSET",
-    "TIME",
-    "FAULTS",
-)
-_PRIORITIES: Final = (9, 1, 3, 4, 7, 3, 5, 8, 7, 5, 2, 2, 2, 6, 8)
-"""Of the columns of `_HEADER`."""
-_RED: Final = frozenset({"fenced", "offline", "faults"})
-_YELLOW: Final = frozenset({"under-replicated"})
-_KINDS: Final = {
-    "name": CellKind.TEXT,
-    "cluster": CellKind.TEXT,
-    "version": CellKind.TEXT,
-    "time": CellKind.TIME,
-    "faults": CellKind.TEXT,
-}
-"""Kinds of the columns that are not whole numbers."""
-_ASCENDING: Final = frozenset({"name", "cluster", "node", "version"})
-_VERIFY: Final = "--verify"
-_COORDINATORS: Final = "--coordinators"
-_VOTES: Final = "--votes"
-_KEYS: Final = {"cluster": "name", "time": "timestamp"}
-"""Keys of a row where they are not the column's name in camel case."""
-_TABLES: Final = (
-    AnswerTable(
-        "",
-        (
-            text("cluster", "The directory's name below /clusters.", priority=9),
-            text("cluster_id", "The cluster's id."),
-            integer("node_id", "The node that owns the directory.", priority=3),
-            integer("brokers", "Registered brokers.", priority=4),
-            integer("fenced", "Of these, fenced brokers.", priority=7, red=NOT_ZERO),
-            integer("topics", "Topics.", priority=3),
-            integer("partitions", "Partitions.", priority=5),
-            integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
-            integer(
-                "under_min_isr",
-                "Partitions with an ISR smaller than min.insync.replicas, or without a leader.",
-                priority=8,
-                red=NOT_ZERO,
-            ),
-            integer(
-                "under_replicated",
-                "Partitions with replicas out of sync. Replicas being added do not count.",
-                priority=7,
-                yellow=NOT_ZERO,
-            ),
-            text("metadata_version", "The finalized metadata.version.", priority=5),
-            integer("offset", "Offset of the last record.", priority=2),
-            integer(
-                "log_epoch",
-                "Last leader epoch of the whole log: that of its last batch, or of the newest "
-                "checkpoint if no batch is behind it. A vote compares it first.",
-                priority=2,
-            ),
-            integer(
-                "log_end_offset",
-                "The offset behind the whole log. A vote compares it second.",
-                priority=2,
-            ),
-            time_at("time", "Time of the last record.", priority=6),
-            integer(
-                "faults",
-                "Faults of its files and records. A torn tail does not count.",
-                priority=7,
-                red=NOT_ZERO,
-            ),
-            text("fault", "The first of these faults.", shown=False),
-            text("directory", "Its path.", shown=False),
-            sentence("error", "Why it can't be read.", priority=8, red=NOT_ZERO),
-        ),
-    ),
-    AnswerTable(_VERIFY, VERIFY_COLUMNS),
-    AnswerTable(_COORDINATORS, REPLICA_COLUMNS),
-    AnswerTable(_VOTES, VOTE_COLUMNS),
-)
+from metashell.errors import UsageError
 
 
 class FleetCommand(RowsCommand):
@@ -176,7 +22,7 @@ class FleetCommand(RowsCommand):
     summary = "Show a row for each open directory, or whether copies of a cluster agree."
     takes_paths = False
     noun = ("directory", "directories")
-    tables = _TABLES
+    tables = TABLES
     has_text = True
     own_options = frozenset({"--sort"})
     manual = Manual(
@@ -232,11 +78,11 @@ class FleetCommand(RowsCommand):
                 "With -o: sort by names of columns, separated by commas; a - before the name "
                 "sorts descending.",
                 "COLUMN",
-                tuple(_COLUMNS),
+                tuple(TEXT_COLUMNS),
             ),
-            Option((_VERIFY,), "Compare the directories of each cluster."),
-            Option((_COORDINATORS,), "List the replicas of coordinators' partitions."),
-            Option((_VOTES,), "List the sets of voters that can elect a leader, and who can win."),
+            Option((VERIFY,), "Compare the directories of each cluster."),
+            Option((COORDINATORS,), "List the replicas of coordinators' partitions."),
+            Option((VOTES,), "List the sets of voters that can elect a leader, and who can win."),
         ),
         examples=(
             ("fleet", "a row for each directory"),
@@ -252,7 +98,7 @@ class FleetCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the rows."""
         refuse_more(self, parsed.arguments)
-        chosen = [flag for flag in (_VERIFY, _COORDINATORS, _VOTES) if flag in parsed.switches]
+        chosen = [flag for flag in (VERIFY, COORDINATORS, VOTES) if flag in parsed.switches]
         if len(chosen) > 1:
             raise UsageError(
                 f"{chosen[0]} and {chosen[1]} exclude each other",
@@ -261,136 +107,26 @@ class FleetCommand(RowsCommand):
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
-        """A row for each directory."""
-        if _VERIFY in query.parsed.switches:
-            from metashell.commands.fleet.verify import verify
+        """Add a row for each directory."""
+        from metashell.commands.fleet.answer import answer
 
-            compared = verify(query.context)
-            query.add(compared.mappings())
-            query.status = compared.status
-            return
-        if _COORDINATORS in query.parsed.switches:
-            from metashell.commands.fleet.replicas import replica_rows
-
-            replica_rows(query)
-            return
-        if _VOTES in query.parsed.switches:
-            from metashell.commands.fleet.votes import vote_rows
-
-            vote_rows(query)
-            return
-        rows = _sorted(_rows(query.context), "name")
-        query.add(map(_mapping, rows))
-        query.status = _status(rows)
+        answer(query)
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
-        """A line for each directory."""
-        from metashell.commands.rows.drawn_table import write_table
+        """Write a line for each directory."""
+        from metashell.commands.fleet.answer import write_text
 
-        sort = parsed.values.get("--sort")
-        if not parsed.switches.isdisjoint((_COORDINATORS, _VOTES)):
-            return self.write_rows(context, parsed)
-        if _VERIFY in parsed.switches:
-            if sort is not None:
-                raise UsageError(
-                    "--sort is not for --verify", hint=f"usage: {self.manual.synopsis}"
-                )
-            from metashell.commands.fleet.verify import verify
-
-            compared = verify(context)
-            write_table(context, compared.table(context))
-            return compared.status
-        rows = _sorted(_rows(context), one_of("--sort", sort or "name", tuple(_COLUMNS)))
-        write_table(context, _table(context, rows))
-        return _status(rows)
+        return write_text(self, context, parsed)
 
     def nothing(self, parsed: Parsed) -> str:
         """That no coordinator's log is here: there is a directory always."""
-        if _COORDINATORS in parsed.switches:
+        if COORDINATORS in parsed.switches:
             return "no log of a coordinator is here"
         return super().nothing(parsed)
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """The directories, what is said of each that is compared, or replicas."""
-        return next((t for t in _TABLES if t.asked_by in parsed.switches), _TABLES[0]).columns
-
-
-def rows_table(rows: Sequence[FleetRow]) -> pa.Table:
-    """Rows of directories as ``-o`` has them, with every column."""
-    from metashell.commands.rows.cell_colours import with_colours
-    from metashell.commands.rows.stream import table_of_mappings
-
-    columns = _TABLES[0].columns
-    return with_colours(table_of_mappings(columns, [_mapping(row) for row in rows]), columns)
-
-
-def _mapping(row: FleetRow) -> dict[str, str | int | None]:
-    names = [column.name for column in _TABLES[0].columns]
-    return {name: row.get(_KEYS.get(name, _camel(name))) for name in names}
-
-
-def _status(rows: Sequence[FleetRow]) -> int:
-    is_sound = all(row["error"] is None and not row["faults"] for row in rows)
-    return ExitCode.OK if is_sound else ExitCode.FAILED
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
-def _rows(context: Context) -> list[FleetRow]:
-    """A row for each directory, by name."""
-    fleet = context.fleet
-    if fleet is not None:
-        return fleet.rows(stop=lambda: stop_if_cancelled(context))
-    from metashell.sources.fleet import unique_names
-    from metashell.sources.fleet.rows import FIELDS, cluster_id_of, row_of
-
-    # What a row needs a condensed log has as well.
-    source = context.source or context.needs_source()
-    (name,) = unique_names([(source.path, cluster_id_of(source))])
-    row = {**row_of(source), "directory": source.path, "error": None}
-    return [{"name": name, **{key: row[key] for key in FIELDS}}]
-
-
-def _sorted(rows: list[FleetRow], by: str) -> list[FleetRow]:
-    """Rows in the order asked for: those of which it is not known last, equal ones by name."""
-    key = _COLUMNS[by]
-    if by == "faults":
-        # What can't be read at all is the worst.
-        return sorted(rows, key=lambda row: (row["error"] is None, -int(row["faults"] or 0)))
-    known = [row for row in rows if row[key] is not None]
-    known.sort(key=lambda row: row[key], reverse=by not in _ASCENDING)  # type: ignore[arg-type,return-value]
-    return known + [row for row in rows if row[key] is None]
-
-
-def _table(context: Context, rows: Sequence[FleetRow]) -> Table:
-    """The rows as people see them; why a directory can't be read stands in place of its faults."""
-    from metashell.commands.rows.drawn_table import Table
-    from metashell.commands.rows.stream import cells
-
-    columns = []
-    for (name, key), header, priority in zip(_COLUMNS.items(), _HEADER, _PRIORITIES, strict=True):
-        values: list[Any] = [row[key] for row in rows]
-        kind = _KINDS.get(name, CellKind.INTEGER)
-        if name == "faults":
-            values = [
-                str(row["error"] if row["error"] is not None else n)
-                for row, n in zip(rows, values, strict=True)
-            ]
-        shrink = Shrink.WRAP if name == "faults" else Shrink.MIDDLE
-        column = Column(
-            name.replace("-", "_"),
-            "",
-            kind,
-            priority=priority,
-            shrink=shrink,
-            red=NOT_ZERO if name in _RED else (),
-            yellow=NOT_ZERO if name in _YELLOW else (),
-        )
-        columns.append((column, cells(kind, values), header))
-    return Table.of_columns(columns, short=context.out.is_terminal)
+        return next((t for t in TABLES if t.asked_by in parsed.switches), TABLES[0]).columns
 
 
 COMMAND = FleetCommand()

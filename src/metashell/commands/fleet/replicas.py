@@ -11,7 +11,7 @@ from metashell.errors import ExitCode, SourceError
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
-from metashell.sources.fleet import unique_names
+from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
 
 if TYPE_CHECKING:

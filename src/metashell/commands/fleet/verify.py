@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
+from metashell.commands.fleet.columns import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.drawn_table import Table
@@ -15,8 +15,8 @@ from metashell.commands.rows.stream import cells
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
-from metashell.sources.fleet import unique_names
 from metashell.sources.fleet.agreement import CopyFacts, compare_groups
+from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import (
     cluster_id_of,
     compared,
@@ -27,14 +27,14 @@ from metashell.sources.fleet.rows import (
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.agreement import Compared, Divergence
-    from metashell.sources.fleet.rows import ComparedQuery, FleetRow
+    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.rows import ComparedQuery
 
 EQUAL: Final = "equal"
 DIFFERS: Final = "differs"
 DIVERGED: Final = "diverged"
 ALONE: Final = "alone"
 UNKNOWN: Final = "unknown"
-
 
 _HEADERS: Final = (
     ("CLUSTER", "cluster_id"),

@@ -11,11 +11,11 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.quorum.description import majority_of
-from metashell.sources.fleet import unique_names
+from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of, vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.rows import FleetRow
+    from metashell.sources.fleet.errors import FleetRow
 
 
 def vote_rows(query: RowsQuery) -> None:

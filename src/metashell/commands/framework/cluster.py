@@ -7,7 +7,8 @@ afterwards. Commands that only walk the tree need none of this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -20,7 +21,8 @@ from metashell.fs.path import CLUSTERS, cluster_path, decode_name, is_absolute, 
 from metashell.places.uri import shown
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetMember, FleetSource
+    from metashell.sources.fleet.member import FleetMember
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 _FAILURES_TOLD = 10
@@ -82,6 +84,29 @@ def opened_here(context: Context) -> Source | FleetSource | None:
     fleet = context.fleet
     member = None if fleet is None else member_at(fleet, context.cwd)
     return context.opened if member is None else member.source()
+
+
+def opened_sources(context: Context) -> Iterator[Source]:
+    """The sources that a question here would be asked, as far as they are open: for completion.
+
+    Of a fleet, in no cluster's directory, those that were looked at already: opening hundreds takes
+    longer than anyone waits for a word.
+
+    Raises:
+        UsageError: There is none.
+    """
+    fleet = context.fleet
+    if fleet is None:
+        if context.source is None:
+            raise UsageError("no source is open")
+        yield context.source
+        return
+    here = member_at(fleet, context.cwd)
+    if here is not None:
+        with suppress(SourceError):
+            yield here.source()
+        return
+    yield from filter(None, [member.opened for member in fleet.members.values()])
 
 
 def inside(context: Context) -> Context | None:

@@ -23,7 +23,7 @@ from metashell.fs.node import Directory
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 Group = Literal["look", "what is wrong", "history", "access", "groups", "whole cluster", "shell"]

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
+from metashell.answers.problem_kinds import KINDS, LEVELS, Level, ProblemKind
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.rows.cell_text import plain_texts
@@ -25,9 +25,6 @@ from metashell.fs.pattern import quote as as_pattern
 
 if TYPE_CHECKING:
     from metashell.answers.problems import Problem
-
-LEVELS: Final = tuple(level.value for level in Level)
-"""The worst first."""
 
 _SHARED: Final = frozenset({"severity", "problem", "why", "partitions", "explanation", "action"})
 """Columns whose few texts are held once each: in plain they were half of a million rows, and the

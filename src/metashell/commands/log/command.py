@@ -26,8 +26,8 @@ from metashell.commands.log.options import (
 from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
 from metashell.commands.log.report import LogReport
 from metashell.commands.rows.columns import Column
-from metashell.commands.rows.command import FORMATS, RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import FORMATS, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL
 from metashell.fs.escape import escape
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from metashell.checks.votes import OffsetAndEpoch
 from metashell.commands.shared.status import leader_words
 from metashell.dataclass import dataclass
-from metashell.errors import PathError, SourceError
+from metashell.errors import ExitCode, PathError, SourceError
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import resolve
 from metashell.image.quorum_members import (
@@ -30,6 +30,7 @@ from metashell.image.quorum_members import (
 from metashell.image.voters import fold_quorum
 
 if TYPE_CHECKING:
+    from metashell.commands.rows.query import RowsQuery
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
@@ -72,7 +73,7 @@ class Summary:
     now_ms: int | None = None
     """Now by the leader's clock, from which ages of its times count."""
     notes: list[str] = field(default_factory=list)
-    """What the user should know, a sentence each."""
+    """Sentences that the user should read."""
     disagreements: list[Mapping[str, JsonValue]] = field(default_factory=list)
     """What the node's files and the log say differently."""
     is_whole: bool = True
@@ -297,7 +298,7 @@ def _files_of(source: Source) -> _Files:
         owner=read(lambda: _owner_of(source), None),
         state=state,
         leaders=read(lambda: source.leaders, {}),
-        voters=read(lambda: voters_now(source), ()),
+        voters=read(lambda: own_voters(source), ()),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -351,7 +352,7 @@ def _file_value(source: Source, key: str) -> JsonValue:
     return node.value() if isinstance(node, Leaf) else None
 
 
-def voters_now(source: Source) -> Sequence[int]:
+def own_voters(source: Source) -> Sequence[int]:
     """Voters of a static quorum, by the node's own ``quorum-state``; none of an earlier state.
 
     Raises:
@@ -360,6 +361,22 @@ def voters_now(source: Source) -> Sequence[int]:
     if source.moment_offset is not None:
         return ()
     return static_voters({"currentVoters": _file_value(source, "currentVoters")})
+
+
+def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
+    """Who votes, as the quorum's leader says, else the log, else the node's own file."""
+    source = query.source
+    image = source.image  # Of the past there may be voters that are none any more.
+    if source.live is None or source.moment_offset is not None:
+        static: Sequence[int] = ()
+        if not voters_in_log(image.quorum):
+            try:
+                static = own_voters(source)
+            except SourceError as error:
+                query.warn(error.message)
+                query.status = ExitCode.FAILED
+        return known_voters(image, static)
+    return voters_of(image.quorum, source.live.status().description)
 
 
 def _disagreements(source: Source) -> list[Mapping[str, JsonValue]]:

@@ -11,24 +11,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from metashell.commands.framework.cluster import context_of, member_at
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
-from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
+from metashell.commands.rows.stream import chunks, table_of_mappings
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.redact import Redaction
 from metashell.sources.engine import core_count
+from metashell.sources.fleet.errors import error_fields, error_of, why
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.sources.fleet import FleetMember, FleetSource
+    from metashell.commands.rows.command import RowsCommand
+    from metashell.sources.fleet.member import FleetMember
     from metashell.sources.fleet.reading import Reading
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 
@@ -75,8 +79,6 @@ def answers(
 
 def with_cluster(answered: Answered) -> pa.Table:
     """The rows, of a fleet with the name of their cluster in front."""
-    import pyarrow as pa
-
     table = answered.table
     if answered.cluster is None:
         return table
@@ -85,9 +87,6 @@ def with_cluster(answered: Answered) -> pa.Table:
 
 
 def _of_fleet(context: Context, fleet: FleetSource, question: Question) -> Iterator[Answered]:
-    from metashell.commands.framework.cluster import context_of, member_at
-    from metashell.sources.fleet.rows import why
-
     here = member_at(fleet, context.cwd)
     members = [here] if here is not None else list(fleet.members.values())
     told: dict[str, dict[str, Any]] = {}
@@ -123,10 +122,6 @@ def _answer(
     context: Context, question: Question, warn: Callable[[str], None]
 ) -> tuple[pa.Table, RowsQuery]:
     """All rows together, with at least one column, and the query that they answer."""
-    import pyarrow as pa
-
-    from metashell.commands.rows.stream import chunks, table_of_mappings
-
     command, looked_at = question.command, question.columns
     columns = command.columns_of(question.parsed)
     some = [c for c in columns if looked_at is None or c.name in looked_at] or columns[:1]
@@ -209,10 +204,6 @@ def _answered(
     Raises:
         SourceError: There is none.
     """
-    import pyarrow as pa
-
-    from metashell.sources.fleet.rows import error_of
-
     if row["error"] is None:
         member.was_read(row["notes"], row["stopped_by"])
     for text in row.get("warnings") or ():
@@ -226,8 +217,6 @@ def _answered(
 
 def answer_row(place: str, reading: Reading, question: Question) -> dict[str, Any]:
     """What a directory answers; ``error`` is why it does not, and this never raises."""
-    from metashell.sources.fleet.rows import error_fields
-
     try:
         return {**answer_row_of(reading.open(place), question), "error": None}
     except UsageError as error:
@@ -242,8 +231,6 @@ def answer_row_of(source: Source, question: Question) -> dict[str, Any]:
     Raises:
         MetashellError: It has no answer.
     """
-    import pyarrow as pa
-
     warnings: list[str] = []
     context = Context(root=source.root, out=Nowhere(), warn=warnings.append, source=source)
     table, query = _answer(context, question, warnings.append)

@@ -1,4 +1,4 @@
-"""What a command is asked for rows, and where it puts them."""
+"""A question for rows: the options of every command that has rows, and where its rows go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.dataclass import dataclass
-from metashell.errors import UsageError
+from metashell.errors import ExitCode, UsageError
 from metashell.read_settings import OLDER_BYTES
 
 if TYPE_CHECKING:
@@ -25,6 +25,53 @@ RowMapping: TypeAlias = Mapping[str, Any]
 
 PIECE_ROWS: Final = 1 << 13
 """Rows that are made together where they are written as they are made."""
+
+FORMATS: Final = ("table", "json", "jsonl", "csv", "tsv", "yaml")
+"""What ``-o`` takes."""
+
+OUTPUT: Final = Option(
+    ("-o", "--output"),
+    "Write rows as a table for people (the default), or as json, jsonl, csv, tsv, yaml.",
+    "FORMAT",
+    FORMATS,
+)
+OUTPUT_INSTEAD: Final = OUTPUT._replace(
+    help="Write rows with the columns below: as a table, or as json, jsonl, csv, tsv, yaml. The "
+    "options that follow ask for rows too, as a table without -o.",
+)
+_JSON: Final = "--json"
+SORT_FLAG: Final = "--sort"
+COLUMNS_FLAG: Final = "--columns"
+_EXIT_CODE: Final = "--exit-code"
+LIMIT: Final = Option(
+    ("--limit", "-n"), "Show the first N rows only; -5 is short for --limit 5.", "N"
+)
+VERBOSE: Final = Option(
+    ("--verbose", "-v"), "In a terminal's table, show times with their date, and every state."
+)
+ROW_OPTIONS: Final = (
+    OUTPUT,
+    Option((_JSON,), "The same as -o json."),
+    Option(
+        (COLUMNS_FLAG,),
+        "Show these columns in this order, separated by commas. `all` stands for every one.",
+        "NAMES",
+    ),
+    Option(
+        (SORT_FLAG,),
+        "Sort by these columns, separated by commas. A - before the name sorts descending. Nulls "
+        "come last.",
+        "NAMES",
+    ),
+    LIMIT,
+    VERBOSE,
+    Option(("--count",), "Print the number of rows instead."),
+    Option(
+        (_EXIT_CODE,),
+        "Exit with 1 if there is any row, or if the answer is not complete; else with 0.",
+    ),
+)
+"""Options of every command that has rows."""
 
 HISTORY: Final = Option(
     ("--history",),
@@ -139,3 +186,32 @@ class RowsQuery:
             return
         if any(table.column(name).null_count for name in times):
             self.remarks.append(hint)
+
+
+def form_of(parsed: Parsed) -> str:
+    """The form that rows are asked for in, one of `FORMATS`.
+
+    Raises:
+        UsageError: It is none.
+    """
+    short = "json" if _JSON in parsed.switches else None
+    form = parsed.values.get(OUTPUT.flags[0], short or FORMATS[0])
+    if form not in FORMATS:
+        raise UsageError(f"-o {form}: not one of {', '.join(FORMATS)}")
+    if short not in (None, form):
+        raise UsageError(f"-o {form} and {_JSON} exclude each other", hint=f"{_JSON} is -o json")
+    return form
+
+
+def limit_of(parsed: Parsed) -> int | None:
+    """How many rows are asked for; None for all.
+
+    Raises:
+        UsageError: It is no number.
+    """
+    return parsed.count(LIMIT.flags[0])
+
+
+def status_after(parsed: Parsed, n_rows: int, otherwise: int = ExitCode.OK) -> int:
+    """The exit status after so many rows: the command's own; with ``--exit-code`` rows count."""
+    return max(otherwise, ExitCode.FAILED if _EXIT_CODE in parsed.switches and n_rows else 0)

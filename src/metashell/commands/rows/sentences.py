@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
-from metashell.commands.rows.command import ROW_OPTIONS
-from metashell.commands.rows.query import HISTORY
+from metashell.commands.rows.query import HISTORY, ROW_OPTIONS
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.shared.assume_option import ASSUME
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_names
-from metashell.commands.rows.command import opened
 from metashell.commands.shared.resources import acl_resources, the_one
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
@@ -133,7 +133,7 @@ def complete_resource(context: Context, word: str) -> list[Completion]:
     except UsageError:
         return []
     names: set[str] = set()
-    for source in opened(context):
+    for source in opened_sources(context):
         if RESOURCE_TYPES[code] == "TOPIC":
             names.update(source.image.topics.names)
         columns = source.image.part("acls").columns
@@ -147,6 +147,6 @@ def complete_resource(context: Context, word: str) -> list[Completion]:
 def complete_principal(context: Context, word: str) -> list[Completion]:
     """Propose principals that ACLs name."""
     names: set[str] = set()
-    for source in opened(context):
+    for source in opened_sources(context):
         names.update(source.image.part("acls").columns.span("principal").texts())
     return complete_names(word, sorted(names))

@@ -5,39 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, SHARE
+from metashell.answers.coordinator_tables import rows_of
 from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.fs.pattern import Pattern
+from metashell.image.coordinators.placement import partition_of
+from metashell.sources.coordinator_reading import partitions_here, read_states
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.answers.coordinator_kinds import CoordinatorKind
     from metashell.answers.coordinator_tables import PartitionState
     from metashell.commands.rows.query import RowsQuery
     from metashell.parts.spec import PartSpec
     from metashell.sources.coordinator_logs import CoordinatorLogs
 
-WHERE: Final = (
-    "The answer comes from the partitions of `{0}` in the log directories that are open: they have "
-    "to be a broker's. `-d DIR/{0}-3` reads one partition alone. Logs are read to their "
-    "end. What is missing is told. The exit status is 1 if a record could not be read, or if a "
-    "name is unknown."
-)
-"""What a manual says of the logs; takes the topic's name."""
-
 _WILD: Final = frozenset("*?[{")
 
 AnswerOfPartition = Callable[["PartitionState"], "pa.Table"]
 """Gives the rows of a partition."""
-
-
-def imports_of(part: PartSpec) -> tuple[str, ...]:
-    """Modules that make and write the rows of a part; see `Command.imports`. No image is made."""
-    modules = (name.partition(":")[0] for name in (part.schema, part.rows))
-    return ("metashell.commands.rows.stream", *dict.fromkeys(modules))
 
 
 def coordinator_rows(
@@ -58,11 +48,6 @@ def coordinator_rows(
         UsageError: The source can't have such logs.
         MetashellError: There is none.
     """
-    import pyarrow as pa
-
-    from metashell.answers.coordinator_tables import rows_of
-    from metashell.sources.coordinator_reading import read_states
-
     kind = next(kind for kind in COORDINATOR_KINDS.values() if kind.log == part.log)
     logs = _logs(query, kind)
     tables: dict[int, pa.Table] = {}
@@ -136,8 +121,6 @@ class _Here:
     @property
     def count(self) -> str:
         """How many are here, such as ``2 of 4``."""
-        from metashell.sources.coordinator_reading import partitions_here
-
         return partitions_here(self.logs, len(self.numbers))
 
     @property
@@ -154,8 +137,6 @@ class _Here:
         if not n_partitions or self.kind is SHARE or not _WILD.isdisjoint(word):
             why = f"{word}: not in the partitions of {topic} here: {self.count}{self.unknown}"
             return and_meant(why, near_names(word, known))
-        from metashell.image.coordinators.placement import partition_of
-
         number = partition_of(word, n_partitions)
         if number in self.numbers:
             return None
@@ -175,8 +156,6 @@ def _named(query: RowsQuery, table: pa.Table, column: str, what: str, here: _Her
     words = query.parsed.arguments
     if not words:
         return table
-    from metashell.fs.pattern import Pattern
-
     known = set(table.column(column).to_pylist())
     left = []
     for word in words:

@@ -18,7 +18,7 @@ from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
-    from metashell.sources.fleet import FleetMember
+    from metashell.sources.fleet.member import FleetMember
 
 UNKNOWN = "-"
 """Shown where nothing is known."""

@@ -9,6 +9,7 @@ from metashell.commands.shared.names import tell_unknown
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.pattern import Pattern
 from metashell.places.place import shown
+from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
@@ -23,8 +24,6 @@ def needs_partition_logs(query: RowsQuery) -> PartitionLogs:
         MetashellError: There is no log of a topic in it.
         SourceError: One can't be listed.
     """
-    from metashell.sources.partition_logs import partition_logs
-
     logs = partition_logs(query.source)
     hint = "a broker's log directory has the logs of partitions: `metashell -d DIR`"
     if logs is None:

@@ -10,7 +10,7 @@ from metashell.fs.escape import escape
 from metashell.fs.path import resolve
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
     from metashell.sources.status import Live
 

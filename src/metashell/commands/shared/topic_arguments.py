@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_children, complete_names
-from metashell.commands.rows.command import opened
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.pattern import Pattern
 
@@ -80,7 +80,7 @@ def complete_topics(context: Context, word: str) -> list[Completion]:
         return complete_children(context, _TOPICS, word)
     names = {
         name
-        for source in opened(context)
+        for source in opened_sources(context)
         for name in source.image.topics.names
         if name.startswith(word)
     }
@@ -92,5 +92,5 @@ def complete_brokers(context: Context, word: str) -> list[Completion]:
     if context.fleet is None and "," not in word:
         return complete_children(context, _BROKERS, word)
     last = word.rpartition(",")[2]
-    ids = {i for source in opened(context) for i in source.image.brokers.ids.tolist()}
+    ids = {i for source in opened_sources(context) for i in source.image.brokers.ids.tolist()}
     return [Completion(str(i), -len(last), str(i)) for i in sorted(ids) if str(i).startswith(last)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.sources.coordinator_tables import CoordinatorTables
     from metashell.sources.delegate import StatementRunner
-    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
     from metashell.sql.duck import Catalog
 

@@ -2,7 +2,8 @@
 
 ::
 
-    from metashell.sources.cache import open_cached, store
+    from metashell.sources.cache.opening import open_cached
+    from metashell.sources.cache.writing import store
 
     cached = open_cached(directory)       # None: nothing is kept, or it is not what is there now
     log = cached.finish(condense_split(split, cached.how) for split in cached.plan.splits)
@@ -15,21 +16,3 @@ that still grows: a log is only ever appended to, so the last of these batches v
 before it. Everything here fails silently: without the cache the files are read, which is always
 right. Looking for an entry costs a look at one path, and imports neither numpy nor pyarrow.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from metashell.sources.cache.opening import CachedLog, LazyLog, open_cached, store
-
-__all__ = ["CachedLog", "LazyLog", "open_cached", "store"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import on first use: most runs find no cache at all."""
-    if name in __all__:
-        from metashell.sources.cache import opening
-
-        return getattr(opening, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,19 +7,17 @@ counts for nothing.
 from __future__ import annotations
 
 import json
-from binascii import a2b_base64, b2a_base64
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
-from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.version import __version__
 
 if TYPE_CHECKING:
-    from metashell.condensed.table import FileFacts
+    pass
 
 FORMAT: Final = 6
 """Changes with what is stored, and with what decides which records are."""
@@ -131,35 +129,3 @@ def key_of(place: str, settings: ReadSettings) -> str:
     ]
     key = json.dumps([place, digests, settings.committed_only])
     return sha256(key.encode()).hexdigest()[:32]
-
-
-def facts_value(facts: FileFacts) -> dict[str, Any]:
-    """Facts of a file for JSON."""
-    read = None if facts.read is None else b2a_base64(facts.read.to_bytes(), newline=False).decode()
-    return {**asdict(replace(facts, read=None)), "read": read}
-
-
-def file_facts(value: dict[str, Any]) -> FileFacts:
-    """Facts of a file from JSON; see `facts_value`.
-
-    Raises:
-        ManifestError: They are none.
-    """
-    from metashell.condensed.table import FileFacts
-    from metashell.log.truncation import ReadUpTo
-
-    try:
-        text = value["read"]
-        read = None if text is None else ReadUpTo.from_bytes(a2b_base64(text))
-        faults = {name: _faults(value[name]) for name in ("faults", "unframed")}
-        epochs = tuple((epoch, first, end) for epoch, first, end in value["epochs"])
-        return FileFacts(**{**value, **faults, "epochs": epochs, "read": read})
-    except (ValueError, TypeError, KeyError) as e:
-        raise ManifestError(str(e)) from e
-
-
-def _faults(values: list[dict[str, Any]]) -> tuple[Fault, ...]:
-    def fault(kind: str, code: str | None, **rest: Any) -> Fault:
-        return Fault(FaultKind(kind), code=None if code is None else FaultCode(code), **rest)
-
-    return tuple(fault(**value) for value in values)

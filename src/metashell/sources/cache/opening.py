@@ -1,10 +1,9 @@
-"""Entries looked up, opened and written: what the rest of the program uses of the cache."""
+"""Entries looked up and opened. Looking imports neither numpy nor pyarrow."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from mmap import mmap
@@ -13,21 +12,19 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import DirectoryState
+from metashell.log.splits import plan_tail
 from metashell.places.place import Place
+from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.sources.cache.entries import EntryDirectory
-from metashell.sources.cache.manifest import Manifest, ManifestError, file_facts, key_of
+from metashell.sources.cache.manifest import Manifest, ManifestError, key_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.condensed.log import CondensedLog, Condensing, Stretch
     from metashell.condensed.table import FileFacts
-    from metashell.log.fault import Fault
     from metashell.log.splits import Plan
-    from metashell.records.records import Records
     from metashell.schema.registry import Registry
-    from metashell.sources.cache.groups import GroupEntry
+    from metashell.sources.cache.lazy_log import LazyLog
 
 _RENEW_BYTES: Final = 8 << 20
 _TRIES: Final = 2
@@ -48,7 +45,7 @@ def open_cached(
         changed. None also for an entry that can't be used, which is then removed.
     """
     place = directory.place if isinstance(directory, DirectoryState) else directory
-    entry = _entry(place, settings)
+    entry = entry_of(place, settings)
     if entry is None:
         return None
     entry.clean()
@@ -66,15 +63,16 @@ def open_cached(
     return None
 
 
-def _entry(place: Place, settings: ReadSettings) -> EntryDirectory | None:
+def entry_of(place: Place, settings: ReadSettings) -> EntryDirectory | None:
+    """The entry of a directory; None where nobody can tell."""
     try:
-        return EntryDirectory.of_key(key_of(_text_of(place), settings))
+        return EntryDirectory.of_key(key_of(text_of(place), settings))
     except OSError:
         return None
 
 
-def _text_of(place: Place) -> str:
-    """The name of a place on this machine; never with credentials."""
+def text_of(place: Place) -> str:
+    """What names a place on this machine; never with credentials."""
     return os.path.abspath(place) if isinstance(place, str) else str(place)
 
 
@@ -86,13 +84,11 @@ def _open(
         return None
     try:
         manifest = Manifest.from_json(text)
-        if manifest.place != _text_of(place):
+        if manifest.place != text_of(place):
             raise ManifestError("it is of another place")
     except ManifestError:
         entry.remove()
         return None
-    from metashell.log.splits import plan_tail
-    from metashell.places.vanished import VanishedError
     from metashell.sources.cache.covered import CoveredFiles
 
     try:
@@ -102,7 +98,7 @@ def _open(
         known = state.known(manifest.files)
         plan = plan_tail(place, state.listing, state.checkpoint, known, settings)
     except (SourceError, VanishedError, KeyError):
-        # Reading the directory will tell what is wrong with it.
+        # Whoever reads the directory will find out what is wrong with it.
         return None
     try:
         data = {
@@ -153,29 +149,14 @@ class CachedLog:
         )
 
     @cached_property
-    def groups(self) -> dict[str, GroupEntry]:
-        """The entry's files.
-
-        Raises:
-            DamagedError: They are not what was written.
-        """
-        from metashell.sources.cache.groups import GroupEntry
-
-        groups = {
-            name: GroupEntry(name, about, self.data.get(name))
-            for name, about in self.manifest.groups.items()
-        }
-        for group in groups.values():
-            group.check()
-        return groups
-
-    @cached_property
     def facts(self) -> list[FileFacts]:
         """The facts of the directory's files, from the manifest.
 
         Raises:
             ManifestError: The manifest is damaged.
         """
+        from metashell.sources.cache.lazy_log import file_facts
+
         return [
             replace(file_facts(file.facts), size=self.sizes[file.name])
             for file in self.manifest.files
@@ -206,100 +187,6 @@ class CachedLog:
         Raises:
             SourceError: A file can't be read.
         """
-        from metashell.condensed.log import Condensing, assemble, condense_directory
-        from metashell.log.splits import plan_splits
-        from metashell.schema.registry import load_registry
-        from metashell.sources.cache.groups import DamagedError
+        from metashell.sources.cache.lazy_log import finish
 
-        registry = registry or load_registry(self.settings.schemas)
-        try:
-            _ = self.groups
-            known = dict(enumerate(self.facts))
-        except (DamagedError, ManifestError):
-            self.entry.remove()
-            plan = plan_splits(self.place, settings=self.settings)
-            how = Condensing.of_plan(plan, self.settings)
-            return condense_directory(plan, how, registry)
-        return LazyLog(self, assemble(self.plan, stretches, self.how, registry, known=known))
-
-
-class LazyLog:
-    """A `metashell.condensed.log.CondensedLog` that is read from the cache when it is asked for."""
-
-    def __init__(self, cached: CachedLog, tail: CondensedLog) -> None:
-        self.cached, self._tail = cached, tail
-        self.plan: Plan = tail.plan
-        self.files: list[FileFacts] = tail.files
-        self.registry: Registry = tail.registry
-        self.active: list[pa.Table] = tail.active
-
-    @cached_property
-    def closed(self) -> list[pa.Table]:
-        """The tables of closed files, and of the cached part of the last segment. Reads it all."""
-        from metashell.sources.cache.groups import DamagedError, stored_table
-
-        try:
-            return [stored_table(self.cached.groups), *self._tail.closed]
-        except DamagedError as e:
-            self.cached.entry.remove()
-            raise SourceError(
-                f"{self.plan.path}: its cache entry was damaged and is now removed",
-                hint="run the command again",
-            ) from e
-
-    @cached_property
-    def records(self) -> Records:
-        """Records of both. Cost: next to nothing, unless there are transactions."""
-        from metashell.condensed.table import records_of
-        from metashell.sources.cache.lazy_records import open_records
-
-        cached = self.cached
-        tail = [*self._tail.closed, *self.active]
-        lazy = open_records(
-            cached.entry, cached.manifest, cached.groups, tail, self.files, self.registry
-        )
-        if lazy is not None:
-            return lazy
-        return records_of([*self.closed, *self.active], self.files, self.registry)
-
-    @property
-    def faults(self) -> list[Fault]:
-        """The faults of the part that was not cached."""
-        return self._tail.faults
-
-
-def store(
-    place: Place,
-    log: CondensedLog | LazyLog,
-    how: Condensing,
-    *,
-    before: object = None,
-) -> bool:
-    """Keep a condensed log for the next time, in place of its old entry.
-
-    Args:
-        place: The log's directory.
-        log: The log, of all files that make up the newest state.
-        how: The settings that it was condensed with. A log with secrets, or with every record, is
-            not kept.
-        before: The directory's `metashell.log.changed.signature` when reading it began; None where
-            nothing can have changed since.
-
-    Returns:
-        Whether it is kept: not where a file was changed while it was read or nobody could tell,
-        where it is larger than the cache may be, or where the cache can't be written.
-    """
-    if how.settings.show_secrets or not how.merges:
-        return False
-    entry = _entry(place, how.settings)
-    if entry is None:
-        return False
-    with suppress(OSError, SourceError):
-        from metashell.sources.cache.writing import covered_log, write_entry
-
-        covered = covered_log(place, log, how.settings, before)
-        if covered is None:
-            return False
-        entry.prepare()
-        return write_entry(entry, _text_of(place), covered, how)
-    return False
+        return finish(self, stretches, registry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from metashell.condensed.log import condense_again
 from metashell.condensed.table import FileFacts, plain_values, records_of
 from metashell.dataclass import dataclass
+from metashell.errors import SourceError
 from metashell.image.image import Image
 from metashell.log.layout import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, parse_name
@@ -20,18 +22,19 @@ from metashell.records.transactions import is_marker
 from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory, limit_bytes, make_room
 from metashell.sources.cache.groups import write_groups
+from metashell.sources.cache.lazy_log import facts_value
 from metashell.sources.cache.manifest import (
     MAX_FAULTS,
     Covered,
     GroupFile,
     Manifest,
-    facts_value,
 )
+from metashell.sources.cache.opening import entry_of, text_of
 
 if TYPE_CHECKING:
     from metashell.condensed.log import CondensedLog, Condensing
     from metashell.schema.registry import Registry
-    from metashell.sources.cache.opening import LazyLog
+    from metashell.sources.cache.lazy_log import LazyLog
 
 _AGAIN_ROWS: Final = 1 << 18
 """Rows behind those of the first table from which all are condensed together once more."""
@@ -55,7 +58,7 @@ def covered_log(
 ) -> CoveredLog | None:
     """Find out what of a log will not change; None where that can't be told.
 
-    `before` as for `metashell.sources.cache.store`.
+    `before` as for `metashell.sources.cache.writing.store`.
 
     Raises:
         SourceError: The directory can't be read.
@@ -203,3 +206,38 @@ def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Con
             entry.discard(group.file for group in groups.values())
     make_room(entry)
     return done and entry.exists()
+
+
+def store(
+    place: Place,
+    log: CondensedLog | LazyLog,
+    how: Condensing,
+    *,
+    before: object = None,
+) -> bool:
+    """Keep a condensed log for the next time, in place of its old entry.
+
+    Args:
+        place: The log's directory.
+        log: The log, of all files that make up the newest state.
+        how: The settings that it was condensed with. A log with secrets, or with every record, is
+            not kept.
+        before: The directory's `metashell.log.changed.signature` when reading it began; None where
+            nothing can have changed since.
+
+    Returns:
+        Whether it is kept: not where a file was changed while it was read or nobody could tell,
+        where it is larger than the cache may be, or where the cache can't be written.
+    """
+    if how.settings.show_secrets or not how.merges:
+        return False
+    entry = entry_of(place, how.settings)
+    if entry is None:
+        return False
+    with suppress(OSError, SourceError):
+        covered = covered_log(place, log, how.settings, before)
+        if covered is None:
+            return False
+        entry.prepare()
+        return write_entry(entry, text_of(place), covered, how)
+    return False

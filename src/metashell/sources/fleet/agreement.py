@@ -26,7 +26,8 @@ from metashell.checks.agreement import (
 )
 from metashell.dataclass import dataclass
 from metashell.schema.arena import I64
-from metashell.sources.fleet.rows import ComparedQuery, FleetRow
+from metashell.sources.fleet.errors import FleetRow
+from metashell.sources.fleet.rows import ComparedQuery
 
 Asking: TypeAlias = Generator[dict[str, ComparedQuery], Mapping[str, FleetRow], "Compared"]
 """Asks for something of copies by name, is given the rows, and returns what was found."""

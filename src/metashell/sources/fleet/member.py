@@ -12,8 +12,9 @@ from metashell.errors import NoSuchPathError, PathError, SourceError
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.log.names import METADATA_DIRECTORY
+from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import base_name, parent_of, place_of
-from metashell.sources.fleet.rows import why
+from metashell.sources.fleet.errors import why
 
 if TYPE_CHECKING:
     from metashell.fs.touch_times import Times
@@ -140,8 +141,6 @@ class FleetMember:
         """
         if self._source is not None:
             return self._source.coordinator_tables is not None
-        from metashell.node_files.log_directory import read_log_directory
-
         for path in (self.path, *self.reading.settings.log_dirs):
             place = place_of(path)
             if not isinstance(place, str):

@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from metashell.sources.fleet.rows import FleetRow
+from metashell.sources.fleet.errors import FleetRow
 
 PoolJob: TypeAlias = tuple[object, ...]
 """The arguments of one call."""

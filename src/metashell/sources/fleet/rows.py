@@ -1,48 +1,35 @@
-"""The facts about one directory of a fleet, as plain dicts.
+"""What is told of one directory of a fleet, as plain dicts.
 
-Each function takes a place and how to read it, and imports what it needs. It never raises for
-trouble with the place: the dict then has that as ``error``. So it can run in another process, or on
-another machine, and one bad directory is one bad row.
+Each function takes a place and how to read it, and never raises for what is wrong with the place:
+the dict then has it as ``error``. So they can run in another process, or on another machine, and
+one bad directory is one bad row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from metashell.answers.health import Health
+from metashell.checks.agreement import BASE, batches_of, between, block_digests
+from metashell.checks.digest import image_digest, part_digests, without_orphans
+from metashell.checks.log_facts import LogFacts
+from metashell.checks.quorum_findings import node_file_faults, read_node_files
+from metashell.checks.votes import log_end, segment_ends
 from metashell.dataclass import dataclass
-from metashell.errors import InternalError, MetashellError, SourceError
-from metashell.places.uri import shown, without_credentials
+from metashell.errors import MetashellError, SourceError
+from metashell.image.quorum_members import known_voters
+from metashell.log.fault import FaultKind
+from metashell.places.uri import shown
+from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
     from metashell.checks.votes import OffsetAndEpoch
     from metashell.sources.source import Source
-
-FleetRow: TypeAlias = dict[str, str | int | None]
-
-FIELDS: Final = (
-    "directory",
-    "clusterId",
-    "nodeId",
-    "brokers",
-    "fenced",
-    "topics",
-    "partitions",
-    "offline",
-    "underMinIsr",
-    "underReplicated",
-    "metadataVersion",
-    "offset",
-    "logEpoch",
-    "logEndOffset",
-    "timestamp",
-    "faults",
-    "fault",
-    "error",
-)
-"""Keys of a `fleet_row`, in order."""
 
 END_FIELDS: Final = (
     "clusterId",
@@ -106,12 +93,6 @@ def cluster_id_of(source: Source) -> str | None:
 
 def row_of(source: Source) -> FleetRow:
     """The `fleet_row` of an opened source, without ``directory`` and ``error``."""
-    import numpy as np
-
-    from metashell.answers.health import Health
-    from metashell.checks.quorum_findings import node_file_faults
-    from metashell.log.fault import FaultKind
-
     image = source.image
     health = Health(image)
     found = [*source.all_faults(), *node_file_faults(source.metadata_directory)]
@@ -145,8 +126,6 @@ def log_end_of(source: Source) -> OffsetAndEpoch | None:
 
     None of a quorum and of a file alone, and if segments are left out.
     """
-    from metashell.checks.votes import log_end, segment_ends
-
     if source.live is not None or source.log.is_file or source.settings.committed_only:
         return None
     newest = source.newest
@@ -169,10 +148,6 @@ def vote_facts(place: str, reading: Reading) -> FleetRow:
 
 def vote_facts_of(source: Source) -> FleetRow:
     """The `vote_facts` of an opened source, without ``directory`` and ``error``."""
-    from metashell.checks.quorum_findings import read_node_files
-    from metashell.image.quorum_members import known_voters
-    from metashell.log.fault import FaultKind
-
     newest, directory = source.newest, source.metadata_directory
     beside = None if directory is None else read_node_files(directory)  # None for a file alone.
     state = None if beside is None else beside.state
@@ -200,9 +175,6 @@ def last_offset(place: str, reading: Reading) -> FleetRow:
 
 def last_offset_of(source: Source) -> FleetRow:
     """The `last_offset` of an opened source, without ``directory`` and ``error``."""
-    from metashell.checks.agreement import BASE
-    from metashell.checks.log_facts import LogFacts
-
     listing, offset = source.log.listing, source.status().offset
     facts = LogFacts.of(
         source.image.records,
@@ -250,8 +222,6 @@ def compared(place: str, reading: Reading, wanted: ComparedQuery) -> FleetRow:
 
 def compared_of(source: Source, wanted: ComparedQuery) -> FleetRow:
     """The `compared` parts of an opened source, without ``directory``."""
-    from metashell.checks.agreement import BASE, batches_of, between, block_digests
-
     records = source.image.records
     batches = batches_of(records.loaded, records.frames, records.before)
     ranges = [*wanted.blocks, *([wanted.window] if wanted.window else [])]
@@ -291,8 +261,6 @@ def checksum_of(source: Source, offset: int) -> FleetRow:
     Raises:
         MetashellError: Its files do not cover the offset, or it lies inside a batch.
     """
-    from metashell.checks.digest import image_digest, part_digests, without_orphans
-
     there = source if source.status().offset == offset else source.at(offset)
     last = there.image.provenance
     if last.offset != offset:
@@ -307,42 +275,6 @@ def checksum_of(source: Source, offset: int) -> FleetRow:
         "withoutOrphans": image_digest(sound),
         "orphans": n_orphans,
     }
-
-
-def failed(place: str, reason: str) -> FleetRow:
-    """The row of a directory that could not be read."""
-    return {
-        **dict.fromkeys(FIELDS),
-        "directory": shown(place),
-        "error": without_credentials(reason),
-    }
-
-
-def why(error: Exception) -> SourceError:
-    """The error to tell of a directory where reading it raised one."""
-    if isinstance(error, SourceError):
-        return error
-    if isinstance(error, MetashellError):
-        return SourceError(error.message, hint=error.hint)
-    if isinstance(error, MemoryError):
-        return SourceError("it does not fit in memory")
-    if isinstance(error, OSError):
-        return SourceError(error.strerror or type(error).__name__)
-    return InternalError.of(error)
-
-
-def error_fields(error: Exception) -> dict[str, str]:
-    """The fields of a row for an error; see `error_of`."""
-    told = why(error)
-    bug = {"traceback": told.traceback} if isinstance(told, InternalError) else {}
-    return {"error": without_credentials(told.message), **bug}
-
-
-def error_of(row: Mapping[str, Any]) -> SourceError | None:
-    """The error that a row has; None where it has none."""
-    if "traceback" in row:
-        return InternalError(row["error"], traceback=row["traceback"])
-    return None if row["error"] is None else SourceError(row["error"])
 
 
 def _told(

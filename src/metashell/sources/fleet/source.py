@@ -21,11 +21,11 @@ from metashell.fs.path import CLUSTERS
 from metashell.places.uri import is_uri, shown
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.sources.engine import KEPT_BYTES
+from metashell.sources.engine import KEPT_BYTES, core_count
+from metashell.sources.fleet.errors import FleetRow, error_of, failed
 from metashell.sources.fleet.member import FleetDirectory, FleetMember
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
-from metashell.sources.fleet.rows import FleetRow, fleet_row, row_of
 from metashell.sources.node_places import NodePlaces, distinct, identity_of, nodes_at
 from metashell.sources.status import Capabilities, Status
 
@@ -319,12 +319,14 @@ class FleetSource:
         n_workers: int | None = None,
         stop: Callable[[], None] = lambda: None,
     ) -> list[FleetRow]:
-        """A `metashell.sources.fleet.fleet_row` for each member, with its ``name``, in their order.
+        """A `fleet_row` for each member, with its ``name``, in their order.
 
         Args:
             n_workers: Processes; None for one a processor, or none where there is little to read.
             stop: Called again and again; it raises to end everything.
         """
+        from metashell.sources.fleet.rows import fleet_row, row_of
+
         return self.compute(fleet_row, row_of, n_workers=n_workers, stop=stop)
 
     def compute(
@@ -350,9 +352,7 @@ class FleetSource:
             stop: See `rows`.
             check: Called with each row as it comes; it raises to end everything.
         """
-        from metashell.sources.engine import core_count
         from metashell.sources.fleet.pool import DIED, run_all
-        from metashell.sources.fleet.rows import error_of, failed
 
         chosen = list(self.members.values()) if members is None else list(members)
         found: dict[str, FleetRow] = {}
@@ -392,8 +392,6 @@ class FleetSource:
             members: Members that are not read yet.
             keeps: Whether later commands also use a member that is opened here.
         """
-        from metashell.sources.engine import core_count
-
         if self.runner is not None:
             return bool(members)
         n_bytes = sum(member.weight() for member in members)
@@ -424,8 +422,6 @@ def _id_of(member: FleetMember, row: FleetRow) -> str | int | None:
 def _of_own(
     member: FleetMember, of_source: Callable[..., FleetRow], arguments: tuple[object, ...]
 ) -> FleetRow:
-    from metashell.sources.fleet.rows import failed
-
     try:
         return {
             "directory": shown(member.path),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.health.rows import LEVELS, told_count
+from metashell.answers.problem_kinds import LEVELS
+from metashell.commands.health.rows import told_count
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
 from metashell.fs.escape import escape
 from metashell.tui.node.value import ValueLine

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import Static
 
-from metashell.commands.fleet.command import rows_table
+from metashell.commands.fleet.answer import rows_table
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
 from metashell.tui.frame.taking_focus import take_focus
@@ -23,7 +23,7 @@ from metashell.tui.view import Heading, View
 from metashell.tui.views.fleet_text import fleet_table, heading, watched
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.rows import FleetRow
+    from metashell.sources.fleet.errors import FleetRow
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from metashell.commands.fleet.columns import VERIFY_COLUMNS
 from metashell.commands.fleet.verify import DIFFERS, DIVERGED
-from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 from metashell.sources.engine import core_count
@@ -19,8 +19,8 @@ from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.rows.drawn import with_columns
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
-    from metashell.sources.fleet.rows import FleetRow
+    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.source import FleetSource
 
 UNREAD: Final = "not read yet"
 NOT_READ: Final = "unreadable"

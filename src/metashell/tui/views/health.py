@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from metashell.commands.health.rows import LEVELS
+from metashell.answers.problem_kinds import LEVELS
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.error_text import error_text

@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from metashell.commands.health.rows import LEVELS, told_count
+from metashell.answers.problem_kinds import LEVELS
+from metashell.commands.health.rows import told_count
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line

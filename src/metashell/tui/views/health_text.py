@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.problem_kinds import KINDS
-from metashell.commands.health.rows import LEVELS, summary_of
+from metashell.answers.problem_kinds import KINDS, LEVELS
+from metashell.commands.health.rows import summary_of
 from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.short_times import newest_day

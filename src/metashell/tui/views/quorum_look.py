@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.quorum.command import age_text
+from metashell.commands.quorum.answer import age_text
 from metashell.commands.rows.cell_text import shown_texts
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
 from metashell.dataclass import dataclass

@@ -34,9 +34,11 @@ from metashell.places import user
 from metashell.places.place import Place, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.schema.resource_types import resource_type_name
-from metashell.sources.cache import covered, open_cached, store
+from metashell.sources.cache import covered
 from metashell.sources.cache.entries import EntryDirectory
+from metashell.sources.cache.opening import open_cached
 from metashell.sources.cache.place import cache_directory
+from metashell.sources.cache.writing import store
 from metashell.sources.cached import open_cached_source
 from support.cached import HIDDEN, append, assert_as_whole, assert_same_nodes, keep, opened
 from support.fixtures import METADATA_DIRECTORY, copy_of, fixture
@@ -633,7 +635,7 @@ def test_files_removed_from_under_a_writer(directory: Path, cache: Path) -> None
 def test_looking_up_imports_nothing(directory: Path) -> None:
     """Where nothing is kept neither numpy nor pyarrow is imported."""
     program = (
-        "import sys\nfrom metashell.sources.cache import open_cached\n"
+        "import sys\nfrom metashell.sources.cache.opening import open_cached\n"
         f"assert open_cached({str(directory)!r}) is None\n"
         "assert not {'numpy', 'pyarrow'} & set(sys.modules), sorted(sys.modules)"
     )

@@ -14,10 +14,11 @@ from metashell.errors import InternalError, SchemaError, SourceError, UsageError
 from metashell.fs.path import resolve
 from metashell.read_settings import READ_DEFAULTS
 from metashell.redact import REDACTED
-from metashell.sources.fleet import FIELDS, FleetSource, fleet_row
 from metashell.sources.fleet import source as fleet_module
+from metashell.sources.fleet.errors import FIELDS, error_of
 from metashell.sources.fleet.reading import Reading
-from metashell.sources.fleet.rows import error_of
+from metashell.sources.fleet.rows import fleet_row
+from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import OTHER_ID, SAMPLE_ID, backups, node, topics

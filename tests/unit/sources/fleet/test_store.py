@@ -37,7 +37,7 @@ def test_directories_in_a_store(
         ["fleet", "--verify"],
     ):
         assert printed(f"{parent}/*", *words) == printed(pattern, *words)
-    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 2)
     found = json.loads(printed(pattern, "fleet", "--json"))
     assert [SAMPLE_ID, SAMPLE_ID, OTHER_ID] == [row["cluster_id"] for row in found]
     # What a URI holds of settings and keys is not told.

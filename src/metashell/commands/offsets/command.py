@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.command import Manual
@@ -20,25 +18,10 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.assume_option import ASSUME, assumptions_of
-from metashell.commands.shared.coordinator_logs import (
-    WHERE,
-    QueryReport,
-    coordinator_rows,
-    imports_of,
-)
-from metashell.commands.shared.partition_logs import needs_partition_logs
-from metashell.errors import UsageError
+from metashell.commands.shared.assume_option import ASSUME
+from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.offsets import PART
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.answers.coordinator_tables import PartitionState
-    from metashell.answers.offsets import Retention
-    from metashell.sources.partition_ends import PartitionEnds
 
 _KEY: Final = (
     text("group", "The group's id.", priority=9),
@@ -146,13 +129,11 @@ STALLED: Final = Option(
     ("--stalled",),
     "List offsets that stood still for a minute or longer while the partition's log here went on.",
 )
-_LEAST_MS: Final = 60_000
 
 
-class OffsetsCommand(RowsCommand):
+class OffsetsCommand(PartCommand):
     """List committed offsets."""
 
-    group = "groups"
     name = "offsets"
     summary = "List the offsets that groups committed, from a broker's logs."
     noun = ("committed offset", "committed offsets")
@@ -161,9 +142,7 @@ class OffsetsCommand(RowsCommand):
         AnswerTable("--lag --summary", SUMMARY_COLUMNS),
         AnswerTable("--stalled", STALLED_COLUMNS),
     )
-    imports = (*imports_of(PART), "metashell.answers.offsets")
-    takes_paths = False
-    of_each_cluster = True
+    part = PART
     manual = Manual(
         synopsis="offsets [OPTION...] [GROUP...]",
         description=(
@@ -202,72 +181,10 @@ class OffsetsCommand(RowsCommand):
         return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
 
     def answer(self, query: RowsQuery) -> None:
-        """The offsets in every partition."""
-        from metashell.answers.offsets import retention_of
+        """Add the offsets in every partition."""
+        from metashell.commands.offsets.answer import answer
 
-        switches = query.parsed.switches
-        sums = SUMMARY.flags[0] in switches
-        if sums and LAG.flags[0] not in switches:
-            raise UsageError("--summary goes with --lag", hint="write offsets --lag --summary")
-        if STALLED.flags[0] in switches:
-            if LAG.flags[0] in switches:
-                raise UsageError("--stalled and --lag exclude each other")
-            ends = _ends(query)
-            answer: Callable[..., pa.Table] = partial(_stalled, query, ends)
-            what = "group with offsets that stand still"
-        else:
-            ends = None
-            if LAG.flags[0] in switches:
-                ends = _ends(query)
-            answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)), sums)
-            what = "group with offsets"
-        coordinator_rows(query, PART, what, answer)
-        # Lag is looked up for all groups, whatever the words choose of them.
-        counts = STALLED.flags[0] in switches or not query.parsed.arguments
-        if ends is not None and ends.n_missing and counts:
-            query.remarks.append(f"partitions whose logs are not here: {ends.n_missing}")
-
-
-def _ends(query: RowsQuery) -> PartitionEnds:
-    """Where the logs of partitions in the log directory end."""
-    from metashell.sources.partition_ends import PartitionEnds
-
-    return PartitionEnds(needs_partition_logs(query), QueryReport(query))
-
-
-def _offsets(
-    ends: PartitionEnds | None,
-    retention: Retention,
-    sums: bool,
-    state: PartitionState,
-) -> pa.Table:
-    from metashell.answers.offsets import lag_by_group, offsets_table, with_lag
-    from metashell.image.coordinators.group_log import GroupLog
-
-    table = offsets_table(GroupLog(state.records, state.number), retention)
-    table = with_lag(table, None if ends is None else ends.ends_of)
-    return lag_by_group(table) if sums else table
-
-
-def _stalled(query: RowsQuery, ends: PartitionEnds, state: PartitionState) -> pa.Table:
-    from metashell.answers.stalled import stalled_table
-    from metashell.image.coordinators.group_log import GroupLog
-    from metashell.sources.partition_ends import latest_ms
-
-    log = GroupLog(state.records, state.number)
-    newest = int(log.commits.values(log.offsets.last).time_ms.max(initial=-1))
-    end_ms = max(latest_ms(query.source), newest)
-    return stalled_table(log, ends.behind, end_ms, _LEAST_MS, _wanted(query.parsed.arguments))
-
-
-def _wanted(words: list[str]) -> Callable[[str], object] | None:
-    """Tells whether a word names a group; None where there is no word."""
-    if not words:
-        return None
-    from metashell.fs.pattern import Pattern
-
-    matches = [Pattern(word).match for word in words]
-    return lambda name: any(match(name) for match in matches)
+        answer(query)
 
 
 COMMAND = OffsetsCommand()

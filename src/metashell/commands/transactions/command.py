@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.commands.framework.command import Manual
@@ -19,22 +18,9 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.coordinator_logs import (
-    WHERE,
-    QueryReport,
-    coordinator_rows,
-    imports_of,
-)
-from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
-from metashell.errors import UsageError
+from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.transactions import PART
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.answers.coordinator_tables import PartitionState
 
 COLUMNS: Final = (
     text("transactional_id", "The producer's transactional id.", priority=9),
@@ -104,20 +90,16 @@ HANGING: Final = Option(
     "List open transactions in partitions here that no coordinator will end (KIP-664). Arguments "
     "are then names of topics.",
 )
-_ENDED: Final = ("Empty", "CompleteCommit", "CompleteAbort", "Dead")
 
 
-class TransactionsCommand(RowsCommand):
+class TransactionsCommand(PartCommand):
     """List transactions."""
 
-    group = "groups"
     name = "transactions"
     summary = "List the transactional ids in a broker's logs, and their transactions."
     noun = ("transaction", "transactions")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--hanging", OPEN_COLUMNS))
-    imports = (*imports_of(PART), "metashell.answers.transactions")
-    takes_paths = False
-    of_each_cluster = True
+    part = PART
     manual = Manual(
         synopsis="transactions [OPTION...] [TRANSACTIONAL_ID...]",
         description=(
@@ -143,63 +125,10 @@ class TransactionsCommand(RowsCommand):
         return self.tables[HANGING.flags[0] in parsed.switches].columns
 
     def answer(self, query: RowsQuery) -> None:
-        """The transactional ids of every partition, or what hangs."""
-        from metashell.sources.partition_ends import open_transactions
-        from metashell.sources.partition_logs import partition_logs
+        """Add the transactional ids of every partition, or what hangs."""
+        from metashell.commands.transactions.answer import answer
 
-        is_ongoing = ONGOING.flags[0] in query.parsed.switches
-        if HANGING.flags[0] in query.parsed.switches:
-            if is_ongoing:
-                raise UsageError("--hanging and --ongoing exclude each other")
-            query.add(_hanging(query))
-            return
-        opened = None
-        if query.columns is None or "hanging" in query.columns:
-            logs = partition_logs(query.source)
-            if logs is not None:
-                opened = open_transactions(query.source, logs, QueryReport(query))
-        coordinator_rows(
-            query,
-            PART,
-            "transactional id of this kind",
-            partial(_chosen, opened, is_ongoing),
-        )
-
-
-def _chosen(opened: pa.Table | None, is_ongoing: bool, state: PartitionState) -> pa.Table:
-    """The rows of a partition that are asked for."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from metashell.answers.hanging import with_hanging
-    from metashell.answers.transactions import transaction_rows
-
-    table = transaction_rows(state)
-    if is_ongoing:
-        ended = pc.is_in(table.column("state"), value_set=pa.array(_ENDED))
-        table = table.filter(pc.invert(ended))
-    return with_hanging(table, opened)
-
-
-def _hanging(query: RowsQuery) -> pa.Table:
-    """What hangs, or may."""
-    import pyarrow.compute as pc
-
-    from metashell.answers.hanging import HangingVerdict
-    from metashell.sources.partition_ends import open_transactions
-
-    logs = needs_partition_logs(query)
-    topics = topics_here(query, logs)
-    table = open_transactions(query.source, logs, QueryReport(query), topics)
-    table = table.filter(pc.not_equal(table.column("hanging"), HangingVerdict.NO.value))
-    if HangingVerdict.UNDECIDED in table.column("hanging").to_pylist():
-        coordinator = query.source.coordinator_logs(TRANSACTION.log)
-        missing = () if coordinator is None else coordinator.missing
-        numbers = ", ".join(map(str, missing)) or "unknown"
-        query.remarks.append(
-            f"undecided: partitions of {TRANSACTION.topic} that are not here: {numbers}"
-        )
-    return table
+        answer(query)
 
 
 COMMAND = TransactionsCommand()

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
-from metashell.commands.shared.coordinator_logs import QueryReport
-from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.topic_arguments import complete_topics
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 COLUMNS: Final = (
     text("topic", "The topic's name.", priority=9),
@@ -81,28 +76,10 @@ class ProducersCommand(RowsCommand):
         return complete_topics(context, word)
 
     def answer(self, query: RowsQuery) -> None:
-        """The producers in every log, one log at a time."""
-        from metashell.answers.hanging import open_producers
-        from metashell.sources.partition_ends import partition_producers
+        """Add the producers in every log, one log at a time."""
+        from metashell.commands.producers.answer import answer
 
-        logs = needs_partition_logs(query)
-        is_open = OPEN.flags[0] in query.parsed.switches
-        pieces: list[pa.Table] = []
-        n_rows = 0
-        for found in partition_producers(logs, QueryReport(query), topics_here(query, logs)):
-            pieces.append(open_producers(found.table) if is_open else found.table)
-            n_rows += len(pieces[-1])
-            if n_rows >= PIECE_ROWS:
-                query.add(_together(pieces))
-                pieces, n_rows = [], 0
-        if pieces:
-            query.add(_together(pieces))
-
-
-def _together(tables: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(tables)
+        answer(query)
 
 
 COMMAND = ProducersCommand()

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from metashell.answers.releases import newest_levels, parse_feature, parse_version
+from metashell.answers.releases import newest_levels
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
-from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
+from metashell.commands.framework.options import Parsed
+from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import flag, integer, one_table, sentence, text
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.fleet import answers
 from metashell.commands.rows.query import RowsQuery
-from metashell.errors import ExitCode, UsageError
-from metashell.fs.escape import escape
-from metashell.image.features import METADATA_VERSION, METADATA_VERSIONS
-
-if TYPE_CHECKING:
-    from metashell.answers.upgrade import UpgradeTarget, Verdict
+from metashell.image.features import METADATA_VERSIONS
 
 _FEATURE: Final = Option(
     ("--feature",), "Ask about another feature, such as transaction.version=2.", "NAME=LEVEL"
@@ -87,56 +80,15 @@ class CanUpgradeCommand(RowsCommand):
         shape = self.shape_of(parsed, self.columns_of(parsed))
         if shape.form != "table" or {"--count", "--exit-code"} & parsed.switches:
             return super().run_parsed(context, parsed)
-        from metashell.commands.rows.output import write_rows
+        from metashell.commands.can_upgrade.answer import write_verdict
 
-        status = ExitCode.OK
-        for answered in answers(context, self, parsed, shape.looked_at()):
-            prefix = "" if answered.cluster is None else f"{answered.cluster}: "
-            for line in answered.verdict:
-                context.out.write(_wrapped(context, escape(f"{prefix}{line}")) + "\n")
-                prefix = "  "
-            if answered.status:
-                status = ExitCode.FAILED
-                write_rows(context, answered.table, shape)
-        return status
+        return write_verdict(self, context, parsed, shape)
 
     def answer(self, query: RowsQuery) -> None:
-        """The nodes that block it."""
-        from metashell.answers.upgrade import blockers_table
+        """Add the nodes that block it."""
+        from metashell.commands.can_upgrade.answer import answer
 
-        verdict = self._judge(query)
-        query.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
-        query.verdict = tuple(verdict.lines)
-        query.add(blockers_table(verdict))
-
-    def _judge(self, query: RowsQuery) -> Verdict:
-        from metashell.answers.upgrade import judge, refuse_unknown_level
-
-        parsed = query.parsed
-        target = self._target(parsed)
-        refuse_unknown_level(query.image, target)
-        verdict = judge(query.image, target, voters_now(query), ghost_after(parsed), query.now_ms)
-        for note in verdict.notes:
-            query.warn(note)
-        return verdict
-
-    def _target(self, parsed: Parsed) -> UpgradeTarget:
-        """What is asked about.
-
-        Raises:
-            UsageError: It is no version, or none or two are given.
-        """
-        from metashell.answers.upgrade import UpgradeTarget
-
-        feature = parsed.values.get("--feature")
-        refuse_more(self, parsed.arguments, 0 if feature is not None else 1)
-        if feature is not None:
-            name, level = parse_feature(feature)
-            return UpgradeTarget(name, level, feature.partition("=")[2])
-        if not parsed.arguments:
-            raise UsageError("no version given", hint=f"usage: {self.manual.synopsis}")
-        version = parsed.arguments[0]
-        return UpgradeTarget(METADATA_VERSION, parse_version(version), version)
+        answer(self, query)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose releases and names of levels."""
@@ -145,16 +97,6 @@ class CanUpgradeCommand(RowsCommand):
 
         names = [*newest_levels(), *METADATA_VERSIONS.values()]
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
-
-
-def _wrapped(context: Context, line: str) -> str:
-    """A line as wide as the terminal; a command stays whole, so that it can be copied."""
-    text = line.lstrip()
-    if not context.out.is_terminal or text.startswith("kafka-"):
-        return line
-
-    indent = " " * (len(line) - len(text))
-    return "\n".join(indent + part for part in wrap(text, max(context.out.width - len(indent), 20)))
 
 
 COMMAND = CanUpgradeCommand()

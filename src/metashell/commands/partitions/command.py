@@ -1,0 +1,167 @@
+"""``partitions``: those that are offline, under-replicated, reassigned..., and who would lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.partitions.columns import COLUMNS, COUNTS, OF_BROKERS, STATES
+from metashell.commands.rows.columns import (
+    AnswerTable,
+    Column,
+    integer,
+    text,
+)
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME
+from metashell.commands.shared.topic_arguments import (
+    complete_brokers,
+    complete_topics,
+)
+
+_SUMMARIES: Final = ("broker", "rack", "topic")
+
+
+_OF_ELECTION: Final = ("would_elect", "why")
+"""In the table only for --offline."""
+_OF_REASSIGNMENT: Final = ("adding_replicas", "removing_replicas")
+"""In the table only where partitions that are being reassigned were asked for."""
+
+
+class PartitionsCommand(RowsCommand):
+    """List partitions."""
+
+    group = "what is wrong"
+    name = "partitions"
+    summary = "List partitions by state, and which broker would be elected leader."
+    tables = (
+        AnswerTable("", COLUMNS),
+        AnswerTable(
+            "--summary topic",
+            (text("topic", "Its name; broker or rack where these are asked for."), *COUNTS),
+        ),
+    )
+    takes_paths = False
+    noun = ("partition", "partitions")
+    argument_phrase = "of {}"
+    counted_by = "topic"
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="partitions [OPTION...] [TOPIC [PARTITION...]]...",
+        description=(
+            "Lists partitions that match all options. The states are those of Kafka's own tools. "
+            "The effective min.insync.replicas is the topic's own. If that is not set, the first "
+            "of these applies: the leader's, the cluster's default, what --assume says, Kafka's "
+            "default.\n\n"
+            "A partition without a leader tells which broker the controller would elect, and why. "
+            "The controller takes the first live replica of the ISR. If the ISR is empty it takes "
+            "the first live eligible leader replica, then the last known leader. If unclean "
+            "election is allowed it takes any live replica. A live broker is registered, not "
+            "fenced, not in controlled shutdown, and its log directory is online.\n\n"
+            "since_time is the time of the record that brought the partition into the state asked "
+            "for: a change of it, or of min.insync.replicas. A checkpoint "
+            "has no times: --history reads the files before it. TOPIC may hold wildcards."
+        ),
+        options=(
+            *STATES,
+            Option(
+                ("--leader",), "Partitions led by this broker.", "ID", phrase="led by broker {}"
+            ),
+            Option(
+                ("--replica",),
+                "Partitions with a replica on this broker.",
+                "ID",
+                phrase="hosted by broker {}",
+            ),
+            Option(
+                ("--isr",),
+                "Partitions with this broker in the ISR.",
+                "ID",
+                phrase="in sync on broker {}",
+            ),
+            Option(
+                ("--topic",),
+                "Partitions of topics with a matching name.",
+                "GLOB",
+                phrase="of {}",
+            ),
+            Option(
+                ("--directory",),
+                "Partitions with a replica in this log directory: an id, LOST, UNASSIGNED or "
+                "MIGRATING.",
+                "ID",
+                ("LOST", "MIGRATING", "UNASSIGNED"),
+                phrase="stored in directory {}",
+            ),
+            Option(("--summary",), "Count partitions by broker, rack or topic.", "BY", _SUMMARIES),
+            ASSUME,
+            HISTORY,
+        ),
+        examples=(
+            (
+                "partitions --offline",
+                "partitions without a leader, and which broker would be elected",
+            ),
+            ("partitions --under-min-isr --summary topic", "count them by topic"),
+            ("partitions --replica 101 --no-preferred-leader", "several conditions"),
+            ("partitions --reassigning -o json", "running reassignments, for a script"),
+            ("partitions payments 3 4", "two partitions; payments/3 is one too"),
+        ),
+    )
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Counts where a summary is asked for."""
+        by = parsed.values.get("--summary")
+        if by is None:
+            if "--offline" in parsed.switches:
+                # All are offline, and nobody leads: when and why is the news.
+                return _with_priority(since_time=8, leader=8, state=0)
+            asks_state = any(option.flags[0] in parsed.switches for option in STATES)
+            columns = (
+                _with_priority(replicas=6, isr=6, since_time=5, state=4) if asks_state else COLUMNS
+            )
+            if "--reassigning" in parsed.switches:
+                # Which replicas come and go is what was asked for.
+                columns = _with_priority(replicas=6, **dict.fromkeys(_OF_REASSIGNMENT, 8))
+            return tuple(
+                replace(c, shown=c.name in _OF_REASSIGNMENT and "--reassigning" in parsed.switches)
+                if c.name in (*_OF_ELECTION, *_OF_REASSIGNMENT)
+                else c
+                for c in columns
+            )
+        key = one_of("--summary", by, _SUMMARIES)
+        make = integer if key == "broker" else text
+        return (make(key, f"The {key}."), *COUNTS)
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add the partitions that all options choose."""
+        from metashell.commands.partitions.answer import answer
+
+        answer(query)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose brokers and topics where they are asked for."""
+        before = args[-1] if args else ""
+        if before in OF_BROKERS:
+            return complete_brokers(context, word)
+        if before == "--topic" or not (
+            word.startswith("-") or takes_value(self.manual.options, before) is not None
+        ):
+            return complete_topics(context, word)
+        return super().complete(context, args, word)
+
+
+def _with_priority(**priorities: int) -> tuple[Column, ...]:
+    """The columns with other priorities by their names."""
+    return tuple(
+        replace(c, priority=priorities[c.name]) if c.name in priorities else c for c in COLUMNS
+    )
+
+
+COMMAND = PartitionsCommand()

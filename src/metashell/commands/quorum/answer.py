@@ -1,0 +1,238 @@
+"""The answer of ``quorum``: rows, and a text for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import shown
+from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
+from metashell.commands.quorum.report import epochs_of, summary_of
+from metashell.commands.rows.columns import CellKind
+from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.stream import cells
+from metashell.commands.shared.usage_scan import write_lines
+from metashell.errors import ExitCode
+from metashell.fs.escape import escape
+from metashell.schema.timestamps import iso_time
+
+if TYPE_CHECKING:
+    from metashell.commands.quorum.report import Summary
+    from metashell.fs.node import JsonValue
+    from metashell.image.quorum_members import Epoch
+
+
+_UNKNOWN = "-"
+
+_MEMBER_HEADERS: Final = (
+    ("NodeId", "id"),
+    ("DirectoryId", "directory_id"),
+    ("LogEndOffset", "log_end_offset"),
+    ("Lag", "lag"),
+    ("LastFetch", "last_fetch_time"),
+    ("Age", "last_fetch_age_ms"),
+    ("LastCaughtUp", "last_caught_up_time"),
+    ("Age", "last_caught_up_age_ms"),
+    ("Status", "status"),
+    ("Endpoints", "endpoints"),
+)
+"""(header, column of the rows), as Kafka's own tool has them."""
+
+_AGE_OF: Final = {"last_fetch_age_ms": "LastFetch", "last_caught_up_age_ms": "LastCaughtUp"}
+
+_EPOCH_HEADERS: Final = ("Epoch", "StartOffset", "Leader", "Time")
+
+_COLUMNS: Final = {table.asked_by: table.columns for table in TABLES}
+
+_MEMBER_COLUMNS: Final = {column.name: column for column in _COLUMNS[""]}
+
+
+def answer(query: RowsQuery) -> None:
+    """A row for each node or leader epoch, or one for the quorum."""
+    source, parsed = query.context.needs_source(), query.parsed
+    if EPOCHS in parsed.switches:
+        epochs, notes = epochs_of(source)
+        query.add(map(_epoch_mapping, epochs))
+        query.status, remarks = _of_epochs(epochs, notes)
+    else:
+        summary = summary_of(source)
+        is_status = STATUS in parsed.switches
+        query.add([_status_mapping(summary)] if is_status else _mappings(summary))
+        query.status, remarks = _of_summary(summary)
+    query.remarks += remarks
+
+
+def write_text(context: Context, parsed: Parsed) -> int:
+    """Lines about the quorum and its nodes, or about leader epochs."""
+    source = context.needs_source()
+    if EPOCHS in parsed.switches:
+        epochs, notes = epochs_of(source)
+        if epochs:
+            write_table(context, _epochs_table(epochs, context))
+        status, remarks = _of_epochs(epochs, notes)
+    else:
+        summary = summary_of(source)
+        write_lines(context, [*_lines(context, summary)])
+        if summary.members:
+            table = _members(summary, context, ages_only="-h" in parsed.switches)
+            context.out.write("\n")
+            write_table(context, table)
+        status, remarks = _of_summary(summary)
+    for remark in remarks:
+        context.warn(escape(f"quorum: {remark}"))
+    return status
+
+
+def _of_epochs(epochs: Sequence[Epoch], notes: Sequence[str]) -> tuple[int, list[str]]:
+    """The exit status, and what is told after leader epochs."""
+    return _outcome(notes, is_known=bool(epochs), is_whole=not notes)
+
+
+def _of_summary(summary: Summary) -> tuple[int, list[str]]:
+    """The same after a summary."""
+    known = (summary.leader_id, summary.leader_epoch, summary.members or None)
+    return _outcome(
+        (*summary.notes, *map(_finding_text, summary.disagreements)),
+        is_known=any(part is not None for part in known),
+        is_whole=summary.is_whole,
+    )
+
+
+def _outcome(notes: Sequence[str], *, is_known: bool, is_whole: bool) -> tuple[int, list[str]]:
+    if is_known:
+        return ExitCode.OK if is_whole else ExitCode.FAILED, [*notes]
+    return ExitCode.FAILED, [*notes, "the source says nothing of the quorum"]
+
+
+def _finding_text(finding: Mapping[str, JsonValue]) -> str:
+    place = f"{finding['severity']} {finding['code']}: {finding['file']}"
+    return f"{place}: {finding['message']}"
+
+
+def _lines(context: Context, summary: Summary) -> Iterator[str]:
+    """What is said of the quorum as a whole; a terminal wraps what is too long."""
+    origin = summary.origin_text
+    if summary.as_of_ms is not None:
+        origin += f", {iso_time(summary.as_of_ms)}"
+        if summary.now_ms is not None:
+            origin += f" ({age_text(int(time.time() * 1000) - summary.as_of_ms)} ago)"
+    fields = {
+        "ClusterId": summary.cluster_id,
+        "LeaderId": summary.leader_id,
+        "LeaderEpoch": summary.leader_epoch,
+        "LogEpoch": None if summary.log_end is None else summary.log_end.epoch,
+        "LogEndOffset": None if summary.log_end is None else summary.log_end.offset,
+        "HighWatermark": summary.high_watermark,
+        "MaxFollowerLag": summary.max_lag,
+        "MaxFollowerLagTimeMs": summary.max_lag_ms,
+        "kraft.version": summary.kraft_version,
+        "From": origin,
+    }
+    indent = 24
+    room = max(context.out.width - indent, indent)
+    for name, value in fields.items():
+        text = shown(context, _or_dash(value))
+        lines = wrap(text, room) if context.out.is_terminal else [text]
+        for i, line in enumerate(lines or [text]):
+            yield f"{'' if i else name + ':':<{indent}}{line}"
+
+
+def _members(summary: Summary, context: Context, *, ages_only: bool) -> Table:
+    """A row for each voter and observer."""
+    rows = list(_mappings(summary))
+    columns = []
+    for header, name in _MEMBER_HEADERS:
+        if ages_only and name.endswith("_time"):
+            continue
+        column = _MEMBER_COLUMNS[name]
+        values = [row[name] for row in rows]
+        if name.endswith("_age_ms"):
+            texts = pa.array([None if v is None else age_text(v) for v in values], pa.string())
+            age_header = _AGE_OF[name] if ages_only else header
+            columns.append((replace(column, kind=CellKind.TEXT), texts, age_header))
+        else:
+            columns.append((column, cells(column.kind, values), header))
+    return Table.of_columns(columns, short=context.out.is_terminal)
+
+
+def _epochs_table(epochs: Sequence[Epoch], context: Context) -> Table:
+    """A row for each leader epoch."""
+    rows = [*map(_epoch_mapping, epochs)]
+    columns = [
+        (column, cells(column.kind, [row[column.name] for row in rows]), header)
+        for header, column in zip(_EPOCH_HEADERS, _COLUMNS[EPOCHS], strict=True)
+    ]
+    return Table.of_columns(columns, short=context.out.is_terminal)
+
+
+def age_text(ms: int) -> str:
+    """A span of time in short: ``232ms``, ``3.2s``, ``5m 3s``, ``2h 7m``, ``3d 4h``."""
+    if abs(ms) < 1000:
+        return f"{ms}ms"
+    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
+    if seconds < 60:
+        return f"{sign}{abs(ms) / 1000:.1f}s"
+    units = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
+    size, unit, below, smaller = next(u for u in units if seconds >= u[0])
+    return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
+
+
+def _age(summary: Summary, at: int | None) -> int | None:
+    return None if at is None or summary.now_ms is None else max(summary.now_ms - at, 0)
+
+
+def _or_dash(value: object) -> str:
+    return _UNKNOWN if value is None else str(value)
+
+
+def _status_mapping(summary: Summary) -> RowMapping:
+    return {
+        "cluster_id": summary.cluster_id,
+        "leader": summary.leader_id,
+        "epoch": summary.leader_epoch,
+        "log_epoch": None if summary.log_end is None else summary.log_end.epoch,
+        "log_end_offset": None if summary.log_end is None else summary.log_end.offset,
+        "high_watermark": summary.high_watermark,
+        "max_follower_lag": summary.max_lag,
+        "max_follower_lag_ms": summary.max_lag_ms,
+        "kraft_version": summary.kraft_version,
+        "origin": summary.origin,
+        "time": summary.as_of_ms,
+    }
+
+
+def _mappings(summary: Summary) -> Iterator[RowMapping]:
+    """A row for each node."""
+    for member, status in summary.members:
+        end = summary.log_end if summary.has_log(member) else None
+        yield {
+            "id": member.id,
+            "directory_id": member.directory_id,
+            "log_epoch": None if end is None else end.epoch,
+            "log_end_offset": member.log_end_offset if end is None else end.offset,
+            "lag": member.lag,
+            "last_fetch_time": member.last_fetch_ms,
+            "last_fetch_age_ms": _age(summary, member.last_fetch_ms),
+            "last_caught_up_time": member.last_caught_up_ms,
+            "last_caught_up_age_ms": _age(summary, member.last_caught_up_ms),
+            "status": status,
+            "endpoints": member.endpoints,
+            "only_in": member.only_in,
+        }
+
+
+def _epoch_mapping(epoch: Epoch) -> RowMapping:
+    return {
+        "epoch": epoch.epoch,
+        "start_offset": epoch.start_offset,
+        "leader": epoch.leader,
+        "time": epoch.timestamp_ms,
+    }

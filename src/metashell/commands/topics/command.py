@@ -1,0 +1,116 @@
+"""``topics``: their size, health and configs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import takes_value
+from metashell.commands.framework.option import Option
+from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.shared.assume_option import ASSUME
+from metashell.commands.shared.topic_arguments import complete_topics
+from metashell.read_settings import OLDER_BYTES
+
+COLUMNS: Final = (
+    text("topic", "The topic's name.", priority=9),
+    integer("partitions", "Its partitions.", priority=7),
+    integer("replication", "Replicas of each partition; if they differ: the fewest.", priority=7),
+    integer("replication_most", "Replicas of each partition: the most.", shown=False),
+    flag("internal", "Whether it is one of Kafka's own topics.", shown=False),
+    integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
+    integer(
+        "under_replicated",
+        "Partitions with replicas out of sync. Replicas being added do not count.",
+        priority=8,
+        yellow=NOT_ZERO,
+    ),
+    texts("configs", "Its own configs as key=value.", priority=4),
+    text("topic_id", "Its id.", shown=False),
+    integer("history_records", "Records about its partitions, from history_first_offset on."),
+    integer("history_bytes", "Bytes of these records.", shown=False),
+    integer(
+        "history_first_offset",
+        "First offset that is counted; above 0, one record in a checkpoint stands for what came "
+        "before.",
+        shown=False,
+    ),
+    integer("history_last_offset", "Last offset that is counted.", shown=False),
+    integer(
+        "created_offset", "Offset of the record that made it; null: a checkpoint.", shown=False
+    ),
+    time_at("created_time", "Time of that record.", priority=3),
+    integer("changed_offset", "Offset of the last record about it.", shown=False),
+    time_at("changed_time", "Time of that record.", shown=False),
+)
+
+
+class TopicsCommand(RowsCommand):
+    """List topics."""
+
+    group = "whole cluster"
+    name = "topics"
+    summary = "List topics with their partitions, configs and health."
+    noun = ("topic", "topics")
+    argument_phrase = "named {}"
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="topics [OPTION...] [TOPIC...]",
+        description=(
+            "Lists topics. TOPIC may hold wildcards. A topic is listed if it matches all options. "
+            "history_records counts as `stats` does, over the offsets from history_first_offset "
+            "to history_last_offset. Older files of more than "
+            f"{OLDER_BYTES >> 20} MB are read and counted only with --history."
+        ),
+        options=(
+            Option(("--internal",), "Only Kafka's own topics.", phrase="internal"),
+            Option(("--exclude-internal",), "All topics but Kafka's own.", phrase="external"),
+            Option(
+                ("--config",),
+                "Topics with their own config of that key, and of that value if given. Both may "
+                "hold wildcards.",
+                "KEY[=VALUE]",
+                phrase="configured with {}",
+            ),
+            Option(
+                ("--replication-factor",),
+                "Topics with a partition that has exactly N replicas.",
+                "N",
+                phrase="with {} replicas",
+            ),
+            ASSUME,
+            HISTORY,
+        ),
+        examples=(
+            ("topics", "all topics"),
+            ("topics --replication-factor 1", "topics that the loss of one broker takes offline"),
+            ("topics pay* --sort=-partitions", "matching topics, the largest first"),
+            ("topics --config cleanup.policy=compact", "compacted topics"),
+            (
+                "topics --columns topic,history_records --sort=-history_records",
+                "the busiest topics first",
+            ),
+        ),
+    )
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add the topics that all options choose."""
+        from metashell.commands.topics.answer import answer
+
+        answer(query)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose topics."""
+        if word.startswith("-") or (
+            args and takes_value(self.manual.options, args[-1]) is not None
+        ):
+            return super().complete(context, args, word)
+        return complete_topics(context, word)
+
+
+COMMAND = TopicsCommand()
