@@ -69,7 +69,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         """Build the library for a wheel, which is then for one platform."""
         with self._sources():
             from metashell.kernel.build import build, find_compiler
-            from metashell.kernel.sources import is_off
+            from metashell.kernel.library import is_off
         if is_off():
             return
         compiler = find_compiler()

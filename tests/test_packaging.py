@@ -19,7 +19,7 @@ import metashell
 from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
 from metashell.kernel.build import ZIG, ZIG_REQUIREMENT, digest_of, find_compiler
-from metashell.kernel.sources import LIBRARY, digest
+from metashell.kernel.library import LIBRARY, digest
 from support.kernels import has_compiler
 from support.scripts import SCRIPTS, script
 from support.waiting import LIMIT_S

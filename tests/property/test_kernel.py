@@ -17,7 +17,8 @@ import pytest
 from kraftgen.batch import CONTROL, Record, control_record, encode_batch_record, encode_raw_batch
 from kraftgen.files import segment_name
 from metashell.image import fold
-from metashell.kernel import keys, load
+from metashell.kernel import keys
+from metashell.kernel import library as load
 from metashell.log.chain import COMPACTED, METADATA, Chain, LogKind
 from metashell.log.crc import crc32c
 from metashell.log.frames import Frames

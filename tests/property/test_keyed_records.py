@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.errors import DecodeError
-from metashell.kernel import load as load_kernel
+from metashell.kernel import library as load_kernel
 from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.records.flaws import Flaw, LoadVerdict

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kraftgen.batch import encode_batch
 from kraftgen.files import segment_name
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.kernel.ids import Ids
 from metashell.kernel.lines import LineTexts
 from metashell.log.read import load as load_files

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from metashell.image import fold
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.log import chain
 from metashell.records import late_fields
 from metashell.schema import arena, decoding

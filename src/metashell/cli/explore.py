@@ -6,17 +6,14 @@ the explorer, and printed once that has ended.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from metashell.cli.arguments import TUI, Arguments
+from metashell.cli.arguments import Arguments
 from metashell.cli.output import Diagnostics, StreamOutput
-from metashell.errors import MetashellError, SourceError, UsageError
-from metashell.fs.escape import escape
-from metashell.fs.path import normalise, resolve
+from metashell.errors import MetashellError, SourceError
+from metashell.fs.path import resolve
 
 if TYPE_CHECKING:
     from metashell.cli.config_file import ConfigFile
@@ -27,69 +24,6 @@ if TYPE_CHECKING:
     from metashell.tui.session import Progress
 
 _PROGRAM: Final = "metashell: "
-_DUMB: Final = frozenset({"dumb", "unknown"})
-
-
-def explorer_path(arguments: Arguments) -> str | None:
-    """The path to begin at where the explorer is asked for, else None.
-
-    Raises:
-        UsageError: Something else is asked for as well, or there is no terminal.
-    """
-    words = arguments.words
-    if words[:1] == (TUI,):
-        paths = words[1:]
-    elif arguments.has("--tui"):
-        paths = words
-    else:
-        return None
-    for flag in ("--command", "--file"):
-        if arguments.has(flag):
-            raise UsageError(f"`{TUI}` and `{flag}` each say what to run", hint="give one of them")
-    if len(paths) > 1 or any(not path or path.startswith("-") for path in paths):
-        raise UsageError(f"`{TUI}` takes one path", hint=f"metashell -d DIR {TUI} /image/topics")
-    if not all(map(_is_terminal, (sys.stdin, sys.stdout))):
-        raise UsageError(
-            f"`{TUI}` needs a terminal", hint="one-shot commands work without a terminal"
-        )
-    if not _is_terminal(sys.stderr):
-        raise UsageError(
-            f"`{TUI}` needs a terminal as standard error too",
-            hint="leave out `2>`: the explorer draws on standard error",
-        )
-    _check_terminal()
-    if not paths:
-        return "/"
-
-    return normalise(paths[0])
-
-
-def _check_terminal() -> None:
-    """Refuse terminals that can't show what is drawn.
-
-    Raises:
-        UsageError: It can't move its cursor, or its text is not in UTF-8.
-    """
-    name = os.environ.get("TERM", "")
-    if name in _DUMB:
-        raise UsageError(
-            f"`{TUI}` needs a terminal that can move its cursor: TERM is {name}",
-            hint="start the shell instead: metashell without `tui`",
-        )
-    encoding = getattr(sys.__stderr__, "encoding", None) or "none"
-    if encoding.lower().replace("-", "").replace("_", "") != "utf8":
-        raise UsageError(
-            f"`{TUI}` draws in UTF-8: the locale's encoding is {escape(encoding)}",
-            hint=f"LC_ALL=C.UTF-8 metashell ... {TUI}, where the terminal knows UTF-8",
-        )
-
-
-def _is_terminal(stream: object) -> bool:
-    isatty = getattr(stream, "isatty", None)
-    try:
-        return isatty is not None and bool(isatty())
-    except ValueError:  # closed
-        return False
 
 
 def explore(

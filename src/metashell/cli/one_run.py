@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from metashell.cli.arguments import Arguments
 from metashell.cli.choices import choose_source, no_source_error
 from metashell.cli.defaults import Defaults, without_source
-from metashell.cli.explore import explore, explorer_path
 from metashell.cli.imports import EarlyImports, leave_pandas_out, prepare_pyarrow
 from metashell.cli.output import Diagnostics, StreamOutput
-from metashell.cli.work import CommandRunner, Task, Words, choose_work, run_tasks
+from metashell.cli.work import CommandRunner, Task, Words, choose_work, explorer_path, run_tasks
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Context
@@ -151,6 +150,8 @@ class OneRun(NamedTuple):
 
     def _explore(self, choice: Choice, path: str) -> int:
         """Run the explorer, which opens the source itself."""
+        from metashell.cli.explore import explore
+
         return explore(
             choice,
             path,

@@ -109,7 +109,7 @@ def version_text(*, verbose: bool = False) -> str:
         import platform
         import sysconfig
 
-        from metashell.kernel.load import description
+        from metashell.kernel.library import description
 
         text += f"kernel: {description()}\n"
         text += f"python: {platform.python_version()}, {sysconfig.get_platform()}\n"

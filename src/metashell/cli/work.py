@@ -1,4 +1,4 @@
-"""The work of a run: the words of a command, command lines, or the lines of a script.
+"""The work of a run: a command, command lines, the lines of a script, or the explorer.
 
 Owns their order, where a run stops and its exit status. `metashell.commands` splits a line and
 runs a command.
@@ -6,11 +6,12 @@ runs a command.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
-from metashell.cli.arguments import Arguments
+from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.script import CommandLine, open_script, script_lines
@@ -22,6 +23,10 @@ from metashell.errors import (
     UsageError,
     began_with_interrupt,
 )
+from metashell.fs.escape import escape
+from metashell.fs.path import normalise
+
+_DUMB: Final = frozenset({"dumb", "unknown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,60 @@ def _run_task(
             raise
         diagnostics.error(InternalError.of(error), prefix=task.place or "metashell: ")
         return ExitCode.INTERNAL
+
+
+def explorer_path(arguments: Arguments) -> str | None:
+    """The path to begin at where the explorer is asked for, else None.
+
+    Raises:
+        UsageError: Something else is asked for as well, or there is no terminal.
+    """
+    words = arguments.words
+    if words[:1] == (TUI,):
+        paths = words[1:]
+    elif arguments.has("--tui"):
+        paths = words
+    else:
+        return None
+    for flag in ("--command", "--file"):
+        if arguments.has(flag):
+            raise UsageError(f"`{TUI}` and `{flag}` each say what to run", hint="give one of them")
+    if len(paths) > 1 or any(not path or path.startswith("-") for path in paths):
+        raise UsageError(f"`{TUI}` takes one path", hint=f"metashell -d DIR {TUI} /image/topics")
+    if not all(map(_is_terminal, (sys.stdin, sys.stdout))):
+        raise UsageError(
+            f"`{TUI}` needs a terminal", hint="one-shot commands work without a terminal"
+        )
+    if not _is_terminal(sys.stderr):
+        raise UsageError(
+            f"`{TUI}` needs a terminal as standard error too",
+            hint="leave out `2>`: the explorer draws on standard error",
+        )
+    _check_terminal()
+    if not paths:
+        return "/"
+
+    return normalise(paths[0])
+
+
+def _check_terminal() -> None:
+    """Refuse terminals that can't show what is drawn.
+
+    Raises:
+        UsageError: It can't move its cursor, or its text is not in UTF-8.
+    """
+    name = os.environ.get("TERM", "")
+    if name in _DUMB:
+        raise UsageError(
+            f"`{TUI}` needs a terminal that can move its cursor: TERM is {name}",
+            hint="start the shell instead: metashell without `tui`",
+        )
+    encoding = getattr(sys.__stderr__, "encoding", None) or "none"
+    if encoding.lower().replace("-", "").replace("_", "") != "utf8":
+        raise UsageError(
+            f"`{TUI}` draws in UTF-8: the locale's encoding is {escape(encoding)}",
+            hint=f"LC_ALL=C.UTF-8 metashell ... {TUI}, where the terminal knows UTF-8",
+        )
 
 
 def _is_terminal(stream: object) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.kernel import fold as kernel
 from metashell.kernel import keys
-from metashell.kernel.load import library
+from metashell.kernel.library import library
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.spans import hash_spans, same_spans

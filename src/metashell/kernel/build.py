@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from metashell.dataclass import dataclass
-from metashell.kernel.sources import DIRECTORY, LIBRARY, SWITCH, compiled, digest, is_off
+from metashell.kernel.library import DIRECTORY, LIBRARY, SWITCH, compiled, digest, is_off
 
 ZIG: Final = "METASHELL_KERNEL_ZIG"
 """The variable that asks for Zig's C compiler: `1` builds for machines like this one, a target such

@@ -170,7 +170,7 @@ def hop(
     least = min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if kind.has_keys else LEAST_CHAINED_BYTES
     if view.readonly or min(span[1:]) - span[0] < least:
         return span[0], *last
-    from metashell.kernel.load import library
+    from metashell.kernel.library import library
 
     found = library()
     if found is None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from metashell.kernel import frames as kernel
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
 from metashell.log.frames import FILLED, Batches, Frames, first_rows

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.kernel.lines import LineTexts
 from metashell.log.compression import NAMES
 from metashell.log.control import control_type_name

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
 from metashell.records.keyed_records import KeyedRecords

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.kernel.gather import gather, gather_each
 
 SLACK: Final = 1024

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.kernel.keys import number_items
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import (

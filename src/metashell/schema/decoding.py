@@ -12,7 +12,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.kernel.check import KeyedSpans
-from metashell.kernel.load import library
+from metashell.kernel.library import library
 from metashell.schema import columnar
 from metashell.schema.arena import I64, Arena
 from metashell.schema.columns import Columns

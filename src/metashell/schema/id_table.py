@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metashell.kernel import fold as kernel
-from metashell.kernel import load
+from metashell.kernel import library as load
 
 if TYPE_CHECKING:
     from metashell.schema.arena import I64, AnyArray, Bools

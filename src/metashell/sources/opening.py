@@ -28,7 +28,6 @@ from metashell.places.place import Place, RemotePlace, base_name, is_directory, 
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
-from metashell.sources.cached import open_cached_source
 from metashell.sources.directory import open_directory, open_place
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
 from metashell.sources.request import (
@@ -312,6 +311,8 @@ def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
     state: DirectoryState | None = None
     if not needs_log and engine.engine != "local":
         if engine.use_cache and may_be_cached(settings):
+            from metashell.sources.cached import open_cached_source
+
             state = list_metadata_directory(path)
             cached = open_cached_source(state, settings)
             if cached is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import metashell
-from metashell.kernel.sources import DIRECTORY, LIBRARY
+from metashell.kernel.library import DIRECTORY, LIBRARY
 
 _LEFT_OUT: Final = frozenset({"__pycache__", DIRECTORY.name, LIBRARY.name})
 

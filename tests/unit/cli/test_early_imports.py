@@ -81,7 +81,7 @@ def test_the_explorer_chooses_a_memory_pool_before_it_imports_pyarrow() -> None:
     """Pyarrow looks once: a pool of its own would hold 100 MB of a large cluster back."""
     code = """if True:
         import sys
-        from metashell.cli import explore, run_process
+        from metashell.cli import explore, run_process, work
 
         def began(*_: object, **__: object) -> int:
             import metashell.tui.app
@@ -90,7 +90,7 @@ def test_the_explorer_chooses_a_memory_pool_before_it_imports_pyarrow() -> None:
             print(pyarrow.default_memory_pool().backend_name)
             return 0
 
-        explore.explorer_path, explore.explore = lambda _: "/", began
+        work.explorer_path, explore.explore = lambda _: "/", began
         sys.argv = ["metashell", "demo", "tui"]
         sys.exit(run_process())
         """

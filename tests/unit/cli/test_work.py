@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.commands.framework import run as commands_run
-from metashell.kernel.load import description
+from metashell.kernel.library import description
 from metashell.repl.session import ShellSession
 from unit.cli.conftest import Program
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from metashell.kernel import build as building
-from metashell.kernel import sources
+from metashell.kernel import library as sources
 from metashell.kernel.build import (
     ZIG,
     BuildError,
@@ -22,7 +22,7 @@ from metashell.kernel.build import (
     main,
     wants_zig,
 )
-from metashell.kernel.sources import SWITCH, digest
+from metashell.kernel.library import SWITCH, digest
 from support.kernels import has_compiler
 
 needs_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler")

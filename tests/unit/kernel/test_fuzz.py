@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.kernel.sources import DIRECTORY
+from metashell.kernel.library import DIRECTORY
 from support.waiting import LIMIT_S
 
 FLAGS = ("-g", "-O1", "-std=c11", "-Wall", "-Wextra", "-Werror", '-DMETASHELL_KERNEL_DIGEST=""')

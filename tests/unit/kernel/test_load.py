@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from metashell.kernel import load
+from metashell.kernel import library as load
 from metashell.kernel.build import build, digest_of, find_compiler
-from metashell.kernel.sources import DIRECTORY, LIBRARY, SWITCH, digest
+from metashell.kernel.library import DIRECTORY, LIBRARY, SWITCH, digest
 from support.kernels import has_compiler
 from support.waiting import LIMIT_S
 
@@ -151,7 +151,7 @@ def test_output_is_the_same_without(tmp_path: Path) -> None:
 def test_looking_for_the_library_imports_no_numpy() -> None:
     """What only hops over batches needs none."""
     code = (
-        "import sys, json\nfrom metashell.kernel.load import library\nlibrary()\n"
+        "import sys, json\nfrom metashell.kernel.library import library\nlibrary()\n"
         "print(json.dumps(sorted(sys.modules)))"
     )
     ran = subprocess.run(

@@ -1,9 +1,11 @@
-"""The C of the kernel and the name of its library: what building and loading agree on."""
+"""The kernel's library: its C, its name, and loading it, or why numpy does its work."""
 
 from __future__ import annotations
 
 import os
 import sys
+from ctypes import CDLL, c_char_p
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -54,3 +56,41 @@ def digest() -> str:
         found.update(f"{name} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
+
+
+def library() -> CDLL | None:
+    """The library, loaded once; None where there is none, and numpy does its work.
+
+    Calls into it let go of Python's lock.
+    """
+    return _found()[0]
+
+
+def description() -> str:
+    """Which implementation runs, and why, for a person to read."""
+    found, text = _found()
+    return f"numpy ({text})" if found is None else f"C ({text})"
+
+
+@cache
+def _found() -> tuple[CDLL | None, str]:
+    """The library with the beginning of its digest, or None and the reason."""
+    if is_off():
+        return None, f"{SWITCH}=off"
+    if sys.byteorder != "little":
+        return None, "the C kernel needs a little-endian processor"
+    if not DIRECTORY.is_dir():
+        return None, "the package is a zip file"
+    if not LIBRARY.is_file():
+        return None, "the C kernel is not built"
+
+    try:
+        found = CDLL(str(LIBRARY))
+        told = found.metashell_kernel_digest
+        told.argtypes, told.restype = [], c_char_p
+        built_from, expected = told(), digest()
+    except (OSError, AttributeError) as error:
+        return None, f"{LIBRARY.name} can't be loaded: {error}"
+    if built_from != expected.encode():
+        return None, f"{LIBRARY.name} was built from other sources"
+    return found, f"sources {expected[:12]}"
