@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from metashell.errors import SourceError
 from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.fs.path import resolve
 from metashell.lazy import lazy
-from metashell.log.directory import MetadataLog, read_file
+from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.names import BOOTSTRAP, COORDINATOR_TOPICS, METADATA_DIRECTORY
 from metashell.log.point import LogClock, Point, parse_point
 from metashell.log.unread import Unread
-from metashell.node_files.log_directory import METADATA_TOPIC, read_log_directory
-from metashell.places.place import Place, base_name, child_of, is_file, parent_of, place_of
+from metashell.places.place import Place
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
-from metashell.sources.contents import SourceContents
+from metashell.sources.node_source import NodeSource
 from metashell.sources.status import Capabilities, Live, Status
 from metashell.version import __version__
 
@@ -37,14 +33,9 @@ if TYPE_CHECKING:
     from metashell.image.history import CoveredPoint, History
     from metashell.image.image import Image
     from metashell.log.truncation import Truncation
-    from metashell.node_files.log_directory import LogDirectory
-    from metashell.node_files.meta_properties import MetaProperties
-    from metashell.node_files.node_files import NodeFiles
     from metashell.records.records import Records
-    from metashell.schema.coordinators import CoordinatorLog
     from metashell.schema.registry import Registry
     from metashell.sources.coordinator import CoordinatorSource
-    from metashell.sources.coordinator_logs import CoordinatorLogs
     from metashell.sources.coordinator_tables import SourceTables
     from metashell.sources.delegate import Delegate
     from metashell.sources.older import DatedImage
@@ -54,7 +45,7 @@ _FAULTS_TOLD = 3
 """Faults of records that are told one by one in warnings; ``/log/faults`` has all."""
 
 
-class Source(SourceContents):
+class Source(NodeSource):
     """A metadata log, and the cluster's state as it tells it; one state, which stays as it is.
 
     Made by `metashell.open`, `metashell.open_file` and `metashell.open_quorum`; a ``with``
@@ -237,19 +228,6 @@ class Source(SourceContents):
 
         return SourceTables(self)
 
-    @property
-    def has_coordinator_logs(self) -> bool:
-        """Whether a log directory of the node has partitions of a coordinators' topic."""
-        return not self._topics_of_logs.isdisjoint(COORDINATOR_TOPICS)
-
-    @lazy
-    def _topics_of_logs(self) -> frozenset[str]:
-        """Topics that have a log in the log directories, but for the metadata log."""
-        directories: Sequence[LogDirectory] = ()
-        with suppress(SourceError):  # Asking for such logs tells the reason.
-            directories = self.log_directories
-        return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
-
     def _coordinator_remarks(self) -> list[str]:
         """Sentences about coordinators' logs that are missing or unreadable, as far as known."""
         directories = Source.coordinator_directories.known(self) or {}
@@ -414,115 +392,6 @@ class Source(SourceContents):
             None if live is None else live.status,
             directory=self._directory if is_newest else None,
         )
-
-    # The files beside the log.
-
-    @lazy
-    def _node_files(self) -> NodeFiles:
-        from metashell.node_files.node_files import NodeFiles
-
-        return NodeFiles(self._directory)
-
-    @property
-    def metadata_directory(self) -> Place | None:
-        """The directory that the log is in; None for a file by itself and for a quorum."""
-        return self._directory
-
-    @property
-    def log_places(self) -> Sequence[Place]:
-        """The node's log directories; none of a file by itself and of a quorum.
-
-        A metadata log under another name is a copy: the directory around it may be anybody's.
-        """
-        if self._directory is None:
-            return ()
-        is_copy = base_name(self._directory) != METADATA_DIRECTORY
-        around = () if is_copy else (parent_of(self._directory),)
-        return (*around, *map(place_of, self.settings.log_dirs))
-
-    def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
-        """The partitions of a coordinators' topic that lie in the node's log directories.
-
-        A source made by `at` has them up to the same time, all others to their end.
-
-        Args:
-            log: Which coordinator's.
-
-        Returns:
-            None where it can't have any: a quorum, a file, the log of another coordinator.
-
-        Raises:
-            SourceError: A log directory can't be listed.
-        """
-        if not self.log_directories:
-            return None
-        from metashell.sources.coordinator_logs import NodeCoordinatorLogs
-
-        image = (lambda: self.image) if self.capabilities.has_image else None
-        return NodeCoordinatorLogs(
-            log, self.log_directories, self.settings, image, until_ms=self.moment_ms
-        )
-
-    @lazy
-    def log_directories(self) -> Sequence[LogDirectory]:
-        """The log directories, as they were listed when they were first looked at.
-
-        Raises:
-            SourceError: One can't be listed.
-        """
-        places = self.log_places
-        if not places:
-            return ()
-        return [read_log_directory(place) for place in places]
-
-    @property
-    def local_directories(self) -> Sequence[str]:
-        """The directory, or file, of this machine that it is read from."""
-        is_here = self.log.in_memory is None and self.log.remote is None
-        return (str(self.log.path),) if is_here else ()
-
-    @property
-    def meta_properties(self) -> MetaProperties | None:
-        """The node's ``meta.properties``, None where there is none."""
-        return self._node_files.meta_properties
-
-    @property
-    def cluster_id(self) -> str | None:
-        """The cluster's id, None where the source does not tell it."""
-        return self._node_files.cluster_id
-
-    @property
-    def node_id(self) -> int | None:
-        """Id of the node whose directory it is, None where nothing says."""
-        return None if self.meta_properties is None else self.meta_properties.node_id
-
-    @property
-    def leaders(self) -> Mapping[int, int]:
-        """The leader of each epoch that the node's ``quorum-state`` or the live quorum tells."""
-        return self._node_files.leaders
-
-    def _bootstrap_texts(self) -> Sequence[str]:
-        """The formatter's metadata records.
-
-        From Kafka 4.4 on they are in the zero checkpoint, before that in ``bootstrap.checkpoint``
-        beside the log.
-        """
-        if self._directory is None:
-            return ()
-        from metashell.records.dump import record_texts
-
-        zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
-        places = [child_of(self._directory, name) for name in zero]
-        places.append(child_of(parent_of(self._directory), BOOTSTRAP))
-        for place in places:
-            if not is_file(place):
-                continue
-            # The replay tells of damage, which must not end a walk over everything.
-            with suppress(SourceError):
-                texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
-                if texts:
-                    return texts
-        return ()
 
     # Faults, and sentences for the user.
 
