@@ -12,6 +12,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.commands.framework.cluster import member_at
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
@@ -22,11 +24,9 @@ from metashell.tui.error_text import error_message
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.commands.framework.command import Context
     from metashell.fs.node import Directory
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
-
 
 NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
 """A fleet's directory of clusters; what opens sources is imported once something is drawn."""
@@ -86,16 +86,12 @@ class Scene:
     @property
     def source(self) -> Source | None:
         """The opened source; None for a fleet."""
-        from metashell.sources.source import Source
-
-        return self.opened if isinstance(self.opened, Source) else None
+        return _sorted_out(self.opened)[0]
 
     @property
     def fleet(self) -> FleetSource | None:
         """The fleet, where several directories were opened."""
-        from metashell.sources.source import Source
-
-        return None if isinstance(self.opened, Source) else self.opened
+        return _sorted_out(self.opened)[1]
 
     @property
     def is_newest(self) -> bool:
@@ -115,6 +111,13 @@ class Scene:
         if before is None or now is None or before == now:
             return None
         return min(before, now), max(before, now)
+
+
+def _sorted_out(opened: Source | FleetSource) -> tuple[Source | None, FleetSource | None]:
+    """The opened source, or else the fleet."""
+    from metashell.sources.source import Source
+
+    return (opened, None) if isinstance(opened, Source) else (None, opened)
 
 
 _SERIALS = count(1)
@@ -137,15 +140,12 @@ def scene_of(
         previous: The cluster as it was shown before.
         has_groups: Whether it has logs of groups; None if unknown.
     """
-    from metashell.sources.source import Source
-
     scene = Scene(opened=opened, serial=next(_SERIALS), previous=previous)
-    if isinstance(opened, Source):
-        known = _has_groups(opened) if has_groups is None else has_groups
-        return replace(scene, cluster=opened, has_groups=known)
-    from metashell.commands.framework.cluster import member_at
-
-    member = member_at(opened, path)
+    alone, fleet = _sorted_out(opened)
+    if alone is not None:
+        known = _has_groups(alone) if has_groups is None else has_groups
+        return replace(scene, cluster=alone, has_groups=known)
+    member = None if fleet is None else member_at(fleet, path)
     if member is None:
         return scene
     scene = replace(scene, prefix=cluster_path(member.name))
@@ -205,8 +205,6 @@ def settle(scene: Scene) -> None:
     """
     if scene.fleet is None or scene.cluster is None:
         return
-    from metashell.commands.framework.cluster import member_at
-
     member = member_at(scene.fleet, scene.prefix)
     if member is not None and member.opened is not scene.cluster:
         member.show(scene.cluster)
@@ -216,8 +214,6 @@ def cluster_at(scene: Scene, path: str) -> str:
     """The text before the paths of the cluster that a path lies in; empty outside of clusters."""
     if scene.fleet is None:
         return ""
-    from metashell.commands.framework.cluster import member_at
-
     member = member_at(scene.fleet, path)
     return "" if member is None else cluster_path(member.name)
 
@@ -313,7 +309,6 @@ def ask(
     Raises:
         KeyboardInterrupt: It was cancelled.
     """
-    from metashell.commands.framework.command import Context
     from metashell.commands.framework.run import run_line, run_words
 
     out, warnings = _Kept(width, on_text), list[str]()

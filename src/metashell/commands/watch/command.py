@@ -19,6 +19,7 @@ from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.shared.colour import wants_colour
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.waiting import refuse_what_stands_still, wait_for_news
+from metashell.commands.watch.line_marks import differences, marked
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
@@ -265,8 +266,6 @@ class _Plain:
         self, before: _Shown, now: _Shown, source: Source, n_changes: int, problem: str | None
     ) -> None:
         """Print where the source stands, and the lines that are gone and new."""
-        from metashell.commands.watch.line_marks import differences
-
         self._write([f"--- {_where(source)}", *differences(before.lines, now.lines)])
         self._warn([line for line in now.warnings if line not in before.warnings])
         self.unchanged(source, problem)
@@ -321,8 +320,6 @@ class _Painted:
         self._draw(source, problem)
 
     def _take(self, before: _Shown, now: _Shown) -> Counts:
-        from metashell.commands.watch.line_marks import marked
-
         self._lines, counts = marked(before.lines, now.lines)
         self._warnings = now.warnings
         return counts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.widget import Widget
 from textual.widgets import Input
 
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.part import AppPart
 from metashell.tui.scene import is_below
 
@@ -159,7 +160,6 @@ class Actions(AppPart):
     async def action_filter(self) -> None:
         """Filter what is looked at."""
         from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
-        from metashell.tui.frame.status import StatusLine
 
         view = self.explorer.view
         if view is None or view.filter_text is None:
@@ -170,9 +170,7 @@ class Actions(AppPart):
 
     def action_command_line(self) -> None:
         """Type a command of the shell."""
-        from metashell.tui.screens.command import CommandScreen
-
-        self._push_on_scene(CommandScreen)
+        self._open_command()
 
     def run_command(self, line: str, *, where: str) -> None:
         """Run a command, and show its output.
@@ -181,15 +179,17 @@ class Actions(AppPart):
             line: The command line, written the way a user types it.
             where: The path that it runs at.
         """
-        from metashell.tui.screens.command import CommandScreen
-
-        self._push_on_scene(lambda: CommandScreen(line, runs=True, where=where))
+        self._open_command(line, runs=True, where=where)
 
     def show_result(self, result: CommandResult) -> None:
         """Show the rows of a command again."""
+        self._open_command(result=result, where=result.cwd)
+
+    def _open_command(self, line: str = "", **how: Any) -> None:
+        """Open the command line; arguments as of `CommandScreen`."""
         from metashell.tui.screens.command import CommandScreen
 
-        self._push_on_scene(lambda: CommandScreen(result=result, where=result.cwd))
+        self._push_on_scene(lambda: CommandScreen(line, **how))
 
     def action_find(self) -> None:
         """Find nodes."""

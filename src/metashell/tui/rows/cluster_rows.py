@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from metashell.commands.framework.cluster import member_at
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.scene import Scene, ask
@@ -62,7 +63,6 @@ def batch_around(
         offset: The record's.
         of_history: Whether it may lie anywhere in the files, later than what is shown too.
     """
-    from metashell.commands.framework.cluster import member_at
     from metashell.image.history import end_row
 
     source = scene.cluster

@@ -12,13 +12,13 @@ from metashell.answers.state_history import state_history
 from metashell.fs.change_texts import ARROW
 from metashell.schema.arena import I64
 from metashell.sources.condensed import CondensedSource
+from metashell.tui.timeline.jumps import Stops
 from metashell.tui.timeline.track import BLOCKS, Cell
 
 if TYPE_CHECKING:
     from metashell.answers.state_history import StateHistory
     from metashell.records.density import Density
     from metashell.sources.source import Source
-    from metashell.tui.timeline.jumps import Stops
 
 _SHADES: Final = "░▒▓"
 """The glyphs of under-replicated partitions, which look different without colour, too."""
@@ -71,8 +71,6 @@ def _peaks(counts: I64, places: I64) -> I64:
 
 def rises(history: StateHistory) -> Stops:
     """Where either number rises; `history` is at ends of batches."""
-    from metashell.tui.timeline.jumps import Stops
-
     steps = [np.diff(counts, prepend=0) for _, counts in history.named]
     rising = history.offsets[(steps[0] > 0) | (steps[1] > 0)]
     return Stops(rising, _RiseTexts(history, rising))
