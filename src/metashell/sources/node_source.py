@@ -11,7 +11,6 @@ from metashell.errors import SourceError
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.names import BOOTSTRAP, COORDINATOR_TOPICS, METADATA_DIRECTORY
-from metashell.node_files.log_directory import METADATA_TOPIC, read_log_directory
 from metashell.places.place import Place, base_name, child_of, is_file, parent_of, place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.contents import SourceContents
@@ -50,6 +49,8 @@ class NodeSource(SourceContents):
     @lazy
     def _topics_of_logs(self) -> frozenset[str]:
         """Topics that have a log in the log directories, but for the metadata log."""
+        from metashell.node_files.log_directory import METADATA_TOPIC
+
         directories: Sequence[LogDirectory] = ()
         with suppress(SourceError):  # Asking for such logs tells the reason.
             directories = self.log_directories
@@ -111,6 +112,8 @@ class NodeSource(SourceContents):
         places = self.log_places
         if not places:
             return ()
+        from metashell.node_files.log_directory import read_log_directory
+
         return [read_log_directory(place) for place in places]
 
     @property
