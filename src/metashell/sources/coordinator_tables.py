@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
+from metashell.image.coordinators.record_tables import record_batches, record_schema
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
+from metashell.sources.partition_ends import partition_producers
+from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -82,8 +85,6 @@ class CoordinatorTables:
         if name in self.states:
             types = {name: one for name, (_, one) in self._types.items()}
             return schema_of(coordinator_parts()[name], types)
-        from metashell.image.coordinators.record_tables import record_schema
-
         return record_schema(self._types[name][1])
 
     def log_of(self, name: str) -> CoordinatorLog | None:
@@ -190,9 +191,6 @@ class SourceTables(CoordinatorTables):
     def _producers(
         self, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
-        from metashell.sources.partition_ends import partition_producers
-        from metashell.sources.partition_logs import partition_logs
-
         logs = partition_logs(self._source)
         if logs is None:
             return
@@ -209,8 +207,6 @@ class SourceTables(CoordinatorTables):
         poll: Poll,
         report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
-        from metashell.image.coordinators.record_tables import record_batches
-
         for found, state in self._partitions(log, poll, report):
             for batch in record_batches(
                 state.records, state.number, name, columns, state.redaction
