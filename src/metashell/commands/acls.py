@@ -180,7 +180,7 @@ def _order(parsed: Parsed) -> str:
 
 
 def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
-    """What must hold of an ACL."""
+    """The tests that an ACL must pass, one for each option given."""
     values = parsed.values
     tests: list[Callable[[Acl], bool]] = []
     if (principal := values.get("--principal")) is not None:

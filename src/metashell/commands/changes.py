@@ -127,7 +127,7 @@ class ChangesCommand(RowsCommand):
         looked_at = query.columns
         in_full = looked_at is None or not _OF_FIELDS.isdisjoint(looked_at)
         found = _Found(query.context, query.parsed, in_full=in_full)
-        # Of rows that are only counted, any column does.
+        # A count needs one column only, and any of them does.
         names = [name for name in _CELLS if looked_at is None or name in looked_at] or ["offset"]
         query.add(map(_row_of({name: _CELLS[name] for name in names}), found.changes()))
         if not found.is_of_coordinators:
@@ -163,12 +163,12 @@ class _Found:
         self._leaders: Mapping[int, int] | None = None
 
     def changes(self) -> Iterator[NodeChange]:
-        """Those of all paths."""
+        """The changes of all paths."""
         for argument in self._arguments:
             yield from self.of(argument)
 
     def of(self, argument: str) -> Iterator[NodeChange]:
-        """Those of one path, or the last ones of it."""
+        """The changes of one path, or only its last ones."""
         from metashell.fs.changes import Newest
 
         path, n = _Wanted(self._context, argument), 0

@@ -163,7 +163,7 @@ class _Digests:
     parts: Mapping[str, bytes]
     whole: str
     sound_parts: Mapping[str, bytes]
-    """Those without configs of topics that do not exist."""
+    """The digests of the parts without the configs of topics that do not exist."""
     sound: str
     n_orphans: int
     """How many such configs there are."""
@@ -173,7 +173,7 @@ class _Digests:
 
     @classmethod
     def of(cls, context: Context, parsed: Parsed) -> _Digests:
-        """Those of the state that the words ask for."""
+        """The digests of the state that the words ask for."""
         from metashell.checks.digest import image_digest, part_digests, without_orphans
 
         source = _state(context, parsed)

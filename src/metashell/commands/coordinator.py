@@ -208,7 +208,7 @@ def _share_parts(word: str, rest: str) -> tuple[str, str, int]:
 
 
 def _keys(query: RowsQuery, words: Sequence[str]) -> Iterator[CoordinatorKey]:
-    """What the words ask for; a topic that does not exist is reported."""
+    """The keys that the words ask for; a topic that does not exist is reported."""
     from metashell.answers.coordinators import CoordinatorKey
 
     topics = query.image.topics
@@ -283,7 +283,7 @@ def _proposed(context: Context, kind: CoordinatorKind, typed: str) -> set[str]:
 
 
 def _share_rests(image: Image, typed: str) -> list[str]:
-    """What may stand behind ``share:``: partitions where a topic was typed, else topics."""
+    """The completions behind ``share:``: partitions where a topic was typed, else topics."""
     before, colon, _ = typed.rpartition(":")
     group, is_behind, topic = before.rpartition(":")
     index = image.topics.find_name(topic) if is_behind else None

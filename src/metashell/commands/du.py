@@ -124,7 +124,7 @@ class DuCommand(RowsCommand):
         query.status = survey.status
 
     def _counted(self, context: Context, parsed: Parsed) -> tuple[str, Survey]:
-        """What is grouped by, and what was counted."""
+        """The grouping that was asked for, and the counts."""
         by = one_of("--by", parsed.values.get("--by", "type"), _BY)
         parsed.count("-n")
         _refuse_other_logs(context, by)

@@ -89,7 +89,7 @@ class LsCommand(RowsCommand):
     def _targets(
         self, context: Context, parsed: Parsed
     ) -> tuple[Targets, list[Match], list[Match]]:
-        """What is listed itself, and what of which the children are."""
+        """The nodes that are listed themselves, and the directories whose children are listed."""
         targets = Targets(context, self.name, parsed.arguments or ["."])
         alone: list[Match] = []
         directories: list[Match] = []
@@ -241,7 +241,7 @@ class _Entry:
     name: str
     node: Node | None
     timed: Timed | None
-    """What knows the node's times, where it was looked up already."""
+    """The node with its times, where they were looked up already; else None."""
     touch: Touch
 
 
@@ -259,7 +259,7 @@ class _TimedListing:
         nodes: bool = False,
     ) -> None:
         self._needs_times = times or not switches.isdisjoint({"-l", "-t"})
-        # Of a fleet's clusters nodes tell that they are several.
+        # The nodes of a fleet tell whether there are several clusters.
         self._needs_nodes = (
             nodes or not switches.isdisjoint({"-l", "-R"}) or context.fleet is not None
         )
@@ -308,7 +308,7 @@ class _TimedListing:
     def mappings(
         self, alone: Sequence[Match], directories: Sequence[Match]
     ) -> Iterator[RowMapping]:
-        """The same as rows: the nodes themselves, then those of each directory."""
+        """The listing as rows: the nodes themselves, then those of each directory."""
         paths = {match.path: match.place.encoded() for match in (*alone, *directories)}
         for entry in self._entries(alone):
             yield _mapping(paths[entry.name], entry)

@@ -62,7 +62,7 @@ class ManCommand(Command):
 
 
 def _alias_section(context: Context, name: str, stands_for: str, *, has_page: bool) -> str:
-    """What is said of an alias, behind the page of the command that it hides if there is one."""
+    """The text about an alias, behind the page of the command that it hides if there is one."""
     if has_page:
         return f"\nALIAS\n{_INDENT}{name} stands for: {stands_for}\n"
     first = expand_aliases(context.habits, [name])[0]

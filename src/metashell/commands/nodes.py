@@ -138,7 +138,7 @@ def _threshold(parsed: Parsed) -> str:
 
 
 def _chosen_by(parsed: Parsed) -> str:
-    """What the options ask for, to say that no such node has an id."""
+    """The options given, for the message that no such node has an id."""
     asked = [o.flags[0] for o in (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS)]
     given = [flag for flag in asked if flag in parsed.switches]
     return f" with {' '.join(given)}" if given else ""

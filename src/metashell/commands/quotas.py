@@ -195,7 +195,7 @@ def _split(word: str) -> tuple[str, str, str]:
 
 
 def _bare(image: Image, word: str) -> str:
-    """What a bare name means: a user, a client id or an address that is known."""
+    """The entity that a bare name means: a known user, client id or address."""
     from metashell.answers.quotas import read_quotas
 
     entities = [quota.entity for quota in read_quotas(image)]

@@ -65,7 +65,7 @@ def _runbooks() -> Mapping[str, Path]:
 
 
 def _question(script: Path) -> str:
-    """What a script answers: its first comment."""
+    """A script's question: its first comment."""
     return script.read_text(encoding="utf-8").splitlines()[1].removeprefix("# ")
 
 

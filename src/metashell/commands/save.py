@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DRY_RUN = "--dry-run"
 _STEP_BYTES: Final = 4 << 20
 _PLAIN_ID: Final = re.compile(r"[!-\[\]-~]{1,256}")
-"""What a properties file can hold without escapes."""
+"""The ids that a properties file can hold without escapes."""
 _KAFKAS: Final = ("meta.properties", "partition.metadata")
 """Files that make a directory Kafka's."""
 
@@ -184,7 +184,7 @@ def refuse_kafkas(name: str, target: str, opened: Source | FleetSource | None) -
         place = os.path.dirname(place)
 
 
-# What.
+# The contents.
 
 
 def _cluster_id(context: Context, source: Source) -> str | None:

@@ -219,7 +219,7 @@ def _may_have_older_brokers(query: RowsQuery) -> bool:
 
 
 def _remarks(parsed: Parsed, assumptions: Assumptions) -> list[str]:
-    """What should be known of an answer to these words."""
+    """Remarks on an answer to these words."""
     operation, resource = parse_operation(parsed.arguments[0]), parse_resource(parsed.arguments[1])
     name, found = OPERATIONS[operation], []
     right = Right(name, resource.type_name)

@@ -59,7 +59,7 @@ def _judge(command: CanUpgradeCommand, query: RowsQuery) -> Verdict:
 
 
 def _target(command: CanUpgradeCommand, parsed: Parsed) -> UpgradeTarget:
-    """What is asked about.
+    """The upgrade that the words ask about: a metadata version or a feature's level.
 
     Raises:
         UsageError: It is no version, or none or two are given.

@@ -42,7 +42,8 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
     """
     directories = source.log_directories
     for directory in directories:
-        # Of the metadata log's directory it is told with the other files beside that log.
+        # The identity fault of the metadata log's directory is reported with the files beside that
+        # log.
         told = directory.has_metadata_log and source.capabilities.has_image
         if directory.identity_fault is not None and not told:
             yield Finding.error(

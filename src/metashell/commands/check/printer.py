@@ -1,4 +1,4 @@
-"""What ``check`` found, as it is printed: blocks of findings that say the same, the worst first."""
+"""The text of the findings of ``check``: blocks of like findings, the worst first."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FindingPrinter:
         self._write(self._blocks())
 
     def findings(self) -> Iterator[Finding]:
-        """Those to be shown, in their order."""
+        """The findings to be shown, in their order."""
         from metashell.checks.finding import OF_STATE, Finding, Severity
 
         left_out = [

@@ -249,7 +249,7 @@ class ConfigCheck:
         behind = {key for key, value in more.items() if value in left.get(key, ())}
         names = held.topics.by_name if behind else {}
         self._inherited = [key for key in behind if key[1] in names]
-        """Of topics made again under the name."""
+        """The config keys that topics created again under the same name inherited."""
         self._orphans = [key for key in behind if key[1] not in names]
         # Another node's checkpoint, fetched, lacks what this one's had left behind.
         known = replayed.topics.by_name if less else {}
@@ -262,7 +262,7 @@ class ConfigCheck:
         """Whether there are differences of another cause."""
 
     def findings(self) -> Iterator[Finding]:
-        """What was left behind."""
+        """The findings about orphan configs."""
         if self._orphans:
             yield self._finding(
                 Severity.NOTE,

@@ -210,7 +210,7 @@ class CheckRun:
         found = [facts for facts in self.facts.values() if isinstance(facts.parsed, kind)]
         return sorted(found, key=lambda facts: facts.name)
 
-    # What stands around the log.
+    # The files around the log.
 
     def _surroundings(self) -> CheckedNodeFiles | None:
         """Names, indexes, leader epochs, ids."""

@@ -155,7 +155,7 @@ class DiffCommand(RowsCommand):
         except (UsageError, NotCoveredError):
             raise
         except MetashellError as error:
-            # As of diff everywhere: 1 would say that it found a difference.
+            # Exit status 1 is taken: ``diff`` says with it that it found a difference.
             raise SourceError(error.message, hint=error.hint) from error
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -192,7 +192,7 @@ class DiffCommand(RowsCommand):
     def _compared(
         self, context: Context, parsed: Parsed
     ) -> tuple[Iterator[Difference], _Sides, int]:
-        """What differs, the two states, and 1 where their logs differ."""
+        """The differences, the two states, and 1 where their logs differ."""
         from metashell.fs.differences import find_differences
 
         left, right, path = self._sides(context, parsed)
@@ -288,7 +288,7 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
 
 
 def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Difference]:
-    """What differs of groups and transactions, as far as both have their logs."""
+    """The differences of groups and transactions, as far as both sources have their logs."""
     from metashell.fs.differences import node_differences
 
     if scope.covers((_ROOT,)) and not scope.covers(()):
@@ -299,7 +299,7 @@ def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Diff
 
 
 def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:
-    """What a path names in either state.
+    """The scope that a path names in either state.
 
     Raises:
         PathError: Nothing in both.

@@ -1,4 +1,4 @@
-"""What ``diff --with`` says of the logs of two sources, beside what their states differ in."""
+"""The lines of ``diff --with`` about the logs of two sources, beside the differences of states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ END: Final = "end"
 def cluster_ids(
     left: Source, right: Source, failed: Callable[[SourceError], None] = lambda _: None
 ) -> list[str | None]:
-    """Of which cluster each is; None where that is not known.
+    """The cluster id of each source; None for one that is not known.
 
     Args:
         left: One source.

@@ -48,7 +48,7 @@ class Sink(ABC):
         """Write bytes."""
 
     def binary(self) -> BinaryIO:
-        """The same as a file; closing that closes nothing else."""
+        """The sink as a binary file; closing the file does not close the sink."""
         return _AsFile(self)  # type: ignore[return-value]  # it has all that is asked of it
 
 
@@ -103,13 +103,13 @@ class ExportPlace:
 
     @property
     def source(self) -> Source:
-        """What is exported."""
+        """The source that is exported."""
         assert self.context.source is not None
         return self.context.source
 
     @property
     def opened(self) -> Source | FleetSource:
-        """What is open: files in its directories are Kafka's."""
+        """The source or the fleet that is open: files in its directories are Kafka's."""
         assert self.context.opened is not None
         return self.context.opened
 
@@ -167,7 +167,7 @@ class ExportPlace:
     def open(
         self, typed: str | None, *, executable: bool = False, has_secrets: bool = True
     ) -> Iterator[Sink]:
-        """What to write to; None and ``-`` are standard output.
+        """The sink to write to; None and ``-`` are standard output.
 
         Args:
             typed: The file.

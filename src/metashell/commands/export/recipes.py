@@ -91,7 +91,7 @@ def _tell(context: Context, report: RecipeReport) -> int:
     return ExitCode.FAILED if report.left_out else ExitCode.OK
 
 
-# What of an image.
+# The parts of an image.
 
 
 def _choice(context: Context, parsed: Parsed, source: Source) -> RecipeParts:

@@ -1,4 +1,4 @@
-"""What ``find`` does about the nodes that it found: prints, counts, runs."""
+"""The actions of ``find`` on nodes that it found: prints, counts, runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Doing:
 
     Args:
         context: Where the output goes.
-        query: What can be asked for.
+        query: The actions that can be asked for.
         add: Takes rows, where these are asked for.
     """
 

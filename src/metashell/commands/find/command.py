@@ -177,7 +177,7 @@ class FindCommand(RowsCommand):
         from metashell.commands.find.search import Search
 
         if context.source is not None and context.source.capabilities.delegates:
-            # What those can't decode who have the log is no fault of a node.
+            # The image is decoded first: an error in that is no fault of a node.
             _ = context.source.image
         targets = Targets(context, self.name, query.starts or (".",))
         search = Search(context, query, targets.failed, add)
@@ -257,7 +257,7 @@ def _config_keys(context: Context) -> Sequence[str]:
 
 
 def ask_delegate(context: Context, args: Sequence[str]) -> DelegatedSearch | None:
-    """The same search by those who have the source's log; None where it is here."""
+    """The search by the delegate that has the source's log; None where the log is here."""
     if context.opened is None:
         return None
     escapes = context.out.is_terminal

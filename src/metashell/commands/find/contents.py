@@ -1,6 +1,6 @@
 """The tests of contents of ``find``, answered for all partitions of an image at once.
 
-What states of partitions mean is `metashell.answers.health`'s to say.
+`metashell.answers.health` says what a partition's state means.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TOPIC, _BROKER = 2, 4
 class ContentTests:
     """The tests of a query; a `metashell.fs.contents.Judge`.
 
-    What was computed last is kept: nodes come cluster by cluster.
+    The last computed outcomes are kept: nodes come cluster by cluster.
 
     Args:
         context: Says what is redacted: tests see what is shown.
@@ -37,7 +37,7 @@ class ContentTests:
     """
 
     def __init__(self, context: Context, tests: Sequence[Holds]) -> None:
-        # Of a fleet all are shown alike.
+        # A fleet has one setting for all its clusters.
         opened = context.opened
         self._shows_secrets = opened is not None and opened.settings.show_secrets
         self._configs = [t for t in tests if t.test == "-config"]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WalkEffect(Enum):
-    """What a node's evaluation asks for."""
+    """The effects that evaluating a node can ask for."""
 
     PRINT = "\n"
     PRINT0 = "\0"
@@ -55,8 +55,10 @@ class Expression(ABC):
     def given(
         self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
-        """What is left to be asked of a node of that kind, and of that name and those outcomes
-        of the tests that nodes answer (bit i: test i passes) where they are given.
+        """The rest of the expression that must be evaluated for a node of that kind.
+
+        Where they are given, the node's name and the outcomes of the tests that nodes answer (bit
+        i: test i passes) are taken into account.
         """
         return self
 
@@ -161,7 +163,7 @@ class Holds(NodeTest):
     number: int | None = None
     """The broker that it asks for."""
     key: Pattern | None = None
-    """Of ``-config``."""
+    """The pattern of keys of ``-config``."""
     value: Pattern | None = None
 
 
@@ -268,7 +270,7 @@ class Operands(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What ``find``'s words ask for."""
+    """The meaning of the words of ``find``."""
 
     starts: tuple[str, ...]
     expression: Expression
@@ -340,7 +342,7 @@ class Query:
 
 def chain(operands: Sequence[Expression], decisive: bool) -> Expression:
     """Join operands, without what changes nothing."""
-    # What stands before a constant that decides is only kept where it has an effect.
+    # Operands before a constant that decides are kept only up to the last one with an effect.
     kept = list(operands)
     if kept and isinstance(kept[-1], Constant) and kept[-1].value == decisive:
         while len(kept) > 1 and not kept[-2].acts:

@@ -1,4 +1,4 @@
-"""What ``find`` decides for a whole grid at once: by lists of leaf names and outcomes of tests."""
+"""The decisions of ``find`` for whole grids: by lists of leaf names and outcomes of tests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTS = Act(WalkEffect.COUNT)
 
 
 class Leaves:
-    """What is to be done with the leaves of one shape."""
+    """The action to take on the leaves of one shape."""
 
     __slots__ = ("counted", "end", "match", "printed", "rest")
 
@@ -112,7 +112,7 @@ def _test_and_print(expression: Expression) -> tuple[Callable[[str], object] | N
 
 
 def only_print(expression: Expression) -> str:
-    """What follows the path where all that is left is to print it, else an empty string."""
+    """The end of the line behind the path where the rest only prints it, else an empty string."""
     if isinstance(expression, Act) and expression.effect in PRINTS:
         return str(expression.effect.value)
     return ""

@@ -54,7 +54,7 @@ class Needle:
         """Indices, of those among, of directories that may hold it in a path of theirs.
 
         Args:
-            base: What stands before each directory's name.
+            base: The text before each directory's name.
             names: The directories as written into paths.
             shape_of: Index into `shapes` for each.
             shapes: The names of their leaves, as written.
@@ -135,7 +135,7 @@ def required_literal(regex: str) -> str:
 
 
 def _atom(regex: str, pos: int) -> tuple[str, int, bool]:
-    """What stands at a place: its character, its size (0: not plain), whether it is literal."""
+    """The character at a place, its size (0: not plain), and whether it is literal."""
     character = regex[pos]
     if character == "\\":
         escaped = regex[pos + 1 : pos + 2]

@@ -383,7 +383,7 @@ _TESTS: dict[str, Callable[[str, str], Expression]] = {
 
 
 def _test_hint(word: str) -> str:
-    """What an unknown test was meant to be."""
+    """A hint at the test that an unknown word was meant to be."""
     from metashell.commands.framework.near import near_option
 
     flags = [flag for option in (*OPTIONS, *ROW_OPTIONS) for flag in option.flags]

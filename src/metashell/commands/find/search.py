@@ -64,7 +64,7 @@ class Search:
 
     Args:
         context: Where it is run.
-        query: What for.
+        query: The query.
         failed: Told of a node that can't be looked at.
         add: Takes rows, where these are asked for.
     """
@@ -88,11 +88,11 @@ class Search:
         self._first_names = (first_name(self._leaf), first_name(self._directory))
         self._write_name: NameWriter | None = write_encoded if query.encode else None
         if (query.execs or add is not None) and not query.encode:
-            # What a command is given, or a row has, must lead to the node.
+            # A path in a command's arguments or in a row must lead to the node.
             self._write_name = encode_name
         self._timeline = NodeTimeline(context) if query.needs_times else None
         self._timed: list[tuple[int, Timed]] = []
-        """What rows mean where the walk is, and around that; each from a depth on."""
+        """The moments of rows where the walk is and above; each holds from a depth on."""
         self._taken: Timed | None = None
         self._contents = ContentTests(context, query.content_tests) if query.content_tests else None
         self._codes = None if self._contents is None else Codes(None, self._contents)
@@ -119,7 +119,7 @@ class Search:
         query = self._query
         start, self._start = match.place.node, match.path
         if self._timeline is not None:
-            # The same tree, but for what it remembers.
+            # The timed tree is the same as this one, but remembers times.
             timed = self._timeline.of(match.place)
             start = timed.node
             self._timed = [(-1, timed)]
@@ -220,7 +220,7 @@ class Search:
             self._enter(visit)
         code = None if self._codes is None else self._codes.code(visit.node)
         if code is not None and code & self._since != self._since:
-            # What is below may have times of other logs.
+            # Nodes below may have times of other logs.
             visit.pruned = self._moments is not None and not _holds_others(visit.node)
             return
         if visit.depth < self._query.min_depth:
@@ -254,7 +254,7 @@ class Search:
     def _act_in(
         self, rest: Expression, path: str, grid: WrittenGrid, i: int, leaf: int | None = None
     ) -> bool:
-        """The same for directory `i` of a grid, or for one of its leaves."""
+        """Evaluate the rest for directory `i` of a grid, or for one of its leaves."""
         if isinstance(rest, Constant):
             return False
         if self._query.formats:
@@ -489,7 +489,7 @@ def _holds_others(node: Node | None) -> bool:
 
 
 class _Rests:
-    """What is left of an expression for leaves of each code, and what is printed where that is all.
+    """The rest of an expression for leaves of each code, and the end of the line if it only prints.
 
     Args:
         leaf: The expression, for leaves.

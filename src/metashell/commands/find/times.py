@@ -1,7 +1,7 @@
 """The time tests of ``find``, answered for nodes by the rows of their last changes.
 
-What the tests of a query say of one node is a *code*: bit i is set where test i passes. Codes are
-computed for whole grids at once (`metashell.commands.find.codes`), and `Expression.given` takes
+The outcomes of a query's tests for one node are a *code*: bit i is set where test i passes. Codes
+are computed for whole grids at once (`metashell.commands.find.codes`), and `Expression.given` takes
 them.
 """
 
@@ -37,7 +37,7 @@ class TimeTests:
     Args:
         context: For the warning that a point lies before what is known exactly.
         tests: The tests.
-        moments: What rows mean; None where nothing has times: then no test passes.
+        moments: The moments of rows; None where nothing has times: then no test passes.
         source: Whose nodes are tested; None where nothing has times.
 
     Raises:
@@ -95,7 +95,7 @@ class GridChanges:
 
     Args:
         visit: The grid.
-        moments: What rows mean; None where nothing has times.
+        moments: The moments of rows; None where nothing has times.
     """
 
     def __init__(self, visit: GridVisit, moments: Moments | None) -> None:
@@ -108,7 +108,7 @@ class GridChanges:
         return self._visit.grid.times()
 
     def of(self, i: int, leaf: int | None) -> Moment | None:
-        """Of directory `i`, or of a leaf of it."""
+        """The last change of directory `i`, or of a leaf of it."""
         if self._moments is None:
             return None
         self._n_asked += 1
@@ -134,7 +134,7 @@ def node_in(visit: GridVisit, i: int, leaf: int | None) -> Node | None:
 
 def _reached(source: Source, moments: Moments, point: Point) -> Point:
     """A point as an offset or a time that the log of some nodes has reached."""
-    # Of several logs each ends elsewhere, and may do so after the metadata log.
+    # Each of several logs ends elsewhere, maybe after the metadata log.
     has_one_log = not moments.has_many_logs or source.of_coordinator is not None
     if not has_one_log and not point.is_relative:
         return point

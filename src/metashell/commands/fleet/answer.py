@@ -47,7 +47,7 @@ _HEADER: Final = (
 )
 
 _PRIORITIES: Final = (9, 1, 3, 4, 7, 3, 5, 8, 7, 5, 2, 2, 2, 6, 8)
-"""Of the columns of `_HEADER`."""
+"""The priorities of the columns of `_HEADER`, in their order."""
 
 _RED: Final = frozenset({"fenced", "offline", "faults"})
 
@@ -128,7 +128,7 @@ def _rows(context: Context) -> list[FleetRow]:
     fleet = context.fleet
     if fleet is not None:
         return fleet.rows(stop=lambda: stop_if_cancelled(context))
-    # What a row needs a condensed log has as well.
+    # A reduced log suffices for a row.
     source = context.source or context.needs_source()
     (name,) = unique_names([(source.path, cluster_id_of(source))])
     row = {**row_of(source), "directory": source.path, "error": None}
@@ -139,7 +139,7 @@ def _sorted(rows: list[FleetRow], by: str) -> list[FleetRow]:
     """Rows in the order asked for: those of which it is not known last, equal ones by name."""
     key = TEXT_COLUMNS[by]
     if by == "faults":
-        # What can't be read at all is the worst.
+        # Directories that can't be read are the worst and come first.
         return sorted(rows, key=lambda row: (row["error"] is None, -int(row["faults"] or 0)))
     known = [row for row in rows if row[key] is not None]
     known.sort(key=lambda row: row[key], reverse=by not in _ASCENDING)  # type: ignore[arg-type,return-value]

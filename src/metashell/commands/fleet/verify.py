@@ -54,7 +54,7 @@ class ComparedCluster:
 
     cluster_id: str | int | None
     members: Sequence[FleetRow]
-    """What is told of each, with its verdict."""
+    """A row for each directory, with its verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _warn(context: Context, member: FleetRow, compared: Compared) -> None:
 
 
 def _member(end: FleetRow, compared: Compared) -> FleetRow:
-    """What is told of a directory."""
+    """The row of a directory."""
     name = str(end["name"])
     row, offset = compared.rows.get(name), compared.offsets.get(name)
     error = end["error"]
@@ -186,7 +186,7 @@ def _mappings(cluster_id: str | int | None, members: Sequence[FleetRow]) -> Iter
 
 
 def _group(row: FleetRow) -> str:
-    """What a directory is compared with: those of its cluster, else nothing but itself."""
+    """The group to compare a directory with: its cluster; without an id the directory alone."""
     cluster_id = row["clusterId"]
     return f"id {cluster_id}" if cluster_id is not None else f"~ {row['name']}"
 
@@ -232,7 +232,7 @@ def _ends(context: Context) -> list[FleetRow]:
 
 
 def _compared(context: Context, groups: Mapping[str, Sequence[FleetRow]]) -> dict[str, Compared]:
-    """What comes of comparing the directories of each group that have an end."""
+    """The comparison of the directories of each group that have an end."""
     fleet = context.fleet
 
     def compute(wanted: dict[str, ComparedQuery]) -> Mapping[str, FleetRow]:

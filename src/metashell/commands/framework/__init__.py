@@ -1,1 +1,1 @@
-"""What a command is, how a line becomes one, and how it runs. No module here is a command."""
+"""The definition of a command, how a line becomes one, how it runs. No module here is a command."""

@@ -1,4 +1,4 @@
-"""What a user wants put for the first word of a line, or in front of a command's arguments.
+"""A user's replacements for the first word of a line, and words put before a command's arguments.
 
 Owns the expansion; where the words come from is the business of the front ends, which hand them in
 as `Context.habits`. Pure functions over words.
@@ -38,7 +38,7 @@ BUILT_IN: Final[Mapping[str, str]] = {"ll": "ls -l"}
 def expand_aliases(habits: Habits, words: Sequence[str]) -> list[str]:
     """Put what an alias stands for in place of the first word; arguments stay behind it.
 
-    What an alias stands for may begin with another one. Each is taken once, so that this ends and
+    The text of an alias may begin with another alias. Each is taken once, so that this ends and
     ``ls`` may stand for ``ls -1``. A first word that is quoted, even in part (``\\ls``), is none.
 
     Raises:

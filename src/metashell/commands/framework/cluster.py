@@ -1,8 +1,8 @@
 """One cluster of a fleet, for the commands that look behind the tree.
 
 Such a command gets a context of its own: the root, source and current directory of the cluster that
-the current directory is in, or that a path argument names. What it changed there is taken over
-afterwards. Commands that only walk the tree need none of this.
+the current directory is in, or that a path argument names. Changes that it made to its context are
+taken over afterwards. Commands that only walk the tree need none of this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run_on_fleet(context: Context, command: Command, args: Sequence[str]) -> int
 
     Raises:
         UsageError: It needs one cluster, and nothing says which.
-        MetashellError: As the command does.
+        MetashellError: The command raises it.
     """
     fleet = context.fleet
     assert fleet is not None
@@ -76,7 +76,7 @@ def which_cluster_error(fleet: FleetSource) -> UsageError:
 
 
 def opened_here(context: Context) -> Source | FleetSource | None:
-    """What the current directory is in: the source, of a fleet a cluster's, or the fleet itself.
+    """The source, the fleet's cluster or the fleet itself that the current directory is in.
 
     Raises:
         SourceError: The cluster can't be read.
@@ -89,8 +89,8 @@ def opened_here(context: Context) -> Source | FleetSource | None:
 def opened_sources(context: Context) -> Iterator[Source]:
     """The sources that a question here would be asked, as far as they are open: for completion.
 
-    Of a fleet, in no cluster's directory, those that were looked at already: opening hundreds takes
-    longer than anyone waits for a word.
+    In a fleet, outside a cluster's directory, only clusters that were looked at already count:
+    opening hundreds takes longer than anyone waits for a word.
 
     Raises:
         UsageError: There is none.

@@ -1,4 +1,4 @@
-"""What a command is, and what it may touch while it runs.
+"""The definition of a command, and the context that it runs in.
 
 A command is a value: a name, a manual, a parser of its own options, `run` and `complete`. It writes
 data to `Context.out` and diagnostics through `Context.warn`; it never prints, never asks, never
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Group = Literal["look", "what is wrong", "history", "access", "groups", "whole cluster", "shell"]
 """The groups of commands."""
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
-"""The same in the order in which ``help`` shows them."""
+"""The groups in the order in which ``help`` shows them."""
 
 
 IMAGE_IMPORTS: Final = ("numpy", "metashell.image.image", "metashell.schema.native")
@@ -112,11 +112,11 @@ class Nowhere:
 
 
 class LineMode(Protocol):
-    """What reads the lines of a shell in place of commands, until it ends itself."""
+    """A reader of a shell's lines in place of commands, until it ends itself."""
 
     @property
     def prompt(self) -> str:
-        """What stands before the next line."""
+        """The prompt before the next line."""
 
     def run(self, context: Context, line: str) -> int:
         """Take a line, run what is complete, and return the exit code; errors as a command's.
@@ -136,7 +136,7 @@ class LineMode(Protocol):
 
 @dataclass(slots=True)
 class Context:
-    """What a running command can reach."""
+    """Everything that a running command can reach."""
 
     root: Directory
     """The root of the file system."""
@@ -174,9 +174,9 @@ class Context:
     lost: NoLeaderError | None = None
     """Why there is no source: no leader of the quorum answers. Few commands know what to say."""
     mode: LineMode | None = None
-    """What reads the lines of a shell in place of commands; None for none."""
+    """The reader of a shell's lines in place of commands; None for none."""
     kept: dict[str, Any] = field(default_factory=dict)
-    """What commands keep from one run to the next, by their names."""
+    """Data that commands keep from one run to the next, by their names."""
     n_rows: int | None = None
     """Rows that the last command printed; None where it printed something else."""
     n_lines: int = 0
@@ -201,10 +201,10 @@ class Context:
         return self.source.full_log
 
     def needs_metadata(self) -> Source:
-        """The same, for commands that take its log for a metadata log.
+        """The source, for commands that take its log for a metadata log.
 
         Raises:
-            UsageError: As `needs_source`.
+            UsageError: No source is open; see `needs_source`.
             SourceError: It has coordinators' logs alone.
         """
         source = self.needs_source()
@@ -214,7 +214,7 @@ class Context:
 
     @property
     def opened(self) -> Source | FleetSource | None:
-        """What was opened, one directory or several."""
+        """The opened source or fleet."""
         return self.source or self.fleet
 
     def show(self, opened: Source | FleetSource) -> None:
@@ -243,7 +243,7 @@ class Manual:
     columns: tuple[tuple[str, str], ...] = ()
     """(name, meaning) of the columns of a command that has rows."""
     other_columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
-    """The same of its other tables, each behind the words that ask for it."""
+    """The columns of the command's other tables, each behind the words that ask for the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +251,11 @@ class Completion:
     """One proposal for the word under the cursor."""
 
     text: str
-    """What replaces the word, quoted as the line needs it."""
+    """The replacement for the word, quoted for the line."""
     start: int
     """Where the replacement begins, as a (non-positive) distance from the cursor."""
     display: str
-    """What the menu shows: the last component, with ``/`` after a directory."""
+    """The text in the menu: the last component, with ``/`` after a directory."""
     meta: str = ""
     """A short remark beside it."""
 

@@ -91,7 +91,7 @@ def quote(text: str, open_quote: str = "") -> str:
     """Write text so that it is read back as it is.
 
     Args:
-        text: What the word is to say.
+        text: The text that the word stands for.
         open_quote: The quote already open where the text goes: it is kept open.
     """
     if open_quote == "'":

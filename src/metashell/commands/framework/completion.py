@@ -22,8 +22,8 @@ from metashell.fs.node import Directory
 from metashell.fs.path import decode_name, encode_name, is_absolute, needs_encoding, resolve
 
 LIMIT = 200
-"""Proposals at most. Of more names the last one is among them: what all begin with is then what the
-proposals begin with.
+"""Proposals at most. Where there are more names, the last one is among the proposals: the common
+beginning of the proposals is then that of all names.
 """
 _SKIPPED = "… "
 """Stands before a proposal where others before it are left out."""
@@ -230,5 +230,5 @@ def takes_value(options: Sequence[Option], word: str) -> Option | None:
 
 
 def _raw(word: str) -> str:
-    """What the line has for a word."""
+    """The characters of the line that a word was written with."""
     return word.raw if isinstance(word, Word) else word

@@ -1,4 +1,4 @@
-"""What a mistyped option or path was meant to be, or nothing: never one that is merely like it."""
+"""The option or path that a mistyped one was meant to be, or nothing where none is near."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _bases(root: Directory, cwd: str) -> Iterator[str]:
 
 
 def _below(bases: Iterable[str], root: Directory, typed: str) -> str | None:
-    """The same path below one of several others; None where it is below none."""
+    """The typed path below the first base that has it; None where none does."""
     for base in bases:
         try:
             resolve(root, base + typed)

@@ -1,4 +1,4 @@
-"""What an option is, of the program and of its commands alike. Imports nothing.
+"""The definition of an option, for the program and for its commands. Imports nothing.
 
 Help, completion, manuals, variables and the configuration file are derived from such values.
 """
@@ -16,7 +16,7 @@ class Option(NamedTuple):
     first.
     """
     help: str
-    """What it does. Where it has several lines, they are those of the program's help."""
+    """The help text. Where it has several lines, they are those of the program's help."""
     metavar: str | None = None
     """Name of the value, None for a switch."""
     choices: tuple[str, ...] = ()
@@ -28,8 +28,8 @@ class Option(NamedTuple):
     repeatable: bool = False
     """Whether each of several values counts."""
     phrase: str = ""
-    """What it says of each row, such as ``offline`` or ``led by broker {}``, {} being its value.
-    Sentences about an answer are made of these.
+    """A phrase about each row, such as ``offline`` or ``led by broker {}``, {} being the option's
+    value. Sentences about an answer are made of these.
     """
 
     @property
@@ -49,5 +49,5 @@ class Option(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """What it does, on one line."""
+        """The help text on one line."""
         return " ".join(self.help.split())

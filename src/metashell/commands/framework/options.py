@@ -32,7 +32,7 @@ class Parsed:
     arguments: list[str] = field(default_factory=list)
     """All that is no option, with its quoting."""
     read: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What files that options name hold, by first flag: it may be a pipe, and is read once."""
+    """The contents of named files, by first flag; read once, since a file may be a pipe."""
 
     def count(self, flag: str, *, least: int = 1) -> int | None:
         """The value of an option that takes a whole number, or None.

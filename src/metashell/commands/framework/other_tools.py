@@ -1,4 +1,4 @@
-"""What stands here for the options and commands of other tools: habits are answered, not scolded.
+"""Hints for options and commands of other tools: they name the counterpart here.
 
 Owns the words of Kafka's tools and of the system's shell; what near misses of our own words were
 meant to be is the business of `metashell.commands.framework.near`. Imported for an error alone.
@@ -126,7 +126,7 @@ _FILTERS: Final = frozenset(
 
 
 def hint_of_command(name: str, *, runs_programs: bool) -> str | None:
-    """What stands here for a command that is none of ours; None for a word that nobody knows.
+    """The hint for the name of another tool's command; None for a word that nobody knows.
 
     Args:
         name: The word.
@@ -146,7 +146,7 @@ def hint_of_command(name: str, *, runs_programs: bool) -> str | None:
 
 
 def hint_of_option(flag: str, command: str | None) -> str | None:
-    """What stands here for an option that a command, or the program, does not have.
+    """The hint for an option that a command, or the program, does not have.
 
     Args:
         flag: The option, without a value.

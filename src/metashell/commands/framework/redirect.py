@@ -29,7 +29,7 @@ class RedirectError(Exception):
 
 
 class FileOutput:
-    """What a command prints, into a file.
+    """A file that takes a command's output.
 
     Args:
         context: Says what is open, and whether secrets are shown.

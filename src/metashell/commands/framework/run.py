@@ -25,7 +25,7 @@ from metashell.errors import ExitCode, MetashellError, NoSuchPathError, UsageErr
 from metashell.fs.escape import escape
 
 _NOT_FOUND = 127
-"""What the system's shell ends with where it finds no program of that name."""
+"""The exit status of the system's shell where there is no program of that name."""
 
 
 def run_line(context: Context, line: str) -> int:

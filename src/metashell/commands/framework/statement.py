@@ -49,7 +49,7 @@ class Statement:
     after: str = ""
     """The operator before it: ``;``, ``&&``, ``||``, or empty for the first."""
     pipeline: str | None = None
-    """What the shell of the system makes of the output, or None."""
+    """The command line of the system's shell that reads the output, or None."""
     redirect: Redirect | None = None
     """The file that takes the output, or None."""
 
@@ -64,7 +64,7 @@ def is_comment(line: str) -> bool:
 
 
 def for_system(line: str) -> str | None:
-    """What a line that begins with ``!`` hands to the shell of the system; None for others."""
+    """The part of a line behind ``!``, for the system's shell; None for other lines."""
     stripped = line.strip()
     return stripped[1:].strip() if stripped.startswith("!") else None
 

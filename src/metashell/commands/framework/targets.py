@@ -1,4 +1,4 @@
-"""What a command's path arguments name, and how it reports those that name nothing."""
+"""The nodes that a command's path arguments name, and reports on paths that name nothing."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Targets:
 
 
 def path_hint(root: Directory, cwd: str, error: NoSuchPathError) -> str | None:
-    """What a path that is not there was meant to be; None where nothing is near."""
+    """A hint at the existing path that a missing one was meant to be; None where none is near."""
     from metashell.commands.framework.near import near_path
 
     near = near_path(root, error.path, cwd)
@@ -72,7 +72,7 @@ def path_hint(root: Directory, cwd: str, error: NoSuchPathError) -> str | None:
 
 
 def line_of(path: str, error: MetashellError) -> str:
-    """What is said of a node that can't be looked at."""
+    """The message about a node that can't be looked at."""
     return error.message if isinstance(error, PathError) else f"{path}: {error.message}"
 
 

@@ -37,11 +37,11 @@ _RED, _PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 @dataclass(frozen=True, slots=True)
 class GrepQuery:
-    """What is looked for, and what is printed of it."""
+    """The pattern to look for, and how matches are printed."""
 
     patterns: tuple[re.Pattern[str], ...]
     literal: bytes
-    """What the text of every leaf with a match holds; empty where nothing is known."""
+    """The bytes that the text of every leaf with a match contains; empty where nothing is known."""
     ignore_case: bool
     switches: Collection[str]
     most: int | None
@@ -93,7 +93,7 @@ class GrepQuery:
 def _literal(text: str, ignore_case: bool) -> bytes:
     if ignore_case and not text.isascii():
         return b""
-    # What is no UTF-8 is in no text; that is the pattern's to find out.
+    # A pattern that is no UTF-8 matches no text; the pattern itself finds that out.
     raw = text.encode("utf-8", "ignore")
     if raw.decode() != text or "\n" in text:
         return b""
@@ -105,7 +105,7 @@ class GrepSearch:
 
     Args:
         context: Where it is run.
-        query: What for.
+        query: The query.
         failed: Told of a node that can't be looked at.
         encode: Whether names are printed as ``find --encode`` does.
         add: Takes rows, where these are asked for in place of text.
@@ -252,7 +252,7 @@ class GrepSearch:
                 self._print(self._before(path, number), line)
 
     def _before(self, path: str, number: int | None = None) -> str:
-        """What stands before a line."""
+        """The text before a line."""
         at = "" if number is None or "-n" not in self._query.switches else f"{number}:"
         if "-h" in self._query.switches:
             return at

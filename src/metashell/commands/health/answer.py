@@ -89,11 +89,10 @@ def answer(query: RowsQuery) -> None:
         problems = _problems(query)
         parts = list(_of_image(query, problems, asked, look))
         effects = problems.effects(asked)
-        # What was found out of all partitions goes before the rest, and before rows are in
-        # order.
+        # The findings of all partitions are freed before the rest is read and the rows are sorted.
         del problems
         parts += _of_others(query, codes, asked)
-    # Of a quorum and of files a problem can be worse than its kind is.
+    # A problem of a quorum or of files can be worse than its kind.
     parts = [part for part in parts if part[0][0] <= LEVELS.index(level)]
     is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
     # Handed over, so that what is sorted takes the place of what was not.

@@ -100,7 +100,7 @@ class HealthCommand(RowsCommand):
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """Those of a summary where one is asked for."""
+        """The columns of the rows, or of a summary if one is asked for."""
         return SUMMARY if "--summary" in parsed.switches else COLUMNS
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:

@@ -52,7 +52,7 @@ _MINUTE_MS: Final = 60_000
 
 
 def find_in_coordinators(query: RowsQuery, codes: Collection[str]) -> Iterator[Single]:
-    """What is wrong with groups, offsets and transactions, as far as their logs are here.
+    """The problems of groups, offsets and transactions, as far as their logs are here.
 
     Args:
         query: Asks for it.
@@ -64,7 +64,7 @@ def find_in_coordinators(query: RowsQuery, codes: Collection[str]) -> Iterator[S
         return
     status = query.status
     yield from _found(query, codes)
-    # What could not be read is told, and is no problem of the cluster.
+    # A record that can't be read is reported, and is no problem of the cluster.
     query.status = status
 
 
@@ -87,7 +87,7 @@ def _found(query: RowsQuery, codes: Collection[str]) -> Iterator[Single]:
 
 
 class _Groups:
-    """What is found in one partition after the other."""
+    """The problems found in one partition after the other."""
 
     def __init__(self, query: RowsQuery, codes: Collection[str]) -> None:
         self._codes, self._image = codes, query.source.image
@@ -127,7 +127,7 @@ class _Groups:
             self._loads.append(load_of(log, self._end_ms))
 
     def found(self) -> Iterator[Single]:
-        """What all partitions together tell."""
+        """The problems that only all partitions together show."""
         for code, concerns in ((EARLIER, self._lost.created_again), (GONE, self._lost.gone)):
             for topic, concern in sorted(concerns.items()):
                 if code in self._codes:

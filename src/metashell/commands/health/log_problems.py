@@ -67,7 +67,7 @@ _FAULTS_NODE: Final = "/log/faults"
 
 
 def find_in_log(query: RowsQuery) -> Iterator[Single]:
-    """What is wrong with files and records. Cost: decodes everything."""
+    """The problems of files and records. Cost: decodes everything."""
     source = query.source
     by_place: dict[tuple[FaultKind, str], list[Fault]] = {}
     for fault in source.all_faults():
@@ -118,7 +118,7 @@ def _transaction(query: RowsQuery) -> Iterator[Single]:
 
 
 def find_in_assumed(query: RowsQuery) -> Iterator[Single]:
-    """What the node's configuration file says that ``--assume`` names, and the quorum ignores."""
+    """The settings that the quorum ignores, in the configuration file that ``--assume`` names."""
     assumed = assumptions_of(query.parsed)
     voters = assumed.get(_STATIC_VOTERS)
     if voters and voters.strip() and query.source.image.quorum.voters is not None:
@@ -133,9 +133,9 @@ def find_in_assumed(query: RowsQuery) -> Iterator[Single]:
 
 
 def find_in_quorum(source: Source) -> Iterator[Single]:
-    """What is wrong with the quorum: how it is now, and what the files beside the log say.
+    """The problems of the quorum: its state now, and disagreements of the files beside the log.
 
-    Of an earlier state neither says anything.
+    For an earlier state there are none.
     """
     if source.moment_offset is not None:
         return
@@ -156,7 +156,7 @@ def find_in_quorum(source: Source) -> Iterator[Single]:
 
 
 def disagreements_of(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What ``/quorum/disagreements`` has: each one's name, and its fields."""
+    """The names and fields of the leaves of ``/quorum/disagreements``."""
     try:
         node = resolve(source.root, _DISAGREEMENTS).node
     except PathError:
@@ -170,7 +170,7 @@ def disagreements_of(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def of_lost(error: NoLeaderError) -> Single:
-    """What a quorum suffers from of which no leader could be followed."""
+    """The problem of a quorum where no leader could be followed."""
     kind = KINDS["quorum-no-leader" if error.is_answered else "quorum-unreachable"]
     return Single(
         kind=kind,
@@ -181,7 +181,7 @@ def of_lost(error: NoLeaderError) -> Single:
 
 
 def of_live(source: Source, status: LiveStatus) -> Iterator[Single]:
-    """What a live quorum suffers from, as far as it has told."""
+    """The problems of a live quorum, as far as it answered."""
     if status.problem is not None:
         yield Single(
             kind=KINDS["quorum-unreachable"],
@@ -252,11 +252,11 @@ def _lag(
     )
 
 
-# What `check` finds.
+# The findings of `check`.
 
 
 def find_deeply(query: RowsQuery) -> Iterator[Single]:
-    """What ``check`` finds beyond all others. Cost: reads every file, replays each checkpoint."""
+    """The findings that ``check`` alone has. Cost: reads every file, replays each checkpoint."""
     source = query.source.full_log
     report = _report(query, source)
     told = _TOLD_ALREADY | {told["code"] for _, told in disagreements_of(source)}

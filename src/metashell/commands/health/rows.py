@@ -65,7 +65,7 @@ _COMMANDS: Final = {
     "config-of-gone-resource": ("config", "--gone"),
     "unknown-config": ("config", "--unknown"),
 }
-"""What shows the partitions, brokers and configs concerned: the words before the subject's name."""
+"""The command that shows the partitions, brokers and configs concerned, up to the subject."""
 _SINCE: Final = frozenset({"since_offset", "since_time", "since_before"})
 _UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP_SERVER" --id '
 _WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
@@ -174,7 +174,7 @@ def _joined_rows(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
 def grouped(rows: pa.Table) -> pa.Table:
     """Rows with what follows from each behind it, the group with the worst row first.
 
-    What is less severe in a group comes behind what is worse in another: nothing that is critical
+    A less severe row of a group comes behind more severe rows of other groups: no critical row
     stands below notes.
 
     Args:
@@ -215,7 +215,7 @@ def grouped(rows: pa.Table) -> pa.Table:
 
 
 def _in_order(column: pa.ChunkedArray, order: pa.Array) -> pa.Array:
-    """What stands at each place; of a column in pieces `take` would hold another copy."""
+    """The texts at each place; `take` on a column in pieces would hold another copy."""
     flat = _flat(column)
     del column
     return flat.take(order)
@@ -279,7 +279,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
         for name, of in names.items()
     }
     columns = {name: column.cast(SUMMARY_TYPES[name]) for name, column in columns.items()}
-    # What is particular about one subject says nothing of the others.
+    # Details of one subject do not hold for the others.
     codes = columns["problem"].to_pylist()
     meanings = _strings(KINDS[code].meaning if code in KINDS else None for code in codes)
     differ = pc.greater(found.column("explanation_count_distinct"), 1)
@@ -301,7 +301,7 @@ def told_count(kind: Mapping[str, Any]) -> int:
 
 
 def next_command(code: str, name: str) -> str:
-    """What shows the broker or the partitions that a problem is about.
+    """The command that shows the broker or the partitions that a problem is about.
 
     Args:
         code: The problem.
@@ -362,7 +362,7 @@ class _Writer:
         return _joined(f"/image/cluster/{self.of}s/", self.names)
 
     def commands(self) -> pa.Array:
-        """What to run next about each."""
+        """The command to run next for each subject."""
         code = self.kind.code
         if code == "ghost-registration" and self.of == "broker":
             return _joined(_UNREGISTER, self.names)
@@ -381,11 +381,11 @@ class _Writer:
         return _joined(_before_name(words), self.names)
 
     def details_or_null(self) -> pa.Array:
-        """What is particular about each."""
+        """The details of each subject."""
         return _strings(self.details) if self.details else pa.nulls(len(self.names), pa.string())
 
     def explanations(self) -> pa.Array:
-        """What the problem means, and what is particular about each."""
+        """The meaning of the problem, and the details of each subject."""
         meaning = self.kind.meaning
         return pa.array(
             [

@@ -1,4 +1,4 @@
-"""What ``health`` says before its rows: how bad it is, causes, lowered configs. Data and lines."""
+"""The beginning of ``health``: severity, causes, lowered configs. Data and lines."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MOST_CONFIGS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseVerdict:
-    """What problems of partitions follow from."""
+    """A cause of problems of partitions."""
 
     words: str
     """Such as ``broker 104 is fenced``."""
     since_offset: int | None
     since_time_ms: int | None
-    """Of the record that began it; both None where that is not known."""
+    """The time of the record that began it; both are None where that is not known."""
     since_before_ms: int | None
     """When the checkpoint ended that hides it."""
     effects: tuple[tuple[str, int], ...]
@@ -59,12 +59,12 @@ class LoweredVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthVerdict:
-    """What is said of one cluster; iterating gives its lines, as people are told them."""
+    """The verdict on one cluster; iterating gives its lines for people."""
 
     how: tuple[str, ...]
     """How it is, a line for each severity."""
     causes: tuple[CauseVerdict, ...]
-    """Those of most partitions first."""
+    """The causes, the one with the most partitions first."""
     elections: int
     """Partitions that an election of preferred leaders would move."""
     lowered: tuple[LoweredVerdict, ...]
@@ -95,11 +95,11 @@ def verdict_of(
     effects: Sequence[tuple[Cause, Mapping[str, int]]],
     lowered: Iterable[LoweredVerdict],
 ) -> HealthVerdict:
-    """What is said.
+    """Make the verdict.
 
     Args:
         how: Lines about severities.
-        effects: As `metashell.answers.problems.Problems.effects` gives them.
+        effects: The result of `metashell.answers.problems.Problems.effects`.
         lowered: By topic.
     """
     return HealthVerdict(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def paths_of(source: Source, request: Request) -> list[LogPath]:
-    """What is read, file by file: one of them, the checkpoints, or the segments.
+    """The files to read, in order: one of them, the checkpoints, or the segments.
 
     Raises:
         UsageError: There is no file of the name that was given.

@@ -28,7 +28,7 @@ POLL_S = 0.5
 """How often a directory is looked at; a quorum tells of changes itself."""
 
 REMOTE_POLL_S = 5.0
-"""The same for one in a store, where each look is a request that is paid for."""
+"""Seconds between looks at a store, where each look is a request that costs money."""
 
 
 class LogGrowth:
@@ -36,7 +36,7 @@ class LogGrowth:
 
     Args:
         context: Is warned of what a directory loses, and asked whether to stop.
-        source: What is followed, before anything of it was streamed.
+        source: The source to follow, before anything of it was streamed.
     """
 
     def __init__(self, context: Context, source: Source) -> None:
@@ -87,13 +87,14 @@ class LogGrowth:
     def new_paths(
         self, log: MetadataLog, selection: Selection, ends: dict[str, ReadUpTo], *, compacts: bool
     ) -> tuple[list[LogPath], Selection]:
-        """What of a log's segments was not looked at, and the selection of it.
+        """The segments with new records, and the selection for them.
 
-        What was printed and is gone is told on stderr; what stands there now was not looked at.
+        Records that were printed and are gone are reported on stderr; the records now in their
+        place are new.
 
         Args:
             log: The log as it is now.
-            selection: What was asked for.
+            selection: The selection that was asked for.
             ends: How far files were read, by name; what is gone is forgotten.
             compacts: Whether older segments are compacted.
         """

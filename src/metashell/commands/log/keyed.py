@@ -175,7 +175,7 @@ class KeyedRun:
                 return
 
     def _items(self, block: Block[KeyedRecords], n_last: int | None = None) -> Sequence[Any]:
-        """What is written of each record of a block; only of the last ones, where so asked."""
+        """The items to write for the records of a block; only the last ones, where so asked."""
         records, rows = block.records, block.rows
         if self._single is not None:
             found = bool((records.frames.offset[rows] == self._single).any())

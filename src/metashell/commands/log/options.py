@@ -28,7 +28,7 @@ FOLLOW: Final = "--follow"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the options say."""
+    """The meaning of the options."""
 
     selection: Selection
     single: int | None
@@ -45,7 +45,7 @@ class Request:
 
 
 def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -> Request:
-    """What the words after the command's name ask for.
+    """The request that the words after the command's name make.
 
     Raises:
         UsageError: They are wrong, or contradict each other.
@@ -104,7 +104,7 @@ def _refuse_contradictions(parsed: Parsed) -> None:
 
 
 def request_of(context: Context, parsed: Parsed) -> Request:
-    """What the words ask for of the source.
+    """The request that the words make of this source.
 
     Raises:
         UsageError: They are wrong.
@@ -258,7 +258,7 @@ def type_key(name: str, known: Mapping[str, tuple[int, str | None]]) -> int:
     """The number of a type of records.
 
     Args:
-        name: What was typed: its name, or the number.
+        name: The typed name, or the number.
         known: By `plain` name: the number, and the name to propose.
 
     Raises:
@@ -300,7 +300,7 @@ def _type_names(registry: Registry) -> list[str]:
 
 
 def option_values(context: Context, flag: str, typed: str) -> Sequence[str]:
-    """What an option's value may be."""
+    """The values that an option can have."""
     if context.fleet is not None:
         from metashell.commands.framework.cluster import inside
 

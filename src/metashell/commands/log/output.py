@@ -1,4 +1,4 @@
-"""What ``log`` makes of records: lines for people, JSON lines, or rows with named columns."""
+"""The output forms of ``log``: lines for people, JSON lines, rows with named columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Printer(Protocol):
     """Writes records in one form."""
 
     def items(self, records: AnyRecords, rows: I64) -> Sequence[Any]:
-        """What is written of each record."""
+        """The item to write for each record."""
 
     def write(self, items: Sequence[Any]) -> None:
         """Write some of them."""

@@ -1,4 +1,4 @@
-"""What ``log`` tells on stderr, whatever log it prints, and the status that it ends with."""
+"""The messages of ``log`` on stderr, for every kind of log, and its exit status."""
 
 from __future__ import annotations
 

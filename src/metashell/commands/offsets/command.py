@@ -171,7 +171,7 @@ class OffsetsCommand(PartCommand):
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """Those of offsets that stand still where these are asked for; lag where it is."""
+        """The columns that the options ask for: ``--stalled`` and ``--summary`` have their own."""
         if STALLED.flags[0] in parsed.switches:
             return STALLED_COLUMNS
         if SUMMARY.flags[0] in parsed.switches:

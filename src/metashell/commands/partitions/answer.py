@@ -102,7 +102,8 @@ def _directory(text: str) -> bytes:
 def _only_topic(image: Image, parsed: Parsed) -> int | None:
     """The topic (its index) that all partitions asked for are of; None where there may be others.
 
-    Of one topic they are found without those of all. Whether there is a broker all of them tell.
+    The partitions of one topic are found without those of others. Whether a broker exists is known
+    from all partitions.
     """
     if not OF_BROKERS.isdisjoint(parsed.values):
         return None

@@ -97,7 +97,7 @@ def _of_epochs(epochs: Sequence[Epoch], notes: Sequence[str]) -> tuple[int, list
 
 
 def _of_summary(summary: Summary) -> tuple[int, list[str]]:
-    """The same after a summary."""
+    """The exit status and the messages after a summary."""
     known = (summary.leader_id, summary.leader_epoch, summary.members or None)
     return _outcome(
         (*summary.notes, *map(_finding_text, summary.disagreements)),
@@ -118,7 +118,7 @@ def _finding_text(finding: Mapping[str, JsonValue]) -> str:
 
 
 def _lines(context: Context, summary: Summary) -> Iterator[str]:
-    """What is said of the quorum as a whole; a terminal wraps what is too long."""
+    """The lines about the quorum as a whole; a terminal wraps long ones."""
     origin = summary.origin_text
     if summary.as_of_ms is not None:
         origin += f", {iso_time(summary.as_of_ms)}"

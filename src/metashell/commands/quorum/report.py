@@ -1,4 +1,4 @@
-"""What ``quorum`` prints, as data: gathered from a live quorum, or from files.
+"""The output of ``quorum`` as data: gathered from a live quorum, or from files.
 
 A live quorum's leader knows the most; where it can't be asked, and of earlier states, the log says
 what it can, and notes say what is missing and why.
@@ -42,7 +42,7 @@ LEADER: Final = "Leader"
 FOLLOWER: Final = "Follower"
 OBSERVER: Final = "Observer"
 VOTER: Final = "Voter"
-"""Of a voter where nothing tells who leads."""
+"""The role of a voter where the leader is unknown."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,19 +53,19 @@ class Summary:
     leader_id: int | None = None
     leader_epoch: int | None = None
     log_end: OffsetAndEpoch | None = None
-    """Of the log of one node: the leader, or the node whose directory it is."""
+    """The end of the log of one node: the leader, or the node whose directory it is."""
     log_owner: tuple[int, str | None] | None = None
     """That node, and its directory id if known."""
     high_watermark: int | None = None
     max_lag: int | None = None
-    """Of the voters."""
+    """The largest lag of the voters."""
     max_lag_ms: int | None = None
     """How long before the leader that voter was last caught up."""
     kraft_version: int | None = None
     origin: str
     """Where all that comes from: ``DescribeQuorum`` or ``log``."""
     origin_text: str
-    """The same for people."""
+    """The origin of the data, in words."""
     as_of_ms: int | None = None
     """When that was so, ms since the epoch."""
     members: list[tuple[QuorumMember, str]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Summary:
     notes: list[str] = field(default_factory=list)
     """Sentences that the user should read."""
     disagreements: list[Mapping[str, JsonValue]] = field(default_factory=list)
-    """What the node's files and the log say differently."""
+    """The disagreements of the node's files with the log."""
     is_whole: bool = True
     """Whether all files that tell of the quorum could be used."""
 
@@ -260,7 +260,7 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """What the files beside the log tell; None or empty for what they do not."""
+    """The data of the files beside the log; None or empty for missing data."""
 
     cluster_id: str | None = None
     owner: tuple[int, str | None] | None = None
@@ -270,7 +270,7 @@ class _Files:
     leaders: Mapping[int, int] = field(default_factory=dict)
     """By epoch."""
     voters: Sequence[int] = ()
-    """Of a static quorum."""
+    """The voters of a static quorum."""
     notes: tuple[str, ...] = ()
 
 
@@ -330,7 +330,7 @@ def _logged_summary(source: Source) -> Summary:
         origin_text=where + (" and quorum-state" if by_file else ""),
         as_of_ms=last.timestamp_ms if last.timestamp_ms >= 0 else None,
         members=_leader_first(members, leader),
-        # What can't be used is among the disagreements, where these are looked for.
+        # Unusable files are among the disagreements, where these are looked for.
         notes=[] if disagreements else list(files.notes),
         disagreements=disagreements,
         is_whole=not files.notes
@@ -366,7 +366,7 @@ def own_voters(source: Source) -> Sequence[int]:
 def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
     """Who votes, as the quorum's leader says, else the log, else the node's own file."""
     source = query.source
-    image = source.image  # Of the past there may be voters that are none any more.
+    image = source.image  # An earlier image may have former voters.
     if source.live is None or source.moment_offset is not None:
         static: Sequence[int] = ()
         if not voters_in_log(image.quorum):

@@ -32,7 +32,7 @@ Words = Mapping[CellColour, Sequence[str]]
 
 
 def words_of(column: Column) -> Words:
-    """What a column declares."""
+    """The words that a column declares for each colour."""
     return {CellColour.RED: column.red, CellColour.YELLOW: column.yellow}
 
 
@@ -40,9 +40,9 @@ def coloured_cells(texts: pa.Array, words: Words) -> Iterator[tuple[CellColour, 
     """(colour, bool[rows]) of each colour that a column has words for.
 
     Args:
-        texts: string[rows], as `metashell.commands.rows.cell_text.shown_texts` gives them. Of a
+        texts: string[rows], as `metashell.commands.rows.cell_text.shown_texts` gives them. In a
             list the first element decides.
-        words: As of `words_of`.
+        words: The result of `words_of`.
     """
     for colour, wanted in words.items():
         if tuple(wanted) == NOT_ZERO:
@@ -56,8 +56,8 @@ def severities(texts: pa.Array, words: Words) -> pa.Array | None:
     has, red ones before yellow ones, and others behind them; None for a column without words.
 
     Args:
-        texts: As of `coloured_cells`.
-        words: As of `words_of`.
+        texts: string[rows], see `coloured_cells`.
+        words: The result of `words_of`, see `coloured_cells`.
     """
     worst_first = [word for wanted in words.values() for word in wanted]
     if not worst_first or NOT_ZERO in map(tuple, words.values()):
@@ -71,7 +71,7 @@ def _deciding(texts: pa.Array) -> pa.Array:
 
 
 def with_colours(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    """The same rows, whose fields know what to show of them: `colours_of`, `shows_the_worst`."""
+    """The rows with colours and order in their fields: `colours_of`, `shows_the_worst`."""
     declared = {column.name: column for column in columns}
     fields = [
         field.with_metadata(known)
@@ -93,7 +93,7 @@ def shows_the_worst(field: pa.Field) -> bool:
 
 
 def without_colours(table: pa.Table) -> pa.Table:
-    """The same rows as a file has them."""
+    """The rows without that metadata, as a file has them."""
     fields = [field.remove_metadata() for field in table.schema]
     return pa.table(table.columns, pa.schema(fields))
 

@@ -37,7 +37,7 @@ def plain_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def plain(rows: pa.Table) -> pa.Table:
-    """The same rows with a text in each cell, where texts are held once each."""
+    """The rows with a text in each cell, also in columns that hold each text once."""
     for at, field in enumerate(rows.schema):
         if pa.types.is_dictionary(field.type):
             rows = rows.set_column(at, field.name, plain_column(rows.column(at)))

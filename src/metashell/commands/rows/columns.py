@@ -12,7 +12,7 @@ from metashell.dataclass import dataclass
 
 
 class CellKind(StrEnum):
-    """What the cells of a column are."""
+    """The kinds of cells that a column can have."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -25,11 +25,11 @@ class CellKind(StrEnum):
     JSON = "json"
     """Any value that JSON has."""
     JSON_TEXT = "json-text"
-    """The same, given as JSON."""
+    """JSON, given as text."""
 
 
 class Shrink(StrEnum):
-    """What a cell gives up in a terminal that is too narrow for it. Numbers and times: nothing."""
+    """The part of a cell that a too narrow terminal leaves out. Numbers and times stay whole."""
 
     MIDDLE = "middle"
     """The middle of a name: its ends tell it from others."""
@@ -66,7 +66,7 @@ class Column:
 
     @property
     def described(self) -> str:
-        """What a manual says of it."""
+        """The column's text in a manual."""
         return self.help if self.shown else f"{self.help} (not in the table)"
 
 

@@ -40,9 +40,9 @@ class RowsCommand(Command):
     tables: tuple[AnswerTable, ...]
     """The first is the one that comes unasked."""
     noun: tuple[str, str] = ("row", "rows")
-    """What a row is, and several of them."""
+    """The name of a row, and of several of them."""
     argument_phrase = ""
-    """What its arguments make true of each row, as `Option.phrase`."""
+    """A phrase about each row for the command's arguments, see `Option.phrase`."""
     counted_by = ""
     """The column whose values a sentence about many rows counts; its name is their noun."""
     of_each_cluster = False
@@ -54,7 +54,7 @@ class RowsCommand(Command):
     own_options: frozenset[str] = frozenset()
     """Options of rows that it has in a sense of its own, which ask for none."""
     imports: Sequence[str] = (*IMAGE_IMPORTS, "metashell.commands.rows.stream")
-    """Of a command with a text of its own only those of the image, unless it says more."""
+    """Modules to import early; by default only the image's for a command with its own text."""
 
     def __init_subclass__(cls) -> None:
         """Put the options and columns of rows into the manual."""
@@ -96,7 +96,7 @@ class RowsCommand(Command):
         return self.run_parsed(context, self.parse(args))
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
-        """The same with the words sorted out."""
+        """Run with parsed words."""
         if self.has_text and not self.asking(parsed):
             return self.write_text(context, parsed)
         return self.write_rows(context, parsed)

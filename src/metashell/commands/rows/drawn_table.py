@@ -78,7 +78,7 @@ class Table:
         Args:
             table: The rows; types as of `metashell.commands.rows.cell_text`.
             declared: Columns by name; those that are missing are plain ones.
-            befores: Of columns of times, when the checkpoint ended that hides a time.
+            befores: By column of times, the end of the checkpoint that hides a time.
             short: Whether times are short, and of a list that has the worst first only that stands.
             whole_lists: Whether such lists are whole all the same.
             ranked: Whether priorities count; else the first column is the most important one.
@@ -106,7 +106,7 @@ class Table:
         *,
         short: bool,
     ) -> Table:
-        """The same of (declaration, cells, header): a text that has headers of its own."""
+        """The table from (declaration, cells, header), for a text that has headers of its own."""
         cells = pa.table([values for _, values, _ in columns], [c.name for c, _, _ in columns])
         day = newest_day(cells) if short else None
         drawn = [
@@ -130,7 +130,7 @@ class DrawnColumn:
     is_rigid: bool
     """Whether cells are whole or not there."""
     width: int
-    """Of the header and the widest cell."""
+    """The width of the header or of the widest cell."""
     least: int
     """How far its width can be cut."""
     usual: int
@@ -157,9 +157,9 @@ class DrawnColumn:
             column: Its declaration.
             values: Its cells.
             day: The date of which times show only the time of day.
-            before: Of a column of times, when the checkpoint ended that hides a time.
+            before: For a column of times, the end of the checkpoint that hides a time.
             short: Whether of a list that has the worst first only that stands.
-            header: What stands above it; else its name.
+            header: The text above it; else its name.
         """
         kind = values.type
         is_time = pa.types.is_timestamp(kind)
@@ -237,7 +237,7 @@ def write_table(context: Context, table: Table, *, notes: Sequence[str] = ()) ->
     Args:
         context: Where to.
         table: The table.
-        notes: What the line below the table says too.
+        notes: More remarks for the line below the table.
     """
     columns: Sequence[DrawnColumn] = table.columns
     is_terminal = context.out.is_terminal
@@ -261,7 +261,7 @@ def _notes(table: Table, shown: Sequence[DrawnColumn]) -> Iterator[str]:
     names = {column.column.name for column in shown}
     left_out = [c.column.name for c in table.columns if c.column.name not in names]
     if left_out:
-        # What shows them stands before their names, of which there may be no room for all.
+        # The option that shows the columns precedes their names, which may not all fit.
         yield f"more columns (--columns, -o json): {', '.join(map(escape, left_out))}"
 
 
@@ -276,7 +276,7 @@ def _write_note(context: Context, notes: Sequence[str], width: int) -> None:
 
 
 def fit(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
-    """As many of the columns as fit a terminal, texts narrower where that is needed."""
+    """The columns that fit a terminal, texts narrower where that is needed."""
     most = max(_LEAST_NAME, width // 2)
     chosen = [
         replace(c, least=min(c.least, max(most, display_width(c.header))))
@@ -311,7 +311,7 @@ def _capped(column: DrawnColumn) -> int:
 
 
 def _most_important(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
-    """Those that there is room for, by priority; a narrow one may stand for a wide one."""
+    """The columns that have room, by priority; a narrow one may stand for a wide one."""
     order = sorted(range(len(columns)), key=lambda i: (-columns[i].column.priority, i))
     chosen: set[int] = set()
     used = -len(_GAP)
@@ -377,7 +377,7 @@ def _is_wrapped(column: DrawnColumn) -> bool:
 
 
 def _wrapped(columns: Sequence[DrawnColumn]) -> list[DrawnColumn]:
-    """The same rows on more lines, where sentences need them; the other cells are empty there."""
+    """The rows on more lines, where sentences need them; the other cells are empty there."""
     lines_of = {
         i: [_lines(text, column.width) for text in column.texts.to_pylist()]
         for i, column in enumerate(columns)
@@ -448,7 +448,7 @@ def _cut_wide(text: str, width: int, shrink: Shrink) -> str:
 
 
 def _beginning(text: str, room: int, width: int) -> str:
-    """As many of the first characters as have room."""
+    """The first characters of a text that have room."""
     from wcwidth import wcwidth
 
     used = 0

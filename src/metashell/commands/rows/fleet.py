@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What one cluster answered."""
+    """One cluster's answer."""
 
     cluster: str | None
     """Its name in the fleet; None without one."""
     table: pa.Table
     status: int
     verdict: Iterable[str]
-    """As `RowsQuery.verdict`; picklable."""
+    """`RowsQuery.verdict` of the cluster; picklable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What clusters are asked elsewhere."""
+    """A question to clusters that another process answers."""
 
     command: RowsCommand
     parsed: Parsed
@@ -216,7 +216,7 @@ def _answered(
 
 
 def answer_row(place: str, reading: Reading, question: Question) -> dict[str, Any]:
-    """What a directory answers; ``error`` is why it does not, and this never raises."""
+    """A directory's answer; ``error`` is the reason where there is none, and this never raises."""
     try:
         return {**answer_row_of(reading.open(place), question), "error": None}
     except UsageError as error:
@@ -226,7 +226,7 @@ def answer_row(place: str, reading: Reading, question: Question) -> dict[str, An
 
 
 def answer_row_of(source: Source, question: Question) -> dict[str, Any]:
-    """The same of an opened source.
+    """The answer of an opened source.
 
     Raises:
         MetashellError: It has no answer.

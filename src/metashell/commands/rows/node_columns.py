@@ -29,5 +29,5 @@ def kind_of(node: Node | None) -> str:
 
 
 def kind_name(*, is_dir: bool) -> str:
-    """The same of what is known to be a directory, or none."""
+    """The name of a node's kind, by whether it is a directory."""
     return "directory" if is_dir else "leaf"

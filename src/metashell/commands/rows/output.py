@@ -128,7 +128,7 @@ class PieceWriter:
 
     Args:
         context: Where to.
-        shape: What is asked for; see `fits`.
+        shape: The columns and the form asked for; see `fits`.
     """
 
     def __init__(self, context: Context, shape: Shape) -> None:
@@ -183,7 +183,7 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
     Args:
         context: Where to.
         table: Has a column for each that the shape names; see `cell_text` for their types.
-        shape: What is asked for.
+        shape: The columns and the form asked for.
         lead: A sentence about all rows, for more of them than a screen has; empty for none.
 
     Returns:
@@ -337,7 +337,7 @@ def _yaml_values(column: pa.ChunkedArray) -> list[object]:
 
 
 def _json_value(text: str | None) -> object:
-    """What a JSON text says; the text itself where YAML can't: a lone surrogate."""
+    """The value of a JSON text; the text itself where YAML can't hold it: a lone surrogate."""
     if text is None:
         return None
     value: object = json.loads(text)

@@ -27,7 +27,7 @@ PIECE_ROWS: Final = 1 << 13
 """Rows that are made together where they are written as they are made."""
 
 FORMATS: Final = ("table", "json", "jsonl", "csv", "tsv", "yaml")
-"""What ``-o`` takes."""
+"""The values of ``-o``."""
 
 OUTPUT: Final = Option(
     ("-o", "--output"),
@@ -164,14 +164,14 @@ class RowsQuery:
 
     @property
     def now_ms(self) -> int | None:
-        """What ages are measured from: the present of a live quorum; None for the last record."""
+        """The present that ages are measured from, of a live quorum; None for the last record."""
         from metashell.sources.log_clock import present_ms
 
         return present_ms(self.source)
 
     @property
     def exact_image(self) -> Image:
-        """The same image made of the log itself: see `Source.full_log`."""
+        """The image at the same offset, made of the log itself: see `Source.full_log`."""
         image = self.image
         return self.source.full_log.image if image is self.source.image else image
 

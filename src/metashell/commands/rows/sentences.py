@@ -58,7 +58,7 @@ def summary(command: RowsCommand, parsed: Parsed, table: pa.Table, query: RowsQu
         command: Whose rows they are.
         parsed: Its words.
         table: All rows, with the columns asked for.
-        query: What was asked; None for several clusters.
+        query: The query; None for several clusters.
     """
     singular, plural = command.noun
     n = len(table)
@@ -77,7 +77,7 @@ def summary(command: RowsCommand, parsed: Parsed, table: pa.Table, query: RowsQu
 
 
 def _phrases(command: RowsCommand, parsed: Parsed) -> tuple[str, list[str]]:
-    """What stands behind the noun, and what the rows are."""
+    """The phrases behind the noun, and those about the rows."""
     found = []
     if parsed.arguments and command.argument_phrase:
         # The partitions of a topic are numbers behind its name.

@@ -33,7 +33,7 @@ class RowWriter:
     Args:
         context: Where to.
         columns: All columns that the rows have.
-        shape: What is asked for.
+        shape: The columns and the form asked for.
         holds: Whether nothing is written before all rows are there, whatever the form.
         empty: Makes a table without rows, where the kinds of the columns do not tell its types.
     """
@@ -190,7 +190,7 @@ def _json_texts(values: Sequence[str | None]) -> pa.Array:
 
 
 def _json_text(value: object) -> str:
-    # As a column of numbers has null for what JSON has not.
+    # A column of numbers has null for values that JSON lacks, and so has this.
     return to_json(value, stand_in=null)
 
 

@@ -28,7 +28,7 @@ TYPES: Final = tuple(ASKED_OF)
 """Types of resources."""
 
 TYPE_WORDS: Final = frozenset(name.lower().replace("_", "-") for name in TYPES)
-"""The same, as they are typed."""
+"""The types as they are typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def parse_resource(word: str, *, needs_name: bool = True) -> AclResource:
     """A resource such as ``topic:payments``; ``cluster`` alone is the cluster.
 
     Args:
-        word: As typed.
+        word: The typed word.
         needs_name: Whether a type alone is too little.
 
     Raises:

@@ -18,7 +18,7 @@ ASSUME: Final = Option(
 
 
 def assumptions_of(parsed: Parsed) -> Assumptions:
-    """What the user vouches for; nothing without the option.
+    """The assumptions that the user vouches for; none without the option.
 
     Raises:
         SourceError: The file can't be read.

@@ -18,9 +18,9 @@ class Line(NamedTuple):
     group: str
     """`OPEN`, or the group that the command declares."""
     line: str
-    """What to type."""
+    """The line to type."""
     meaning: str
-    """What it does, in a few words."""
+    """A few words about the line."""
     is_everyday: bool = False
     """Whether ``metashell --help`` shows it."""
 
@@ -81,7 +81,7 @@ NOTES: Final = (
     "`metashell SOURCE` opens the shell, and `metashell SOURCE tui` the explorer.",
     "Every table takes `-o json`, `-o csv` or another format, and `--columns NAMES`.",
 )
-"""What stands below the lines."""
+"""The lines at the end of the sheet."""
 
 
 def groups() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What commands about groups and transactions share: whose logs are read, and what is missing."""
+"""Helpers of commands about groups and transactions: logs to read, and reports on missing ones."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def coordinator_rows(
 ) -> None:
     """Add the rows of every partition of a coordinators' topic that is here.
 
-    What could not be read is told, and the exit status is then 1.
+    Unreadable data is reported, and the exit status is then 1.
 
     Args:
         query: Its words are names in the first column that rows are sorted by; with none all
             rows are added.
         part: Whose rows they are.
-        what: What has such a name, in the singular.
+        what: The noun for a name in the first column, in the singular.
         answer: Makes the rows of one partition; None for the part's own.
 
     Raises:
@@ -111,7 +111,7 @@ class _Here:
     kind: CoordinatorKind
     logs: CoordinatorLogs
     numbers: frozenset[int]
-    """Those that could be read."""
+    """The partitions that could be read."""
 
     @property
     def may_be_elsewhere(self) -> bool:

@@ -49,7 +49,7 @@ def rows_named(
         query: Has the arguments, which may hold wildcards; told of those that name nothing.
         table: The rows.
         column: Its column of names or numbers.
-        what: What a row stands for, in the singular.
+        what: The noun for a row, in the singular.
         plain: Takes from an argument what people may write around a name.
         words: The arguments that count; None for all.
     """

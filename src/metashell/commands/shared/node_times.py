@@ -67,7 +67,7 @@ class Timed:
         return Touch(created, changed, rows[1])
 
     def children(self, names: Sequence[str]) -> list[Touch]:
-        """The same of each child of a directory; `NOTHING` for those that it does not have."""
+        """The times of each child of a directory; `NOTHING` for a missing child."""
         if self.moments is None or not isinstance(self.node, Directory):
             return [NOTHING] * len(names)
         created, changed = self.node.child_times(names)
@@ -108,14 +108,14 @@ class NodeTimeline:
         return timed
 
     def below(self, timed: Timed, node: Node, name: str) -> Timed:
-        """The same for a child: `node`, of that name below the directory that `timed` is for."""
+        """The times of a child: `node`, of that name below the directory that `timed` is for."""
         child = timed.node.child(name) if isinstance(timed.node, Directory) else None
         return self._step(timed, child) if child else self._own(node, timed.member)
 
     def entered(self, node: Node | None, above: Timed) -> Timed | None:
         """For a node of the tree that remembers most: with its times, where it has its own.
 
-        Those are a member's root, and what lies in other logs than the rest.
+        Such nodes are a member's root, and nodes of other logs than the rest.
         """
         return self._step(above, node) if node is not None and has_own_times(node) else None
 
@@ -131,7 +131,7 @@ class NodeTimeline:
         return Timed(node, moments, member)
 
     def _kept(self, root: Directory) -> Moments | None:
-        """What rows of a member mean; the last one's are kept, as nodes come member by member."""
+        """The moments of a member's rows; the last member's are kept: nodes come by member."""
         if self._of_member[0] is not root:
             self._of_member = (root, moments_of(root))
         return self._of_member[1]
@@ -143,7 +143,7 @@ def has_own_times(node: Node) -> bool:
 
 
 def moments_of(root: Directory) -> Moments | None:
-    """What the rows of a tree's times mean; None where it has none."""
+    """The moments of the rows of a tree's times; None where it has none."""
     from metashell.fs.nodes.image import ImageDirectory
     from metashell.image.touched import Moments
 

@@ -14,7 +14,7 @@ WHERE: Final = (
     "end. What is missing is told. The exit status is 1 if a record could not be read, or if a "
     "name is unknown."
 )
-"""What a manual says of the logs; takes the topic's name."""
+"""The manual's text about the logs; takes the topic's name."""
 
 
 class PartCommand(RowsCommand):

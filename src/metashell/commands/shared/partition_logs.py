@@ -1,4 +1,4 @@
-"""What commands share that look at the end of partitions' logs in a broker's log directory."""
+"""Helpers of commands that look at the end of partitions' logs in a broker's log directory."""
 
 from __future__ import annotations
 

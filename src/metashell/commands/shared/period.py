@@ -27,7 +27,7 @@ UNTIL: Final = Option(
 )
 
 _HEAD: Final = Struct(">qii b 10x q")
-"""Of a batch: base offset, length, epoch, magic; CRC, attributes and last delta; base timestamp."""
+"""A batch: base offset, length, epoch, magic; CRC, attributes and last delta; base timestamp."""
 _MAGIC: Final = 2
 
 

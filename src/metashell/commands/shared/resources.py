@@ -63,8 +63,8 @@ def the_one(word: str, found: Sequence[str], names: Iterable[str], example: str)
     """The one thing that a bare word means.
 
     Args:
-        word: What was typed.
-        found: What it may mean.
+        word: The typed word.
+        found: The things that it may mean.
         names: Names that it may have been meant for.
         example: How such a thing is written in full.
 

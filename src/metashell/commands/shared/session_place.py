@@ -21,7 +21,7 @@ def go_to(context: Context, opened: Source | FleetSource, who: str, where: str) 
         context: Gets the state and its root.
         opened: The state.
         who: Tells of a move on stderr: a command's name.
-        where: What the state is called in that, such as ``at that offset``.
+        where: A phrase for the state, such as ``at that offset``.
     """
     context.show(opened)
     cwd = context.cwd

@@ -61,7 +61,7 @@ def status_of(opened: Source | FleetSource) -> SourceStatus:
 
 
 def stored_status(opened: Source | FleetSource) -> SourceStatus:
-    """The same as it is written in the log, whatever is known of the quorum. Cost: may decode."""
+    """The status as it is written in the log, whatever is known of the quorum. Cost: may decode."""
     now = opened.status()
     return SourceStatus(
         offset=now.offset,

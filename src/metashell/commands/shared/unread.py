@@ -1,4 +1,4 @@
-"""What a command says where not all that it was asked about could be read."""
+"""Messages of a command that could not read all data it was asked about."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLD: Final = 10
 
 
 def unread_of(faults: Iterable[Fault], log: MetadataLog) -> Unread:
-    """What faults of a log's files say is missing; a tail that may be being written is not."""
+    """The gaps that faults of a log's files leave; a tail that may be being written is none."""
     from metashell.log.unread import Unread
 
     unread, known = Unread(), frozenset(log.faults)

@@ -1,4 +1,4 @@
-"""What ``du`` and ``stats`` share: which files of a source are counted, and how sizes are told."""
+"""Helpers of ``du`` and ``stats``: the files of a source to count, and the texts of sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK_LINES = 1 << 12
 
 
 def subject_of(source: Source) -> str | None:
-    """What the records of a coordinator's log are grouped by beside type, hour and file.
+    """The grouping of a coordinator's log besides type, hour and file.
 
     Returns:
         ``group`` or ``transaction``; None for a metadata log.
@@ -38,7 +38,7 @@ def subject_of(source: Source) -> str | None:
 
 
 def _usage_of(source: Source, wanted: Collection[str], n_batches: int | None) -> Usage:
-    """What counts the files; of a coordinator's log it has counted them."""
+    """The usage that counts the files; for a coordinator's log it is complete already."""
     if source.of_coordinator is not None:
         from metashell.answers.usage.coordinator import CoordinatorUsage
 
@@ -54,7 +54,7 @@ class Survey:
     Args:
         context: Has the source.
         command: The command's name, for warnings.
-        wanted: What is grouped by, see `metashell.answers.usage.usage.Usage`.
+        wanted: The groupings, see `metashell.answers.usage.usage.Usage`.
         n_batches: How many of the largest batches are kept.
     """
 

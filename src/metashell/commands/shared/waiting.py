@@ -38,9 +38,9 @@ def wait_for_news(
 
     Args:
         context: Is asked whether to stop.
-        source: What is waited for.
+        source: The source that may have news.
         seconds: How long.
-        generation: Of a live source, what is known already; None to wait in any case.
+        generation: The generation of a live source that is known already; None to wait in any case.
 
     Raises:
         KeyboardInterrupt: The front end wants the command to end.

@@ -1,4 +1,4 @@
-"""What engines give as columns of the few types that rows are written with.
+"""Results of engines as columns of the few types that rows are written with.
 
 Integers, floats, booleans, texts, times in ms, and lists of these stay what they are; everything
 else becomes text, nested values JSON: bytes with ``\\xNN`` for what is not printable.

@@ -26,7 +26,7 @@ class SqlMode:
     """Reads statements.
 
     Args:
-        options: Those of `sql`, which hold for each statement.
+        options: The options of `sql`, which hold for each statement.
     """
 
     def __init__(self, options: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ class SqlMode:
 
     @property
     def prompt(self) -> str:
-        """What stands before the next line."""
+        """The prompt before the next line."""
         return "sql> " if is_blank(self._begun) else "...> "
 
     def run(self, context: Context, line: str) -> int:

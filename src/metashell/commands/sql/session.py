@@ -1,4 +1,4 @@
-"""What runs the statements of `sql`: DuckDB here, or those who have the source's log.
+"""The runners of statements of `sql`: DuckDB here, or the delegate that has the source's log.
 
 Kept in `Context.kept` from one statement to the next, so that what a session made stays and no
 connection is opened twice; the tables follow the source.
@@ -39,10 +39,10 @@ class _Kept:
 
 
 def runner(context: Context, *, history: bool) -> StatementRunner:
-    """What runs statements over the source of this context.
+    """The runner of statements over the source of this context.
 
     Args:
-        context: Of a fleet, the current directory says which clusters.
+        context: In a fleet, its current directory says which clusters.
         history: Whether the image's tables show one folded from the oldest state.
 
     Raises:

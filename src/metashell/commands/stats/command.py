@@ -229,7 +229,7 @@ class StatsCommand(RowsCommand):
         return status
 
     def _page(self, context: Context, parsed: Parsed, sections: Sequence[str]) -> tuple[Page, int]:
-        """What is counted for some sections, and the exit status."""
+        """The counts for some sections, and the exit status."""
         from metashell.commands.stats.page import GROUPED_BY, Page
 
         _refuse_other_logs(context, sections)

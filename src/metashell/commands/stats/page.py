@@ -29,7 +29,7 @@ _NAMES = {"partitions": "name", "transactions": "transactional_id"}
 
 
 class Page:
-    """What was counted, section by section: rows, and lines of them for people."""
+    """The counts, section by section: rows, and lines of them for people."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Page:
         ]
 
     def _grouped(self, section: str) -> Sequence[UsageRow]:
-        """What has the most records; of hours the last."""
+        """The rows with the most records; for hours the last ones."""
         if section == "hours":
             return self._usage.newest_hours(self._limit)
         return self._usage.by_records(GROUPED_BY[section], self._limit)

@@ -1,4 +1,4 @@
-"""What is written where along the whole log of a source: for ``stats`` and for bars over the log.
+"""The groups of records along the whole log of a source: for ``stats`` and for bars over the log.
 
 Segments that the newest image does not need are read one at a time, so that memory is bounded by
 the largest; what is in memory already is not read again.
@@ -35,7 +35,7 @@ def density_of_source(
 ) -> Density:
     """Look at all of a source's log that time travel covers. Cost: frames it.
 
-    Of segments that vanished or can't be read it has the fault alone.
+    Segments that vanished or can't be read add a fault and nothing else.
 
     Args:
         source: At any offset; all of its log is meant.
@@ -111,9 +111,9 @@ def timeline_rows(density: Density, n: int, axis: Axis, registry: Registry) -> l
     """Equal parts of a log, and how many records of which group each holds.
 
     Args:
-        density: Of the log.
+        density: The log's density.
         n: How many parts.
-        axis: What they are equally long in.
+        axis: The measure in which parts are equally long.
         registry: Names the types.
     """
     if not len(density):

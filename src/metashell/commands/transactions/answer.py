@@ -57,7 +57,7 @@ def _chosen(opened: pa.Table | None, is_ongoing: bool, state: PartitionState) ->
 
 
 def _hanging(query: RowsQuery) -> pa.Table:
-    """What hangs, or may."""
+    """The transactions that hang, or may hang."""
     logs = needs_partition_logs(query)
     topics = topics_here(query, logs)
     table = open_transactions(query.source, logs, QueryReport(query), topics)

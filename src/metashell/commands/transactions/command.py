@@ -121,7 +121,7 @@ class TransactionsCommand(PartCommand):
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """Those of partitions where these are asked for."""
+        """The columns of transactions, or of partitions where ``--hanging`` is given."""
         return self.tables[HANGING.flags[0] in parsed.switches].columns
 
     def answer(self, query: RowsQuery) -> None:

@@ -138,7 +138,7 @@ class _Capture:
         """Nothing is held back."""
 
     def lines(self) -> list[str]:
-        """What was written."""
+        """The lines that were written."""
         lines = "".join(self.pieces).split("\n")
         if not lines[-1]:
             lines.pop()
@@ -147,7 +147,7 @@ class _Capture:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What one run of the command said."""
+    """The output of one run of the command."""
 
     lines: list[str]
     warnings: list[str]
@@ -388,7 +388,7 @@ def _where(source: Source) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """As much of a text as fits some columns, with nothing that steers the terminal."""
+    """The beginning of a text that fits some columns, with nothing that steers the terminal."""
     text = escape(text[: 4 * max(width, 0)].expandtabs())
     if _width(text) <= width:
         return text

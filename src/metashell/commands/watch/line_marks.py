@@ -1,4 +1,4 @@
-"""What is different between two outputs, line by line and word by word. Pure.
+"""The differences between two outputs, line by line and word by word. Pure.
 
 Cost is bounded: what is too large to be compared well is taken as replaced.
 """
