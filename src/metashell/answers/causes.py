@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.answers.brokers import broker_states
-from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
 from metashell.answers.health import Health
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
 from metashell.dataclass import dataclass
+from metashell.image.directories import BadReplicas, bad_replicas
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array
 

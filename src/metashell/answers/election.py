@@ -19,10 +19,9 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.image.directories import not_online
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.id_table import IdTable
-from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED
 
 NOBODY: Final = -1
 
@@ -151,26 +150,13 @@ def _can_lead(image: Image, rows: I64, replicas: Ragged, down: frozenset[int]) -
 
 def _online(image: Image, rows: I64, replicas: Ragged) -> Bools:
     """bool[m]: of each replica, whether its directory is among the broker's online ones."""
-    partitions, brokers = image.partitions, image.brokers
+    partitions = image.partitions
     online = np.ones(len(replicas.row), dtype=np.bool_)
-    default = partitions.directories_default[rows]
-    told = ~default[replicas.row]
-    directories, _ = partitions.list_column("directories").take(rows[~default]).gather()
-    registered, list_offsets = brokers.log_dirs.gather()
-    reserved = np.frombuffer(MIGRATING + UNASSIGNED + LOST, dtype="V16")
-    ids = np.unique(np.concatenate([reserved, registered.view("V16")]))
-    table = IdTable(ids)
-    mine, theirs = table.index_of(directories.view("V16")), table.index_of(registered.view("V16"))
-    migrating, unassigned, lost = table.index_of(reserved).tolist()
-    broker = replicas.brokers[told].astype(np.int64)
-    n_registered = np.diff(list_offsets)
-    owner = np.repeat(brokers.ids.astype(np.int64), n_registered)
-    # A broker without registered directories is from before there were any: all are online.
-    without = np.isin(broker, brokers.ids[n_registered == 0])
-    known = (mine >= 0) & np.isin((broker << 32) + mine, (owner << 32) + theirs)
-    told_online = known | without | (mine == migrating) | (mine == unassigned)
-    # Lost it is even where a broker registered that id.
-    online[told] = told_online & (mine != lost)
+    is_told = ~partitions.directories_default[rows]
+    told = is_told[replicas.row]
+    directories, _ = partitions.list_column("directories").take(rows[is_told]).gather()
+    offline, lost = not_online(image.brokers, replicas.brokers[told], directories)
+    online[told] = ~(offline | lost)
     return online
 
 

@@ -23,7 +23,7 @@ from metashell.image.coordinators.subscriptions import (
 )
 from metashell.image.fold import number_keys, stable_order
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, ranges
 from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.columns import SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
@@ -152,10 +152,7 @@ def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     table = table.sort_by([("of", "ascending"), ("name", "ascending")])
     sorted_of = np.sort(of)
     starts, stops = (np.searchsorted(sorted_of, things, side=side) for side in ("left", "right"))
-    sizes = stops - starts
-    list_offsets = np.zeros(len(things) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=list_offsets[1:])
-    index = np.repeat(starts - list_offsets[:-1], sizes) + np.arange(int(list_offsets[-1]))
+    index, list_offsets = ranges(starts, stops - starts)
     return list_array(_one(table.column("name").take(number_array(index))), list_offsets, None)
 
 

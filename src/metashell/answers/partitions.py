@@ -24,7 +24,7 @@ from metashell.answers.topic_settings import (
 from metashell.answers.whys import Whys, election_reasons
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, list_offsets_of
 from metashell.schema.arrow import fixed_array, list_array, string_array, uuid_array
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 
@@ -181,8 +181,7 @@ def _states(health: Health, rows: I64) -> pa.Array:
     names = list(LOOKS_AT)
     flags = np.column_stack(health.masks_at(names, rows))
     flags = flags.reshape(len(rows), len(names))
-    list_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(flags.sum(axis=1), out=list_offsets[1:])
+    list_offsets = list_offsets_of(flags.sum(axis=1))
     codes = pa.array(np.nonzero(flags)[1].astype(np.int32))
     texts = pa.DictionaryArray.from_arrays(codes, names).cast(pa.string())
     return list_array(texts, list_offsets, None)
@@ -190,16 +189,7 @@ def _states(health: Health, rows: I64) -> pa.Array:
 
 def directories_of(image: Image, rows: I64) -> pa.Array:
     """Directory ids of each partition's replicas, reserved ones by name."""
-    partitions = image.partitions
-    default = partitions.directories_default[rows]
-    n_replicas = np.maximum(partitions.list_column("replicas").counts[rows], 0)
-    stored = partitions.list_column("directories").take(rows)
-    counts = np.where(default, n_replicas, stored.counts)
-    list_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(counts, out=list_offsets[1:])
-    ids = np.zeros(int(list_offsets[-1]), dtype="V16")
-    values, _ = stored.take(np.flatnonzero(~default)).gather()
-    ids[np.repeat(~default, counts)] = values.view("V16")
+    ids, list_offsets = image.partitions.directories(rows)
     texts = uuid_array(ids)
     for name, raw in RESERVED_DIRECTORIES.items():
         texts = pc.if_else(pc.equal(texts, uuid_text(raw)), name, texts)

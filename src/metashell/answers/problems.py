@@ -29,7 +29,6 @@ from metashell.answers.causes import (
 from metashell.answers.config_problems import leftover_throttles, lowered_configs
 from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
-from metashell.answers.directories import bad_replicas
 from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
@@ -41,6 +40,7 @@ from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
 from metashell.answers.whys import Whys
 from metashell.dataclass import dataclass
+from metashell.image.directories import bad_replicas
 from metashell.image.features import METADATA_VERSION
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember

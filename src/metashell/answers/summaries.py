@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from metashell.answers.election import lists_of
 from metashell.answers.health import NO_LEADER, Health
 from metashell.dataclass import dataclass
+from metashell.image.cluster import Brokers
 from metashell.image.image import Image
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import string_array
 
 _STATES: Final = (
@@ -133,26 +134,23 @@ class Racks:
 
     names: list[str]
     """Sorted."""
-    _ids: I32
+    _brokers: Brokers
     _codes: I64
+    """int64[brokers + 1]: of each broker; the last is for those that are not registered."""
 
     @classmethod
     def of(cls, image: Image) -> Racks:
         """The racks that the registrations name."""
-        brokers = image.brokers
-        texts = brokers.registration.span("rack").strings()
+        texts = image.brokers.registration.span("rack").strings()
         names = sorted({text for text in texts if text is not None})
-        codes = {name: i for i, name in enumerate(names)}
-        found = [_NO_RACK if text is None else codes[text] for text in texts]
-        order = np.argsort(brokers.ids)
-        return cls(names, brokers.ids[order], np.array(found, dtype=np.int64)[order])
+        codes: dict[str | None, int] = {name: i for i, name in enumerate(names)}
+        found = [codes.get(text, _NO_RACK) for text in (*texts, None)]
+        return cls(names, image.brokers, np.array(found, dtype=np.int64))
 
     def codes(self, brokers: AnyArray) -> I64:
         """int64[m]: index into `names` of each broker's rack, `_NO_RACK` for none."""
-        if not len(self._ids):
-            return np.full(len(brokers), _NO_RACK, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._ids, brokers), len(self._ids) - 1)
-        return np.where(self._ids[at] == brokers, self._codes[at], _NO_RACK)
+        codes: I64 = self._codes[self._brokers.places(brokers)]
+        return codes
 
     def texts(self, codes: I64) -> pa.Array:
         """Names by code, null for `_NO_RACK`."""

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metashell.checks.digest import (
-    FactKey,
-    directories,
-    encode,
-    part_rows,
-)
+from metashell.checks.digest import FactKey, encode, part_rows
 from metashell.dataclass import dataclass
 from metashell.parts.partition_fields import BROKER_LISTS, NUMBERS
 from metashell.redact import Redaction
@@ -212,8 +207,9 @@ def _directories_differ(left: Partitions, right: Partitions, a: I64, b: I64) -> 
     out = np.zeros(len(a), dtype=np.bool_)
     if not todo.size:
         return out
-    lengths, values = directories(left, a[todo])
-    other_lengths, other_values = directories(right, b[todo])
+    values, bounds = left.directories(a[todo])
+    other_values, other_bounds = right.directories(b[todo])
+    lengths, other_lengths = np.diff(bounds), np.diff(other_bounds)
     differ = lengths != other_lengths
     same = ~differ
     inner = _halves(values[np.repeat(same, lengths)])

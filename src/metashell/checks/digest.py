@@ -35,7 +35,6 @@ from metashell.parts.view import FactKey
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.image.partitions import Partitions
     from metashell.parts.spec import PartSpec
     from metashell.redact import Redaction
     from metashell.schema.arena import I64, AnyArray
@@ -220,26 +219,9 @@ def partition_bytes(image: Image) -> Iterator[bytes]:
         yield _array(getattr(partitions, name)[order], _DTYPES[kind])
     for name in BROKER_LISTS:
         yield from _list_bytes(partitions.list_column(name).take(order), "<i4")
-    lengths, values = directories(partitions, order)
-    yield _array(lengths, "<i8")
+    values, bounds = partitions.directories(order)
+    yield _array(np.diff(bounds), "<i8")
     yield values.tobytes()
-
-
-def directories(partitions: Partitions, rows: I64) -> tuple[I64, AnyArray]:
-    """Directory ids of partitions: (number of each: int64[n], all of them: V16).
-
-    MIGRATING for each replica where none are known.
-    """
-    stored = partitions.list_column("directories").take(rows)
-    default = partitions.directories_default[rows]
-    values, bounds = stored.gather()
-    replicas = np.maximum(partitions.list_column("replicas").counts[rows], 0).astype(np.int64)
-    lengths = np.where(default, replicas, np.diff(bounds))
-    if not default.any():
-        return lengths, values
-    out = np.zeros(int(lengths.sum()), dtype="V16")
-    out[np.repeat(~default, lengths)] = values[np.repeat(~default, np.diff(bounds))]
-    return lengths, out
 
 
 def _list_bytes(column: SpanColumn, dtype: str) -> Iterator[bytes]:

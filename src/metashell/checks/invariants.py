@@ -12,21 +12,19 @@ import numpy as np
 
 from metashell.checks.finding import CheckReport, FaultPlace, Finding, Severity
 from metashell.image.configs import orphans
+from metashell.image.directories import bad_replicas
 from metashell.image.fold import distinct, group_keys, last_marked, sort_events
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions
 from metashell.image.topics import Topics
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.id_table import hash_ids, id_pairs
 from metashell.schema.resource_types import ResourceType
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text, uuid_texts
 
 _BLOCK: Final = 1 << 16
 _WIDE: Final = 16
 """Longest list that is compared element by element; in longer ones keys are sorted."""
-_MOST_IN_TABLE: Final = 1 << 16
-"""Broker ids below this are looked up in a table."""
 
 _ELECT: Final = "start one of these brokers on its own log dirs; an unclean election may lose data"
 _REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
@@ -129,18 +127,16 @@ class _Partitions:
         self.image, self.report = image, report
         self.partitions: Partitions = image.partitions
         brokers = image.brokers
-        self.broker_ids = brokers.ids.astype(np.int64)
+        self.brokers = brokers
         self.fenced = brokers.fenced
-        dirs, bounds = brokers.log_dirs.gather()
-        owners = np.repeat(self.broker_ids, np.diff(bounds))
-        self.known_dirs = np.sort(_directory_keys(owners, dirs))
-        self.has_dirs = np.diff(bounds) > 0
         self.found: dict[str, list[I64]] = {}
 
     def run(self) -> None:
         n = len(self.partitions)
         for start in range(0, n, _BLOCK):
             self._block(np.arange(start, min(start + _BLOCK, n), dtype=np.int64))
+        bad = bad_replicas(self.image)
+        self._find("directory-unknown", distinct(bad.row[~bad.lost]))
         self._report("leader-not-in-isr", self._leader_not_in_isr, _REPLAY)
         self._report("isr-not-in-replicas", self._isr_not_in_replicas, _REPLAY)
         self._report("replica-twice", self._replica_twice, _REPLAY)
@@ -173,47 +169,16 @@ class _Partitions:
         self._find("isr-not-in-replicas", rows[distinct(of_isr[~inside])])
         of_replica = np.repeat(whole, np.diff(replica_bounds))
         self._find("replica-twice", rows[distinct(_twice(replicas, of_replica))])
-        index = self._broker_index(replicas)
+        index = self.brokers.places(replicas)
         self._find("replica-unknown-broker", rows[distinct(of_replica[index < 0])])
-        of_leader = self._broker_index(leader[led])
+        of_leader = self.brokers.places(leader[led])
         self._find("leader-unknown-broker", rows[led[of_leader < 0]])
         if len(self.fenced):
             self._find("leader-fenced", rows[led[(of_leader >= 0) & self.fenced[of_leader]]])
-        self._directories(rows, replicas, of_replica, index)
-
-    def _directories(self, rows: I64, replicas: AnyArray, of: I64, broker: I64) -> None:
-        p = self.partitions
-        if not len(self.known_dirs):
-            return
-        known = ~p.directories_default[rows]
-        directories, _ = p.list_column("directories").take(rows[known]).gather()
-        counted = known[of]
-        owners, of, broker = replicas[counted], of[counted], broker[counted]
-        keys = _directory_keys(owners, directories)
-        at = np.minimum(np.searchsorted(self.known_dirs, keys), len(self.known_dirs) - 1)
-        strange = np.flatnonzero(self.known_dirs[at] != keys)
-        # Those that stand for no directory, and brokers that have not told theirs.
-        strange = strange[(broker[strange] >= 0) & self.has_dirs[broker[strange]]]
-        strange = strange[~_is_reserved(directories[strange])]
-        self._find("directory-unknown", rows[distinct(of[strange])])
 
     def _find(self, code: str, rows: I64) -> None:
         if len(rows):
             self.found.setdefault(code, []).append(rows)
-
-    def _broker_index(self, ids: AnyArray) -> I64:
-        """Index of each broker, -1 for unregistered ones."""
-        if not len(self.broker_ids):
-            return np.full(len(ids), -1, dtype=np.int64)
-        if int(self.broker_ids[0]) >= 0 and int(self.broker_ids[-1]) < _MOST_IN_TABLE:
-            # One more than there are ids, for all that are outside.
-            end = int(self.broker_ids[-1]) + 1
-            table = np.full(end + 1, -1, dtype=np.int64)
-            table[self.broker_ids] = np.arange(len(self.broker_ids))
-            # A negative id is a large one without its sign.
-            return table[np.minimum(ids.astype(np.int32).view(np.uint32), np.uint32(end))]
-        at = np.minimum(np.searchsorted(self.broker_ids, ids), len(self.broker_ids) - 1)
-        return np.where(self.broker_ids[at] == ids, at, -1)
 
     def _report(
         self, code: str, message: object, action: str, severity: Severity = Severity.ERROR
@@ -270,7 +235,7 @@ class _Partitions:
         strange = []
         for i, broker in enumerate(self._ints("replicas", row)):
             directory = raw[16 * i : 16 * i + 16]
-            at = int(self._broker_index(np.array([broker]))[0])
+            at = int(self.brokers.places(np.array([broker]))[0])
             known = (brokers.log_dirs.raw(at) or b"") if at >= 0 else b""
             parts = {known[k : k + 16] for k in range(0, len(known), 16)}
             if known and directory not in parts | {LOST, MIGRATING, UNASSIGNED}:
@@ -278,7 +243,7 @@ class _Partitions:
         return f"its directory {', '.join(strange)} is not among those that the broker has online"
 
     def _state(self, broker: int) -> str:
-        at = int(self._broker_index(np.array([broker]))[0])
+        at = int(self.brokers.places(np.array([broker]))[0])
         if at < 0:
             return "not registered"
         if self.fenced[at]:
@@ -333,21 +298,6 @@ def _twice(values: AnyArray, of: I64) -> I64:
         return rows
     found = [of[k:][(values[k:] == values[:-k]) & (of[k:] == of[:-k])] for k in range(1, longest)]
     return np.concatenate(found) if found else of[:0]
-
-
-def _directory_keys(owners: AnyArray, directories: AnyArray) -> AnyArray:
-    """uint64 of each (broker, directory id): equal for equal ones."""
-    keys: AnyArray = hash_ids(directories) + owners.astype(np.uint64) * np.uint64(
-        0xBF58476D1CE4E5B9
-    )
-    return keys
-
-
-def _is_reserved(directories: AnyArray) -> Bools:
-    pairs = id_pairs(directories)
-    low = pairs[:, 1].byteswap()
-    reserved: Bools = (pairs[:, 0] == 0) & (low <= LOST[-1])
-    return reserved
 
 
 def _check_configs(image: Image, report: CheckReport) -> None:

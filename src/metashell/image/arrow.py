@@ -61,7 +61,7 @@ def partition_columns(image: Image, _: Redaction) -> Makers:
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic)),
         "partition": lambda: fixed_array(partitions.partition),
         **{name: partial(_list, partitions, name) for name in BROKER_LISTS},
-        "directories": lambda: _directories(image),
+        "directories": lambda: _directories(partitions),
         "leader": lambda: fixed_array(partitions.leader),
         "leader_recovery_state": lambda: fixed_array(partitions.leader_recovery_state),
         "leader_epoch": lambda: fixed_array(partitions.leader_epoch),
@@ -82,21 +82,9 @@ def _replication(partitions: Partitions) -> I32:
     return out
 
 
-def _directories(image: Image) -> pa.Array:
-    """Directory ids; MIGRATING for each replica where none are known."""
-    partitions = image.partitions
-    stored, replicas = partitions.list_column("directories"), partitions.list_column("replicas")
-    values, bounds = stored.gather()
-    default = partitions.directories_default
-    if not default.any():
-        return list_array(uuid_array(values), bounds, None)
-    counts = np.where(default, replicas.counts, stored.counts)
-    list_offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=list_offsets[1:])
-    out = np.zeros(int(list_offsets[-1]), dtype="V16")
-    kept = np.repeat(~default, counts)
-    out[kept] = values[np.repeat(~default, np.diff(bounds))]
-    return list_array(uuid_array(out), list_offsets, None)
+def _directories(partitions: Partitions) -> pa.Array:
+    ids, list_offsets = partitions.directories()
+    return list_array(uuid_array(ids), list_offsets, None)
 
 
 def _list(partitions: Partitions, name: str) -> pa.Array:

@@ -30,6 +30,10 @@ _UNFENCE: Final = 3
 _CHANGE: Final = 4
 
 
+_MOST_IN_TABLE: Final = 1 << 16
+"""Broker ids below this are looked up in a table."""
+
+
 @dataclass
 class Brokers:
     """The registered brokers, by id; k of them."""
@@ -71,6 +75,20 @@ class Brokers:
         """int32[k]."""
         ids: I32 = self.registration.fixed("broker_id")
         return ids
+
+    def places(self, ids: AnyArray) -> I64:
+        """int64[n]: where brokers stand among these, which are sorted; -1 for any other."""
+        known = self.ids
+        if not len(known):
+            return np.full(len(ids), -1, dtype=np.int64)
+        if int(known[0]) >= 0 and int(known[-1]) < _MOST_IN_TABLE:
+            # One more than there are ids, for all that are outside.
+            table = np.full(int(known[-1]) + 2, -1, dtype=np.int64)
+            table[known] = np.arange(len(known))
+            # A negative id is a large one without its sign.
+            return table[np.minimum(ids.astype(np.int32).view(np.uint32), np.uint32(known[-1] + 1))]
+        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[at] == ids, at, -1)
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ from metashell.image.topics import Topics
 from metashell.log.frames import Merged
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools, list_offsets_of
 from metashell.schema.columns import Columns, SpanColumn, constant
 from metashell.schema.uuids import uuid_texts
 
@@ -223,6 +223,27 @@ class Partitions:
         lists = self.list_column("directories")
         default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
         return default
+
+    def directories(self, rows: I64 | None = None) -> tuple[AnyArray, I64]:
+        """Directory ids, MIGRATING for each replica where none are known.
+
+        Args:
+            rows: The partitions; None for all.
+
+        Returns:
+            (V16: the ids, int64[n + 1]: where each partition's begin).
+        """
+        stored, default = self.list_column("directories"), self.directories_default
+        counts = self.list_column("replicas").counts
+        if rows is not None:
+            stored, default, counts = stored.take(rows), default[rows], counts[rows]
+        values, bounds = stored.gather()
+        if not default.any():
+            return values, bounds
+        filled = list_offsets_of(np.where(default, counts, np.diff(bounds)))
+        out = np.zeros(int(filled[-1]), dtype="V16")
+        out[np.repeat(~default, np.diff(filled))] = values[np.repeat(~default, np.diff(bounds))]
+        return out, filled
 
     @cached_property
     def directory_ids(self) -> AnyArray:

@@ -20,7 +20,7 @@ from metashell.parts.partition_fields import (
     RECOVERY_STATE,
     RECOVERY_STATES,
 )
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, list_offsets_of
 from metashell.schema.arrow import number_array, uuid_array
 from metashell.schema.arrow_texts import Piece, number_texts, same_text, side_by_side
 from metashell.schema.columns import SpanColumn
@@ -92,8 +92,7 @@ def _directories(
     texts = uuid_array(ids).cast(pa.large_string())
     if default.any():
         sizes = np.where(default, np.maximum(replicas.counts, 0), np.diff(bounds))
-        filled = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(sizes, out=filled[1:])
+        filled = list_offsets_of(sizes)
         # The ids that are known, and behind them the one for all others.
         at = np.full(int(filled[-1]), len(ids), dtype=np.int64)
         at[np.repeat(~default, sizes)] = np.arange(len(ids), dtype=np.int64)

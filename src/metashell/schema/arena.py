@@ -159,7 +159,7 @@ def gather_ragged(
 
     Cost: a copy of the elements; by numpy an index per element where runs are not equally long.
     """
-    list_offsets = _list_offsets(counts)
+    list_offsets = list_offsets_of(counts)
     total = int(list_offsets[-1])
     if total == 0:
         return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
@@ -172,7 +172,7 @@ def gather_ragged(
     return _gathered(arena, dtype, starts, counts, list_offsets), list_offsets
 
 
-def _list_offsets(counts: AnyArray) -> I64:
+def list_offsets_of(counts: AnyArray) -> I64:
     """Where the elements of each row begin among all: int64[n + 1]."""
     n = len(counts)
     if n and (counts == counts[0]).all():
@@ -182,6 +182,22 @@ def _list_offsets(counts: AnyArray) -> I64:
     list_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.maximum(counts, 0), out=list_offsets[1:])
     return list_offsets
+
+
+def ranges(begins: I64, sizes: I64) -> tuple[I64, I64]:
+    """The numbers of ranges behind each other, and where each range begins among them.
+
+    Args:
+        begins: int64[n]: the first number of each.
+        sizes: int64[n]: how many numbers each has.
+
+    Returns:
+        (int64[sum of sizes], int64[n + 1]).
+    """
+    list_offsets = list_offsets_of(sizes)
+    numbers = np.repeat(begins - list_offsets[:-1], sizes)
+    numbers += np.arange(len(numbers), dtype=np.int64)
+    return numbers, list_offsets
 
 
 def _gathered(

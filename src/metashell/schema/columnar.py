@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.schema.arena import I64, SLACK, AnyArray, Arena
+from metashell.schema.arena import I64, SLACK, AnyArray, Arena, list_offsets_of
 from metashell.schema.columns import (
     Columns,
     ColumnsBuilder,
@@ -240,8 +240,7 @@ class _BlockDecoder:
             pos = np.where(lie, end + 1, pos)
             counts[lie] = 0
         sizes = np.maximum(counts, 0)
-        list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-        np.cumsum(sizes, out=list_offsets[1:])
+        list_offsets = list_offsets_of(sizes)
         starts = np.empty(int(list_offsets[-1]), dtype=np.int64)
         pos = pos.copy()
         ends = np.repeat(end, sizes)
@@ -439,9 +438,7 @@ class _BlockDecoder:
         items, _ = self.struct(field.struct, nowhere, nowhere, None)
         if isinstance(column, StructArrayColumn):
             counts[rows], items = column.counts, column.items
-        list_offsets = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.maximum(counts, 0), out=list_offsets[1:])
-        return StructArrayColumn(counts, list_offsets, items)
+        return StructArrayColumn(counts, list_offsets_of(counts), items)
 
     def _filled_struct(
         self, field: FieldPlan, column: DecodedColumn | None, rows: I64, n: int

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.schema.arena import I64, AnyArray, Arena, Bools, gather_ragged
+from metashell.schema.arena import I64, AnyArray, Arena, Bools, gather_ragged, ranges
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import decode_utf8
 
@@ -151,11 +151,7 @@ class StructArrayColumn:
     def take(self, rows: AnyArray) -> StructArrayColumn:
         starts = self.list_offsets[:-1][rows]
         counts = self.counts[rows]
-        sizes = np.maximum(counts, 0)
-        list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-        np.cumsum(sizes, out=list_offsets[1:])
-        index = np.repeat(starts - list_offsets[:-1], sizes)
-        index += np.arange(len(index), dtype=np.int64)
+        index, list_offsets = ranges(starts, np.maximum(counts, 0))
         return StructArrayColumn(counts, list_offsets, self.items.take(index))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.kernel import decode as kernel
 from metashell.schema import columnar
-from metashell.schema.arena import I64, AnyArray, Arena, Bools
+from metashell.schema.arena import I64, AnyArray, Arena, Bools, list_offsets_of
 from metashell.schema.columns import (
     Columns,
     DecodedColumn,
@@ -358,8 +358,7 @@ class _Reader:
             every = np.ones(n, dtype=np.bool_)
             return StructColumn(values, self.struct(plan.struct, n, every, None))
         counts = self.arrays[slot + 1]
-        list_offsets = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.maximum(counts, 0), out=list_offsets[1:])
+        list_offsets = list_offsets_of(counts)
         program = self.program.elements[id(plan)]
         items = self.run.elements(program, values, self.stops, counts, list_offsets)
         return StructArrayColumn(counts, list_offsets, items)

@@ -28,7 +28,7 @@ from metashell.image.coordinators.surviving import (
 from metashell.image.fold import group_keys, last_marked, sort_events
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools, ranges
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
 
@@ -68,7 +68,7 @@ class ShareBatches:
     def take(self, at: I64) -> ShareBatches:
         """The batches of some of the partitions."""
         begins, ends = self.list_offsets[at], self.list_offsets[at + 1]
-        places, list_offsets = _ranges(begins, ends - begins)
+        places, list_offsets = ranges(begins, ends - begins)
         columns = (self.first, self.last, self.state, self.count)
         return ShareBatches(list_offsets, *(column[places] for column in columns))
 
@@ -208,16 +208,6 @@ def _joined(a: ShareBatches, b: ShareBatches) -> ShareBatches:
     )
 
 
-def _ranges(begins: I64, sizes: I64) -> tuple[I64, I64]:
-    """The numbers of ranges, one range behind the other, and where each range begins: list_offsets
-    of one more element.
-    """
-    list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=list_offsets[1:])
-    numbers = np.arange(int(list_offsets[-1]), dtype=np.int64)
-    return numbers + np.repeat(begins - list_offsets[:-1], sizes), list_offsets
-
-
 def _batches(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches:
     """The batches of each share partition, whose events are those from `begin` to `last`."""
     k = len(begin)
@@ -235,7 +225,7 @@ def _batches(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches
 
 def _laid_over(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches:
     """Of share partitions with several events each the batches of all, laid over each other."""
-    places, term_bounds = _ranges(begin, last - begin + 1)
+    places, term_bounds = ranges(begin, last - begin + 1)
     sizes = np.diff(term_bounds)
     term = np.repeat(np.arange(len(begin)), sizes)
     batches = events.batches(order[places])

@@ -17,7 +17,7 @@ from metashell.image.coordinators.group_states import members_of
 from metashell.image.fold import distinct, group_keys, survivors
 from metashell.image.keyed import join_spans
 from metashell.records.consumer_protocol import CONSUMER, SUBSCRIPTION, nested_columns
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools, list_offsets_of
 from metashell.schema.columns import Columns, SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
@@ -78,9 +78,8 @@ def lists_where(lists: StructArrayColumn, kept: Bools) -> StructArrayColumn:
     """The same lists, those that are not kept empty."""
     counts = np.where(kept, np.maximum(lists.counts, 0), 0)
     items = np.repeat(kept, np.maximum(lists.counts, 0))
-    list_offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=list_offsets[1:])
-    return StructArrayColumn(counts, list_offsets, lists.items.take(np.flatnonzero(items)))
+    kept_items = lists.items.take(np.flatnonzero(items))
+    return StructArrayColumn(counts, list_offsets_of(counts), kept_items)
 
 
 def topics_of_lists(of: I64, lists: StructArrayColumn, field: str = ELEMENT) -> GroupTopics:
