@@ -29,7 +29,6 @@ HOT_RECORDS: Final = 10_000
 HOT_FACTOR: Final = 4
 """and so many times as many as the others have on the average."""
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-_GONE, _CREATED_AGAIN = "gone", "created-again"
 _FEW: Final = 3
 
 
@@ -82,66 +81,41 @@ class Concern:
         )
 
 
-@dataclass(slots=True)
 class LostTopics:
     """Topics of committed offsets, by name."""
 
-    gone: dict[str, Concern]
-    """Topics that do not exist."""
-    created_again: dict[str, Concern]
-    """Topics that have another id than the commit."""
+    def __init__(self) -> None:
+        self.gone: dict[str, Concern] = {}
+        """Topics that do not exist."""
+        self.created_again: dict[str, Concern] = {}
+        """Topics that have another id than the commit."""
 
+    def add(self, log: GroupLog, ids: Mapping[str, str]) -> None:
+        """Look at the committed offsets of a partition.
 
-def lost_topics(log: GroupLog, ids: Mapping[str, str]) -> LostTopics:
-    """Committed offsets of topics that are gone, or were created again.
-
-    Args:
-        log: The groups of a partition.
-        ids: The texts of the ids of all topics, by name.
-    """
-    found = committed_topics(log)
-    table = pa.table(
-        [
-            string_array(found.topic).cast(pa.string()),
-            uuid_array(found.topic_id).cast(pa.string()),
-            string_array(found.group).cast(pa.string()),
-        ],
-        ["topic", "id", "group"],
-    )
-    pairs = table.group_by(["topic", "id"]).aggregate([])
-    names, known = pairs.column("topic").to_pylist(), pairs.column("id").to_pylist()
-    kinds = [_kind(topic_id, ids.get(name)) for name, topic_id in zip(names, known, strict=True)]
-    pairs = pairs.append_column("kind", pa.array(kinds, pa.string()))
-    pairs = pairs.filter(pc.is_valid(pairs.column("kind")))
-    lost = LostTopics({}, {})
-    if not len(pairs):
-        return lost
-    table = table.join(pairs, ["topic", "id"], join_type="inner")
-    found_of = table.group_by(["kind", "topic"]).aggregate([("id", "count"), ("group", "distinct")])
-    for row in found_of.to_pylist():
-        concerns = lost.gone if row["kind"] == _GONE else lost.created_again
-        _add(concerns, row["topic"], row["id_count"], row["group_distinct"])
-    return lost
-
-
-def _kind(topic_id: str, known: str | None) -> str | None:
-    """The change of a topic: None where it is still the committed one."""
-    if known is None:
-        return _GONE
-    return None if topic_id in (known, _NO_ID) else _CREATED_AGAIN
-
-
-def _add(concerns: dict[str, Concern], topic: str, n: int, groups: list[str]) -> None:
-    concern = concerns.setdefault(topic, Concern())
-    concern.n += n
-    concern.groups = tuple(sorted({*concern.groups, *groups}))
-
-
-def merge_lost(into: LostTopics, more: LostTopics) -> None:
-    """Add what another partition has."""
-    for mine, others in ((into.gone, more.gone), (into.created_again, more.created_again)):
-        for topic, concern in others.items():
-            _add(mine, topic, concern.n, list(concern.groups))
+        Args:
+            log: The groups of the partition.
+            ids: The texts of the ids of all topics, by name.
+        """
+        found = committed_topics(log)
+        table = pa.table(
+            [
+                string_array(found.topic).cast(pa.string()),
+                uuid_array(found.topic_id).cast(pa.string()),
+                string_array(found.group).cast(pa.string()),
+            ],
+            ["topic", "id", "group"],
+        )
+        pairs = table.group_by(["topic", "id"]).aggregate([])
+        named = zip(pairs.column("topic").to_pylist(), pairs.column("id").to_pylist(), strict=True)
+        lost = [name not in ids or topic_id not in (ids[name], _NO_ID) for name, topic_id in named]
+        table = table.join(pairs.filter(pa.array(lost, pa.bool_())), ["topic", "id"], join_type="left semi")
+        found_of = table.group_by(["topic", "id"]).aggregate([("id", "count"), ("group", "distinct")])
+        for row in found_of.to_pylist():
+            concerns = self.created_again if row["topic"] in ids else self.gone
+            concern = concerns.setdefault(row["topic"], Concern())
+            concern.n += row["id_count"]
+            concern.groups = tuple(sorted({*concern.groups, *row["group_distinct"]}))
 
 
 @dataclass(slots=True)

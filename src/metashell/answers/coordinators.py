@@ -29,6 +29,7 @@ from metashell.dataclass import dataclass
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, Bools
+from metashell.schema.arrow import one_piece
 
 NOT_CREATED: Final = "not-created"
 """The state of a partition whose topic does not exist yet."""
@@ -177,7 +178,7 @@ def _partitions(health: Health, rows: I64) -> Mapping[str, pa.Array]:
         rows: int64[n]: which ones, ascending.
     """
     table = partitions_table(health, rows, _LED, _OF_PARTITIONS).combine_chunks()
-    columns = {name: _whole(table.column(name)) for name in table.column_names}
+    columns = {name: one_piece(table.column(name)) for name in table.column_names}
     leaders = health.image.partitions.leader[rows]
     unclean = unclean_election(health.image, health.assumptions, rows).values != 0
     following = np.full(len(rows), NOBODY, dtype=np.int32)
@@ -191,10 +192,6 @@ def _partitions(health: Health, rows: I64) -> Mapping[str, pa.Array]:
     columns["healthy"] = pa.array(~ill)
     columns["why"] = pa.array(_reasons(health, rows, columns["why"].to_pylist()), pa.string())
     return columns
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def _endpoints(image: Image, leaders: I32) -> pa.Array:

@@ -24,7 +24,7 @@ from metashell.image.coordinators.subscriptions import (
 from metashell.image.fold import number_keys, stable_order
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
 from metashell.schema.arena import I64, AnyArray, ranges
-from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
+from metashell.schema.arrow import list_array, number_array, one_piece, string_array, uuid_array
 from metashell.schema.columns import SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
@@ -153,14 +153,7 @@ def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     sorted_of = np.sort(of)
     starts, stops = (np.searchsorted(sorted_of, things, side=side) for side in ("left", "right"))
     index, list_offsets = ranges(starts, stops - starts)
-    return list_array(_one(table.column("name").take(number_array(index))), list_offsets, None)
-
-
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A column in one piece."""
-    if isinstance(column, pa.Array):
-        return column
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return list_array(one_piece(table.column("name").take(number_array(index))), list_offsets, None)
 
 
 def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.Table:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.groups import TIME
+from metashell.schema.arrow import one_piece
 
 OPEN: Final = "current_txn_start_offset"
 """The column of producers that tells of an open transaction."""
@@ -68,14 +69,17 @@ def open_table(
         end_ms: The end of the logs, ms since the epoch; ages are counted to it.
     """
     ids = producers.column("producer_id")
-    at = pc.index_in(ids, value_set=_one(transactions.column("producer_id")))
-    names = _one(transactions.column("transactional_id")).take(_one(at))
+    at = pc.index_in(ids, value_set=one_piece(transactions.column("producer_id")))
+    names = one_piece(transactions.column("transactional_id")).take(one_piece(at))
     is_known = _bools(pc.is_valid(at))
     verdict = np.full(len(ids), HangingVerdict.UNDECIDED, dtype=object)
     verdict[is_known | is_complete] = HangingVerdict.YES
     verdict[_are_named(producers, transactions)] = HangingVerdict.NO
-    topics, partitions = _one(producers.column("topic")), _one(producers.column("partition"))
-    starts, times = _one(producers.column(OPEN)), _one(producers.column("last_timestamp"))
+    topics, partitions = (
+        one_piece(producers.column("topic")),
+        one_piece(producers.column("partition")),
+    )
+    starts, times = one_piece(producers.column(OPEN)), one_piece(producers.column("last_timestamp"))
     ages = pa.nulls(len(ids), pa.int64())
     if end_ms is not None:
         ages = pc.max_element_wise(pc.subtract(end_ms, times.cast(pa.int64())), 0, skip_nulls=False)
@@ -110,32 +114,27 @@ def with_hanging(transactions: pa.Table, opened: pa.Table | None) -> pa.Table:
     if opened is None:
         return transactions.append_column("hanging", pa.nulls(len(transactions), pa.bool_()))
     hangs = opened.filter(pc.equal(opened.column("hanging"), HangingVerdict.YES.value))
-    found = pc.is_in(transactions.column("producer_id"), _one(hangs.column("producer_id")))
+    found = pc.is_in(transactions.column("producer_id"), one_piece(hangs.column("producer_id")))
     return transactions.append_column("hanging", found)
 
 
-def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A column in one piece."""
-    if isinstance(column, pa.Array):
-        return column
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
 def _bools(column: pa.ChunkedArray | pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.asarray(_one(column), dtype=np.bool_)
+    return np.asarray(one_piece(column), dtype=np.bool_)
 
 
 def _are_named(
     producers: pa.Table, transactions: pa.Table
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Whether the transaction of each producer names the partition."""
-    lists = _one(transactions.column("partitions"))
-    of = _one(transactions.column("producer_id")).take(pc.list_parent_indices(lists))
+    lists = one_piece(transactions.column("partitions"))
+    of = one_piece(transactions.column("producer_id")).take(pc.list_parent_indices(lists))
     named = _keys(of, pc.list_flatten(lists))
     places = pc.binary_join_element_wise(
         producers.column("topic"), producers.column("partition").cast(pa.string()), "-"
     )
-    return _bools(pc.is_in(_keys(_one(producers.column("producer_id")), _one(places)), named))
+    return _bools(
+        pc.is_in(_keys(one_piece(producers.column("producer_id")), one_piece(places)), named)
+    )
 
 
 def _keys(producer_ids: pa.Array, places: pa.Array) -> pa.Array:
@@ -148,11 +147,11 @@ def _are_lowest(topics: pa.Array, partitions: pa.Array, starts: pa.Array) -> pa.
     lowest = table.group_by(["topic", "partition"]).aggregate([("start", "min")])
     places = [_places(each.column("topic"), each.column("partition")) for each in (table, lowest)]
     at = pc.index_in(places[0], value_set=places[1])
-    return _one(pc.equal(starts, _one(lowest.column("start_min")).take(_one(at))))
+    return one_piece(pc.equal(starts, one_piece(lowest.column("start_min")).take(one_piece(at))))
 
 
 def _places(topics: pa.ChunkedArray, partitions: pa.ChunkedArray) -> pa.Array:
-    return _one(pc.binary_join_element_wise(topics, partitions.cast(pa.string()), "-"))
+    return one_piece(pc.binary_join_element_wise(topics, partitions.cast(pa.string()), "-"))
 
 
 def _commands(

@@ -23,6 +23,7 @@ from metashell.answers.topic_settings import (
 )
 from metashell.answers.whys import Whys, election_reasons
 from metashell.dataclass import dataclass
+from metashell.image.arrow import broker_lists
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray, list_offsets_of
 from metashell.schema.arrow import fixed_array, list_array, string_array, uuid_array
@@ -133,7 +134,7 @@ def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic[rows])),
         "partition": lambda: fixed_array(partitions.partition[rows]),
         "leader": lambda: pa.array(of.leader, mask=of.leader == NOBODY),
-        **{name: partial(_list, image, name, rows) for name in _LISTS},
+        **{name: partial(broker_lists, partitions, name, rows) for name in _LISTS},
         "state": lambda: _states(health, rows),
         "min_isr": lambda: fixed_array(of.min_isr.values),
         "min_isr_source": lambda: _source(of.min_isr),
@@ -165,11 +166,6 @@ def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
         if len(at):
             since[at] = health.began(state, rows[at])
     return since
-
-
-def _list(image: Image, name: str, rows: I64) -> pa.Array:
-    values, list_offsets = image.partitions.list_column(name).take(rows).gather()
-    return list_array(fixed_array(values), list_offsets, None)
 
 
 def _source(setting: TopicSetting) -> pa.Array:

@@ -46,7 +46,7 @@ from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.arrow import fixed_array, string_array
+from metashell.schema.arrow import fixed_array, one_piece, string_array
 
 _STATES: Final = {
     "offline-partitions": "offline",
@@ -141,9 +141,6 @@ class _Facts:
         )
 
 
-_FACTS: Final[weakref.WeakKeyDictionary[Image, _Facts]] = weakref.WeakKeyDictionary()
-
-
 class Problems:
     """The problems of an image.
 
@@ -178,7 +175,7 @@ class Problems:
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
         self._detail = detail
         self._causes_of: dict[str, Sequence[Cause]] = {}
-        self._facts = _FACTS.setdefault(image, _Facts(image))
+        self._facts = image.once(_Facts)
 
     def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
         """The problems of some kinds, as far as an image can tell."""
@@ -493,8 +490,7 @@ class Problems:
         grouped = grouped.take(pc.sort_indices(grouped, order)).combine_chunks()
 
         def column(name: str) -> pa.Array:
-            found = grouped.column(name)
-            return pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
+            return one_piece(grouped.column(name))
 
         yield Problem(
             kind=kind,

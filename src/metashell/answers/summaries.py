@@ -13,7 +13,7 @@ from metashell.answers.health import NO_LEADER, Health
 from metashell.dataclass import dataclass
 from metashell.image.cluster import Brokers
 from metashell.image.image import Image
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, repeats
 from metashell.schema.arrow import string_array
 
 _STATES: Final = (
@@ -27,8 +27,6 @@ _STATES: Final = (
 _NO_RACK: Final = -1
 _SMALL: Final = 1 << 20
 """Ids below are looked up in a table."""
-_SHORT: Final = 16
-"""Lists up to that length are compared place by place."""
 
 
 def summary_table(health: Health, rows: I64, by: str) -> pa.Table:
@@ -53,7 +51,7 @@ def summary_table(health: Health, rows: I64, by: str) -> pa.Table:
         names, group = racks.texts(keys), rack_of[group]
     leads = image.partitions.leader[rows][placed.row] == placed.brokers
     # A partition counts once in a group, however many of its replicas are there.
-    once = ~_again(placed.row, group)
+    once = ~repeats(placed.row, group)
     things = _Things(placed.row[once], group[once], len(keys))
     columns = {
         "partitions": things.count(),
@@ -107,25 +105,6 @@ def _coded(values: AnyArray) -> tuple[AnyArray, I64]:
     index = np.zeros(int(keys[-1]) + 1, dtype=np.int64)
     index[keys] = np.arange(len(keys))
     return keys, index[values]
-
-
-def _again(row: I64, group: I64) -> Bools:
-    """bool[m]: whether the row has had that group already.
-
-    Args:
-        row: int64[m], ascending.
-        group: int64[m].
-    """
-    out = np.zeros(len(row), dtype=np.bool_)
-    most = int(np.bincount(row).max()) if len(row) else 0
-    if most > _SHORT:
-        _, first = np.unique((row << 32) | group, return_index=True)
-        out[:] = True
-        out[first] = False
-        return out
-    for back in range(1, most):
-        out[back:] |= (row[back:] == row[:-back]) & (group[back:] == group[:-back])
-    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Final
 
 import numpy as np
@@ -14,9 +13,6 @@ from metashell.schema.columns import SpanColumn
 _SMALL_IDS: Final = 1 << 20
 _LISTS: Final = 1 << 17
 """So many lists are gathered at a time: what all hold would take as much as a column."""
-_REPLICAS: Final[weakref.WeakKeyDictionary[Image, tuple[AnyArray, I64]]] = (
-    weakref.WeakKeyDictionary()
-)
 
 
 def tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
@@ -45,7 +41,8 @@ def tally_lists(lists: SpanColumn) -> tuple[AnyArray, I64]:
 
 def tally_replicas(image: Image) -> tuple[AnyArray, I64]:
     """Brokers that have replicas, ascending, and how many each; counted once an image."""
-    found = _REPLICAS.get(image)
-    if found is None:
-        found = _REPLICAS[image] = tally_lists(image.partitions.list_column("replicas"))
-    return found
+    return image.once(_tally_replicas)
+
+
+def _tally_replicas(image: Image) -> tuple[AnyArray, I64]:
+    return tally_lists(image.partitions.list_column("replicas"))

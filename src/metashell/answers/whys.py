@@ -16,6 +16,7 @@ from metashell.answers.causes import UNDER_MIN_ISR, Causes, Links, causes_text
 from metashell.answers.election import HOW, Elections, elect, elr_enabled
 from metashell.answers.health import Health
 from metashell.answers.topic_settings import unclean_election
+from metashell.image.arrow import broker_lists
 from metashell.image.image import Image
 from metashell.schema.arena import I64
 from metashell.schema.arrow import fixed_array, list_array
@@ -141,7 +142,7 @@ def election_reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
     """
     waiting = pa.nulls(len(rows), pa.string())
     for name, title in (("isr", "ISR"), ("elr", "ELR"), ("last_known_elr", "last known leader")):
-        lists = _list(image, name, rows)
+        lists = broker_lists(image.partitions, name, rows)
         length = pc.list_value_length(lists)
         if name == "last_known_elr":
             # The controller takes it only where it is enabled and there is no doubt who it is.
@@ -159,8 +160,3 @@ def election_reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
     texts = [None, *(_HOW[name] for name in HOW[1:])]
     chosen = pa.array(texts, pa.string()).take(pa.array(outcome.how))
     return pc.coalesce(chosen, waiting)
-
-
-def _list(image: Image, name: str, rows: I64) -> pa.Array:
-    values, list_offsets = image.partitions.list_column(name).take(rows).gather()
-    return list_array(fixed_array(values), list_offsets, None)

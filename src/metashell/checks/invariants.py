@@ -18,7 +18,7 @@ from metashell.image.image import Image
 from metashell.image.partitions import Partitions
 from metashell.image.topics import Topics
 from metashell.records.records import Records
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools, repeats
 from metashell.schema.resource_types import ResourceType
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text, uuid_texts
 
@@ -168,7 +168,7 @@ class _Partitions:
         inside = _contained(isr, of_isr, replicas, replica_bounds)
         self._find("isr-not-in-replicas", rows[distinct(of_isr[~inside])])
         of_replica = np.repeat(whole, np.diff(replica_bounds))
-        self._find("replica-twice", rows[distinct(_twice(replicas, of_replica))])
+        self._find("replica-twice", rows[distinct(of_replica[repeats(of_replica, replicas)])])
         index = self.brokers.places(replicas)
         self._find("replica-unknown-broker", rows[distinct(of_replica[index < 0])])
         of_leader = self.brokers.places(leader[led])
@@ -287,17 +287,6 @@ def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Boo
 def _keys(rows: AnyArray, values: AnyArray) -> I64:
     keys: I64 = (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
     return keys
-
-
-def _twice(values: AnyArray, of: I64) -> I64:
-    """Rows whose list holds a value more than once; ``of``: the row of each value."""
-    longest = int(np.bincount(of).max()) if len(of) else 0
-    if longest > _WIDE:
-        keys = np.sort(_keys(of, values))
-        rows: I64 = keys[1:][keys[1:] == keys[:-1]] >> 32
-        return rows
-    found = [of[k:][(values[k:] == values[:-k]) & (of[k:] == of[:-k])] for k in range(1, longest)]
-    return np.concatenate(found) if found else of[:0]
 
 
 def _check_configs(image: Image, report: CheckReport) -> None:

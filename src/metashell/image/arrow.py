@@ -60,7 +60,7 @@ def partition_columns(image: Image, _: Redaction) -> Makers:
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic]),
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic)),
         "partition": lambda: fixed_array(partitions.partition),
-        **{name: partial(_list, partitions, name) for name in BROKER_LISTS},
+        **{name: partial(broker_lists, partitions, name) for name in BROKER_LISTS},
         "directories": lambda: _directories(partitions),
         "leader": lambda: fixed_array(partitions.leader),
         "leader_recovery_state": lambda: fixed_array(partitions.leader_recovery_state),
@@ -87,8 +87,16 @@ def _directories(partitions: Partitions) -> pa.Array:
     return list_array(uuid_array(ids), list_offsets, None)
 
 
-def _list(partitions: Partitions, name: str) -> pa.Array:
-    values, list_offsets = partitions.list_column(name).gather()
+def broker_lists(partitions: Partitions, name: str, rows: I64 | None = None) -> pa.Array:
+    """A list field of partitions.
+
+    Args:
+        partitions: The partitions.
+        name: Of `metashell.parts.partition_fields.BROKER_LISTS`.
+        rows: int64[n]: which ones; None for all.
+    """
+    lists = partitions.list_column(name)
+    values, list_offsets = (lists if rows is None else lists.take(rows)).gather()
     return list_array(fixed_array(values), list_offsets, None)
 
 

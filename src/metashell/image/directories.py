@@ -5,7 +5,6 @@ Source: org.apache.kafka.common.DirectoryId, org.apache.kafka.metadata.BrokerReg
 
 from __future__ import annotations
 
-import weakref
 from typing import Final
 
 import numpy as np
@@ -30,15 +29,9 @@ class BadReplicas:
     lost: Bools
 
 
-_FOUND: Final[weakref.WeakKeyDictionary[Image, BadReplicas]] = weakref.WeakKeyDictionary()
-
-
 def bad_replicas(image: Image) -> BadReplicas:
     """Replicas whose directory is lost, or is none that their broker registered."""
-    found = _FOUND.get(image)
-    if found is None:
-        found = _FOUND[image] = _bad_replicas(image)
-    return found
+    return image.once(_bad_replicas)
 
 
 def _bad_replicas(image: Image) -> BadReplicas:

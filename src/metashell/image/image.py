@@ -5,7 +5,7 @@ Source: org.apache.kafka.image.MetadataImage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -65,6 +65,7 @@ class Image:
         self.records = records
         self.lock = records.lock
         self._folded: dict[str, Any] = {}
+        self._made: dict[Callable[[Image], Any], Any] = {}
         self._partitions_of = lru_cache(maxsize=_TOPICS_FOLDED_ALONE)(self._fold_partitions_of)
 
     def grown(self, records: Records) -> Image:
@@ -212,6 +213,14 @@ class Image:
         from metashell.image.touched import Touched
 
         return Touched(self)
+
+    def once(self, make: Callable[[Image], _T]) -> _T:
+        """What is made of the image, which is kept as long as the image is."""
+        with self.lock:
+            if make not in self._made:
+                self._made[make] = make(self)
+            found: _T = self._made[make]
+            return found
 
     def expect(self, lists: Iterable[str]) -> None:
         """Have lists of partitions decoded with the first look at partitions, and not by a second.

@@ -8,14 +8,11 @@ Source: org.apache.kafka.storage.internals.log.LogManager.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
-from metashell.node_files.clean_shutdown import CleanShutdown, read_clean_shutdown
 from metashell.node_files.log_name import LogName, LogState, is_ignored, parse_log_name
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
@@ -24,8 +21,6 @@ from metashell.node_files.offset_checkpoint import (
     TopicPartition,
     read_offset_checkpoint,
 )
-from metashell.node_files.partition_metadata import PartitionMetadata, read_partition_metadata
-from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, entries_in
 
 METADATA_TOPIC: Final = "__cluster_metadata"
@@ -72,14 +67,6 @@ class LogDirectory:
             return {}
         return read_offset_checkpoint(self.place, which) or {}
 
-    def clean_shutdown(self) -> CleanShutdown | None:
-        """The file that a broker leaves when it stops cleanly; None where it runs, or was killed.
-
-        Raises:
-            SourceError: The file can't be read.
-        """
-        return read_clean_shutdown(self.place) if CLEAN_SHUTDOWN in self.files else None
-
 
 def read_log_directory(place: Place) -> LogDirectory:
     """List a log directory and read its ``meta.properties``.
@@ -108,25 +95,3 @@ def read_log_directory(place: Place) -> LogDirectory:
         identity,
         fault,
     )
-
-
-def read_topics_of_logs(
-    directory: LogDirectory, logs: Sequence[LogName]
-) -> list[PartitionMetadata | SourceError | None]:
-    """The ``partition.metadata`` of each of some logs; in a store many are read at a time.
-
-    Returns:
-        For each log what the file says; None where there is none; the error where it can't be read
-        or is malformed, which for a node takes the log directory offline.
-    """
-    jobs = [partial(_topic_of, directory.place_of(log)) for log in logs]
-    if isinstance(directory.place, str):
-        return [job() for job in jobs]
-    return in_parallel(jobs)
-
-
-def _topic_of(place: Place) -> PartitionMetadata | SourceError | None:
-    try:
-        return read_partition_metadata(place)
-    except SourceError as error:
-        return error

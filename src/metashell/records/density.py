@@ -189,6 +189,12 @@ class Density:
         ends: I64 = np.where(self.base[batches] <= offsets, self.last[batches], offsets)
         return np.where(offsets <= self.last[-1], ends, offsets)
 
+    def columns_of(self, offsets: I64, edges: I64) -> I64:
+        """int64[n]: columns that offsets lie in; of those outside of all batches the nearest."""
+        batches = np.minimum(np.searchsorted(self.last, offsets), len(self) - 1)
+        columns: I64 = np.searchsorted(edges, batches, side="right") - 1
+        return columns
+
     def offsets_of(self, keys: Iterable[int]) -> I64:
         """Last offsets of the batches with records of any of some types, ascending."""
         batches = [self.of_key[key] for key in keys if key in self.of_key]

@@ -24,6 +24,9 @@ from metashell.kernel.gather import gather, gather_each
 SLACK: Final = 1024
 """Zero bytes behind the last one; more than the fixed-size fields of any message add up to."""
 
+_SHORT: Final = 16
+"""Lists up to that length are compared place by place."""
+
 LEAST_GATHERED: Final = 16_384
 """Fewer elements are gathered sooner than the kernel is called."""
 
@@ -198,6 +201,25 @@ def ranges(begins: I64, sizes: I64) -> tuple[I64, I64]:
     numbers = np.repeat(begins - list_offsets[:-1], sizes)
     numbers += np.arange(len(numbers), dtype=np.int64)
     return numbers, list_offsets
+
+
+def repeats(rows: I64, values: AnyArray) -> Bools:
+    """Which elements of lists are equal to one before them in their list: bool[m].
+
+    Args:
+        rows: int64[m], ascending: which list each is in.
+        values: int32[m] or int64[m]: the elements; none has more than 32 bits.
+    """
+    out = np.zeros(len(rows), dtype=np.bool_)
+    longest = int(np.bincount(rows).max()) if len(rows) else 0
+    if longest > _SHORT:
+        keys = (rows << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
+        out[:] = True
+        out[np.unique(keys, return_index=True)[1]] = False
+        return out
+    for back in range(1, longest):
+        out[back:] |= (rows[back:] == rows[:-back]) & (values[back:] == values[:-back])
+    return out
 
 
 def _gathered(

@@ -165,6 +165,13 @@ def list_array(items: pa.Array, list_offsets: I64, valid: Bools | None) -> pa.Ar
     return pa.Array.from_buffers(kind, len(list_offsets) - 1, buffers, children=[items])
 
 
+def one_piece(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece."""
+    if isinstance(column, pa.Array):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def _struct(items: Columns, present: Bools | None, uuid_text: bool) -> pa.Array:
     arrays: dict[str, Any] = columns_to_arrow(items, uuid_text=uuid_text)
     n = items.n

@@ -250,11 +250,6 @@ def _is_one_struct(plan: FieldPlan) -> bool:
     return plan.struct is not None and not plan.spec.is_array
 
 
-def _is_fixed(plan: FieldPlan) -> bool:
-    """Whether a field is one value of fixed size."""
-    return plan.size > 0 and not plan.spec.is_array
-
-
 def _dtypes(kind: int, plan: FieldPlan) -> list[np.dtype[Any]]:
     """The dtypes of the arrays of a field's slots."""
     if kind == kernel.FIXED:

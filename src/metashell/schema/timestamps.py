@@ -29,6 +29,19 @@ def iso_time(timestamp_ms: int) -> str:
     return f"{text}.{ms:03}Z"
 
 
+def span_text(ms: int) -> str:
+    """A span of time by its two largest units, such as ``3d 4h``."""
+    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
+    for size, unit, below, smaller in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= size:
+            return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
+    return f"{sign}{seconds}s"
+
+
 def _to_the_second(timestamp_ms: int) -> tuple[str, int]:
     """Date and time without a zone, and the milliseconds left."""
     days, ms = divmod(timestamp_ms, _DAY_MS)

@@ -9,13 +9,12 @@ import pytest
 from metashell.answers import coordinator_problems
 from metashell.answers.coordinator_problems import (
     SOON_MS,
+    Concern,
     Expiring,
     Load,
     LostTopics,
     hot_partitions,
     load_of,
-    lost_topics,
-    merge_lost,
     refused_record,
 )
 from metashell.image.coordinators.group_log import GroupLog
@@ -60,16 +59,18 @@ def test_topics_that_are_gone_or_others(tmp_path: Path) -> None:
             version=0,
         ),
     )
-    lost = lost_topics(log, {"kept": uuid_text(ID), "again": uuid_text(ID)})
+    lost = LostTopics()
+    lost.add(log, {"kept": uuid_text(ID), "again": uuid_text(ID)})
     assert {"again": (3, ("a", "c"))} == {
         topic: (concern.n, concern.groups) for topic, concern in lost.created_again.items()
     }
     assert {"gone": (2, ("e", "f"))} == {
         topic: (concern.n, concern.groups) for topic, concern in lost.gone.items()
     }
-    merge_lost(lost, LostTopics({"gone": lost.created_again["again"]}, {}))
-    assert "groups a, c, e and 1 more" == lost.gone["gone"].told()
-    assert 5 == lost.gone["gone"].n
+    lost.add(log, {})
+    assert "groups e, f" == lost.gone["gone"].told()
+    assert 4 == lost.gone["gone"].n
+    assert "groups a, b, c and 1 more" == Concern(4, ("a", "b", "c", "d")).told()
 
 
 def test_expiring_soon(tmp_path: Path) -> None:

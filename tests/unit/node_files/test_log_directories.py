@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,11 @@ from typing import Any
 import pytest
 
 from metashell.errors import SourceError
-from metashell.node_files.log_directory import (
-    LogDirectory,
-    read_log_directory,
-    read_topics_of_logs,
-)
-from metashell.node_files.log_name import LogState
+from metashell.node_files.log_directory import LogDirectory, read_log_directory
+from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import ConflictKind, conflicts_in, group_by_node
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
-from metashell.node_files.partition_metadata import PartitionMetadata
+from metashell.node_files.partition_metadata import PartitionMetadata, read_partition_metadata
 from metashell.places.place import place_of
 from support.fixtures import copy_of, fixture_dir
 from support.s3 import S3Server
@@ -85,6 +82,19 @@ def test_logs_are_those_that_brokers_describe(case: str) -> None:
         assert theirs == ours
 
 
+def topics_of_logs(
+    here: LogDirectory, logs: Sequence[LogName]
+) -> list[PartitionMetadata | SourceError | None]:
+    """What ``partition.metadata`` of each of some logs says, or why it can't be read."""
+    told: list[PartitionMetadata | SourceError | None] = []
+    for log in logs:
+        try:
+            told.append(read_partition_metadata(here.place_of(log)))
+        except SourceError as error:
+            told.append(error)
+    return told
+
+
 def test_topic_ids_and_high_watermarks() -> None:
     """Each log has its topic's id; what was known to be committed is no more than there is."""
     topics = json.loads((fixtures() / "node" / "list-offsets.json").read_text())
@@ -94,7 +104,7 @@ def test_topic_ids_and_high_watermarks() -> None:
             found = directory("node", broker, name)
             marks = found.offsets(OffsetCheckpoint.HIGH_WATERMARK)
             logs = [log for log in found.logs if log.topic in topics]
-            for log, told in zip(logs, read_topics_of_logs(found, logs), strict=True):
+            for log, told in zip(logs, topics_of_logs(found, logs), strict=True):
                 topic = topics[log.topic]
                 assert PartitionMetadata(0, topic["topicId"]) == told
                 key = TopicPartition(log.topic, log.partition)
@@ -113,14 +123,10 @@ def test_what_a_directory_has() -> None:
         if key.topic == "__consumer_offsets"
     }
     assert {} == found.offsets(OffsetCheckpoint.LOG_START)
-    assert found.clean_shutdown() is None  # It was killed.
     assert found.identity is not None
     assert (101, "72HgMVPyQUSIB9AHQB3hhg") == (found.identity.node_id, found.identity.cluster_id)
     assert () == found.not_logs
     stopped = directory("story", "broker102", "d2")
-    shutdown = stopped.clean_shutdown()
-    assert shutdown is not None
-    assert 255 == shutdown.broker_epoch
     (future,) = stopped.logs_of("future-b", LogState.FUTURE)
     assert str(stopped.place_of(future)).endswith("-future")
     states = Counter(log.state for name in ("d1", "d2")
@@ -191,7 +197,7 @@ def test_topics_that_a_log_does_not_tell(variant: str, part: str | int | None) -
         told
         for name in ("d1", "d2")
         for here in [directory("variants", variant, name)]
-        for told in read_topics_of_logs(here, here.logs_of("keep"))
+        for told in topics_of_logs(here, here.logs_of("keep"))
         if not isinstance(told, PartitionMetadata) or told.version != 0
     ]
     (told,) = found
@@ -229,7 +235,6 @@ def test_a_directory_in_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -
     assert (here.logs, here.identity) == (there.logs, there.identity)
     for which in OffsetCheckpoint:
         assert here.offsets(which) == there.offsets(which)
-    assert there.clean_shutdown() is None
-    told = read_topics_of_logs(there, there.logs)
-    assert told == read_topics_of_logs(here, here.logs)
+    told = topics_of_logs(there, there.logs)
+    assert told == topics_of_logs(here, here.logs)
     assert all(isinstance(one, PartitionMetadata) for one in told)

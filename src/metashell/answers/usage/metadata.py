@@ -28,6 +28,7 @@ from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
 from metashell.places.files import FileRef
+from metashell.records.density import NO_OP
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns
@@ -40,8 +41,6 @@ from metashell.schema.uuids import uuid_text
 NO_TOPIC: Final = "(no topic)"
 """Name of the row of the records that are about no topic."""
 
-_NO_OP: Final = 20
-"""Api key of NoOpRecord."""
 _NONE: Final = -1
 """Key of the records that are about no topic."""
 _CONFIGS: Final = -2
@@ -84,7 +83,7 @@ class MetadataUsage(Usage):
 
     @property
     def totals(self) -> dict[str, int]:
-        n_bytes, n_records = self.tallies["type"].amounts(_NO_OP)
+        n_bytes, n_records = self.tallies["type"].amounts(NO_OP)
         return {"no_op_records": n_records, "no_op_bytes": n_bytes}
 
     def count(self, path: FileRef) -> None:

@@ -13,8 +13,6 @@ from metashell.answers.coordinator_problems import (
     hangs_for_long,
     hot_partitions,
     load_of,
-    lost_topics,
-    merge_lost,
     refused_record,
 )
 from metashell.answers.offsets import retention_of
@@ -94,7 +92,7 @@ class _Groups:
         self._end_ms = latest_ms(query.source)
         self._retention = retention_of(assumptions_of(query.parsed))
         self._expiring = Expiring()
-        self._lost: LostTopics = LostTopics({}, {})
+        self._lost = LostTopics()
         self._loads: list[Load] = []
         self._ids: dict[str, str] | None = None
 
@@ -120,7 +118,7 @@ class _Groups:
             if self._ids is None:
                 topics = self._image.topics
                 self._ids = dict(zip(topics.names, topics.id_texts, strict=True))
-            merge_lost(self._lost, lost_topics(log, self._ids))
+            self._lost.add(log, self._ids)
         if EXPIRING in self._codes:
             self._expiring.add(log, self._retention.ms, self._end_ms)
         if HOT in self._codes:

@@ -22,7 +22,7 @@ from metashell.commands.rows.stream import cells
 from metashell.commands.shared.usage_scan import write_lines
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
-from metashell.schema.timestamps import iso_time
+from metashell.schema.timestamps import iso_time, span_text
 
 if TYPE_CHECKING:
     from metashell.commands.quorum.report import Summary
@@ -177,12 +177,7 @@ def age_text(ms: int) -> str:
     """A span of time in short: ``232ms``, ``3.2s``, ``5m 3s``, ``2h 7m``, ``3d 4h``."""
     if abs(ms) < 1000:
         return f"{ms}ms"
-    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
-    if seconds < 60:
-        return f"{sign}{abs(ms) / 1000:.1f}s"
-    units = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
-    size, unit, below, smaller = next(u for u in units if seconds >= u[0])
-    return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
+    return f"{ms / 1000:.1f}s" if abs(ms) < 60_000 else span_text(ms)
 
 
 def _age(summary: Summary, at: int | None) -> int | None:

@@ -12,7 +12,7 @@ from metashell.commands.framework.targets import shown
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import share_text, size_text
-from metashell.schema.timestamps import iso_time
+from metashell.schema.timestamps import iso_time, span_text
 
 _BAR = 40
 GROUPED_BY = {
@@ -167,7 +167,7 @@ class Page:
         if totals["records_between_checkpoints"] is not None:
             checkpoints += f", {totals['records_between_checkpoints']} records apart on average"
         if totals["ms_between_checkpoints"] is not None:
-            checkpoints += f", {_duration(totals['ms_between_checkpoints'])} of time"
+            checkpoints += f", {span_text(totals['ms_between_checkpoints'])} of time"
         return [
             *lines,
             f"{_plural(totals['no_op_records'], 'NoOp record')}:"
@@ -190,7 +190,7 @@ class Page:
                     "-" if file.last_ms is None else iso_time(file.last_ms),
                     "-"
                     if file.last_ms is None or ends_ms is None
-                    else _duration(ends_ms - file.last_ms),
+                    else span_text(ends_ms - file.last_ms),
                     file.name,
                 )
             )
@@ -245,16 +245,3 @@ def _mean(values: list[int | None]) -> int | None:
 
 def _plural(n: int, one: str, many: str = "") -> str:
     return f"{n} {one if n == 1 else many or f'{one}s'}"
-
-
-def _duration(ms: int) -> str:
-    """A span of time by its two largest units, such as ``3d 4h``."""
-    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
-    for size, unit, below, smaller in (
-        (86_400, "d", 3600, "h"),
-        (3600, "h", 60, "m"),
-        (60, "m", 1, "s"),
-    ):
-        if seconds >= size:
-            return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
-    return f"{sign}{seconds}s"

@@ -148,7 +148,6 @@ def timeline_rows(density: Density, n: int, axis: Axis, registry: Registry) -> l
 
 def _counted(density: Density, offsets: I64, edges: I64) -> list[int]:
     """How many of some offsets lie in each column; those outside count to the nearest one."""
-    batches = np.minimum(np.searchsorted(density.last, offsets), len(density) - 1)
-    columns = np.searchsorted(edges, batches, side="right") - 1
+    columns = density.columns_of(offsets, edges)
     counts: list[int] = np.bincount(columns, minlength=len(edges) - 1).tolist()
     return counts

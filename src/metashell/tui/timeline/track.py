@@ -174,8 +174,7 @@ class Track:
         """Columns that offsets of batches, or of what is missing before one, lie in."""
         if not len(offsets) or not len(self.density):
             return []
-        batches = np.minimum(np.searchsorted(self.density.last, offsets), len(self.density) - 1)
-        columns = np.searchsorted(self._edges_of(n, axis), batches, side="right") - 1
+        columns = self.density.columns_of(offsets, self._edges_of(n, axis))
         found: list[int] = np.unique(columns).tolist()
         return found
 
