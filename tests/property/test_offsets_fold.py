@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.image.coordinators.offsets import TransactionEnds, fold_offsets
+from metashell.image.coordinators.offsets import fold_offsets
+from metashell.records.keyed_records import Markers
 
 _EVENT = st.one_of(
     st.tuples(st.just("commit"), st.integers(0, 3), st.integers(-1, 2)),
@@ -46,10 +47,11 @@ def test_columns_are_the_replay(events: list[tuple[str, int, int]]) -> None:
         rows,
         np.array([events[i][2] for i in rows], np.int64),
         np.array([events[i][0] == "delete" for i in rows], np.bool_),
-        TransactionEnds(
+        Markers(
             ends,
             np.array([events[i][2] for i in ends], np.int64),
             np.array([events[i][0] == "COMMIT" for i in ends], np.bool_),
+            np.zeros(len(ends), np.int32),
         ),
     )
     stored, pending = replay(events)

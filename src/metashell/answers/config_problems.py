@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,26 @@ class MarkedConfigs:
     counts: Sequence[int]
     rows: Sequence[int]
     """The row of the first record that set one."""
-    details: Sequence[str | None]
+    details: Sequence[str]
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[str, str, int, str]]) -> Self:
+        """Group configs by their resources.
+
+        Args:
+            found: Type, name, row of the record and a detail of each.
+        """
+        told: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        for kind, name, row, text in found:
+            told.setdefault((kind, name), []).append((row, text))
+        told = dict(sorted(told.items()))
+        return cls(
+            [kind for kind, _ in told],
+            [name for _, name in told],
+            [len(each) for each in told.values()],
+            [min(row for row, _ in each) for each in told.values()],
+            [", ".join(text for _, text in each) for each in told.values()],
+        )
 
 
 def leftover_throttles(image: Image, reassigning: Bools) -> MarkedConfigs:
@@ -91,17 +110,8 @@ def lowered_configs(image: Image) -> MarkedConfigs:
     current = {row: i for i, row in enumerate(part.changed.tolist())} if found else {}
     kept = [(current[row], row, text) for row, text in found if row in current]
     names_of = columns.span("resource_name").take(np.array([i for i, _, _ in kept], dtype=np.int64))
-    by_name: dict[str, list[tuple[int, str]]] = {}
-    for name, (_, row, text) in zip(names_of.texts(), kept, strict=True):
-        by_name.setdefault(name, []).append((row, text))
-    by_name = dict(sorted(by_name.items()))
-    return MarkedConfigs(
-        ["TOPIC"] * len(by_name),
-        list(by_name),
-        [len(told) for told in by_name.values()],
-        [min(row for row, _ in told) for told in by_name.values()],
-        [", ".join(text for _, text in told) for told in by_name.values()],
-    )
+    names = zip(names_of.texts(), kept, strict=True)
+    return MarkedConfigs.of(("TOPIC", name, row, text) for name, (_, row, text) in names)
 
 
 def _lowered(
@@ -171,14 +181,4 @@ def _by_resource(image: Image, at: I64) -> MarkedConfigs:
     types = [resource_type_name(code) for code in columns.fixed("resource_type")[at].tolist()]
     names = columns.span("resource_name").take(at).texts()
     keys = columns.span("name").take(at).texts()
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for kind, name, key, row in zip(types, names, keys, part.changed[at].tolist(), strict=True):
-        found.setdefault((kind, name), []).append((row, key))
-    found = dict(sorted(found.items()))
-    return MarkedConfigs(
-        [kind for kind, _ in found],
-        [name for _, name in found],
-        [len(told) for told in found.values()],
-        [min(row for row, _ in told) for told in found.values()],
-        [", ".join(key for _, key in told) for told in found.values()],
-    )
+    return MarkedConfigs.of(zip(types, names, part.changed[at].tolist(), keys, strict=True))

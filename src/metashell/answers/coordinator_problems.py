@@ -106,11 +106,13 @@ class LostTopics:
             ],
             ["topic", "id", "group"],
         )
-        pairs = table.group_by(["topic", "id"]).aggregate([])
+        keys = ["topic", "id"]
+        pairs = table.group_by(keys).aggregate([])
         named = zip(pairs.column("topic").to_pylist(), pairs.column("id").to_pylist(), strict=True)
         lost = [name not in ids or topic_id not in (ids[name], _NO_ID) for name, topic_id in named]
-        table = table.join(pairs.filter(pa.array(lost, pa.bool_())), ["topic", "id"], join_type="left semi")
-        found_of = table.group_by(["topic", "id"]).aggregate([("id", "count"), ("group", "distinct")])
+        pairs = pairs.filter(pa.array(lost, pa.bool_()))
+        table = table.join(pairs, keys, join_type="left semi")
+        found_of = table.group_by(keys).aggregate([("id", "count"), ("group", "distinct")])
         for row in found_of.to_pylist():
             concerns = self.created_again if row["topic"] in ids else self.gone
             concern = concerns.setdefault(row["topic"], Concern())

@@ -156,6 +156,11 @@ def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     return list_array(one_piece(table.column("name").take(number_array(index))), list_offsets, None)
 
 
+def partition_texts(topics: pa.ChunkedArray, partitions: pa.ChunkedArray) -> pa.Array:
+    """string[n]: partitions such as ``orders-3``."""
+    return one_piece(pc.binary_join_element_wise(topics, partitions.cast(pa.string()), "-"))
+
+
 def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.Table:
     """The members of a partition's groups, by group and name: columns of `MEMBER_SCHEMA`.
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.groups import TIME
+from metashell.answers.groups import TIME, partition_texts
 from metashell.schema.arrow import one_piece
 
 OPEN: Final = "current_txn_start_offset"
@@ -129,12 +129,8 @@ def _are_named(
     lists = one_piece(transactions.column("partitions"))
     of = one_piece(transactions.column("producer_id")).take(pc.list_parent_indices(lists))
     named = _keys(of, pc.list_flatten(lists))
-    places = pc.binary_join_element_wise(
-        producers.column("topic"), producers.column("partition").cast(pa.string()), "-"
-    )
-    return _bools(
-        pc.is_in(_keys(one_piece(producers.column("producer_id")), one_piece(places)), named)
-    )
+    places = partition_texts(producers.column("topic"), producers.column("partition"))
+    return _bools(pc.is_in(_keys(one_piece(producers.column("producer_id")), places), named))
 
 
 def _keys(producer_ids: pa.Array, places: pa.Array) -> pa.Array:
@@ -145,13 +141,11 @@ def _are_lowest(topics: pa.Array, partitions: pa.Array, starts: pa.Array) -> pa.
     """Whether nothing that is open in the partition begins before: it holds what is stable."""
     table = pa.table({"topic": topics, "partition": partitions, "start": starts})
     lowest = table.group_by(["topic", "partition"]).aggregate([("start", "min")])
-    places = [_places(each.column("topic"), each.column("partition")) for each in (table, lowest)]
+    places = [
+        partition_texts(each.column("topic"), each.column("partition")) for each in (table, lowest)
+    ]
     at = pc.index_in(places[0], value_set=places[1])
     return one_piece(pc.equal(starts, one_piece(lowest.column("start_min")).take(one_piece(at))))
-
-
-def _places(topics: pa.ChunkedArray, partitions: pa.ChunkedArray) -> pa.Array:
-    return one_piece(pc.binary_join_element_wise(topics, partitions.cast(pa.string()), "-"))
 
 
 def _commands(

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import BROKER, default_of
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.answers.groups import TIME
+from metashell.answers.groups import TIME, partition_texts
 from metashell.answers.topic_settings import positive_int
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_log import GroupLog
@@ -159,7 +159,8 @@ def with_lag(
             distinct.column("topic").to_pylist(), distinct.column("of").to_pylist(), strict=True
         )
     ]
-    at = pc.index_in(_keys(places), value_set=_keys(distinct))
+    keys, known = (partition_texts(*each.columns) for each in (places, distinct))
+    at = pc.index_in(keys, value_set=known)
     end, mark = (pa.array([pair[i] for pair in ends], pa.int64()).take(at) for i in range(2))
     lag = pc.subtract(end, offsets.column("offset").combine_chunks())
     table = offsets.append_column("log_end_offset", end)
@@ -181,10 +182,3 @@ def lag_by_group(offsets: pa.Table) -> pa.Table:
     columns = [sums.column("group"), sums.column("lag_sum"), sums.column("lag_max"), n]
     names = ["group", "lag", "max_lag", "partitions", "not_counted"]
     return pa.table([*columns, pc.subtract(n, known)], names)
-
-
-def _keys(places: pa.Table) -> pa.Array:
-    texts = pc.binary_join_element_wise(
-        places.column("topic"), places.column("of").cast(pa.string()), "-"
-    )
-    return texts.combine_chunks()

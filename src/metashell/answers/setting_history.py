@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from metashell.answers.assume import Assumptions
-from metashell.answers.topic_settings import ALL_BROKERS, beyond_metadata, broker_of
+from metashell.answers.topic_settings import ALL_BROKERS, beyond_metadata, broker_of, parsed_values
+from metashell.image.fold import find_sorted
 from metashell.image.image import Image
 from metashell.schema.arena import I64, Bools
-from metashell.schema.columns import SpanColumn
 from metashell.schema.resource_types import ResourceType
 
 _NO_VALUE: Final = -1
@@ -43,8 +43,8 @@ class _Changes:
         """
         rows = np.full(len(things), _NEVER, dtype=np.int64)
         values = np.full(len(things), _NO_VALUE, dtype=np.int64)
-        place = np.minimum(np.searchsorted(self._things, things), max(len(self._things) - 1, 0))
-        known = np.flatnonzero(self._things[place] == things) if len(self._things) else place[:0]
+        place = find_sorted(self._things, things)
+        known = np.flatnonzero(place >= 0)
         first, end = self._bounds[place[known]], self._bounds[place[known] + 1]
         # A thing's rows lie between others': its place and a row make one number to search for.
         scale = max(int(self._rows.max(initial=0)), int(before.max(initial=0))) + 1
@@ -92,7 +92,7 @@ class SettingHistory:
         kinds = columns.fixed("resource_type")[at]
         names = columns.span("resource_name").take(at)
         # Without a record about the key nothing here needs pyarrow.
-        values = _values(columns.span("value").take(at), parse) if len(at) else rows
+        values = parsed_values(columns.span("value").take(at), parse) if len(at) else rows
         self.last_row = int(rows.max(initial=_NEVER))
         """Row of the newest record about the key, -1 without one."""
         of_topics = np.flatnonzero(kinds == ResourceType.TOPIC)
@@ -153,14 +153,3 @@ class SettingHistory:
         for _, values in reversed(levels):
             value = np.where(values >= 0, values, value)
         return newest, value
-
-
-def _values(texts: SpanColumn, parse: Callable[[str], int | None]) -> I64:
-    """int64[n]: what texts mean, -1 for what means nothing; each is read once."""
-    from metashell.schema.arrow import string_array
-
-    coded = string_array(texts).fill_null("").dictionary_encode()
-    parsed = [parse(text) for text in coded.dictionary.to_pylist()]
-    known = np.array([_NO_VALUE if value is None else value for value in parsed], dtype=np.int64)
-    found: I64 = known[coded.indices.to_numpy()]
-    return found

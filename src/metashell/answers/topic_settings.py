@@ -19,6 +19,7 @@ from metashell.answers.config_defaults import default_of
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.columns import SpanColumn
 from metashell.schema.resource_types import ResourceType
 
 SOURCES: Final = (
@@ -124,16 +125,22 @@ def _of_topics(image: Image, at: I64, parse: Callable[[str], int | None]) -> tup
     at = at[columns.fixed("resource_type")[at] == ResourceType.TOPIC]
     if not len(at):
         return at, at
+    topics = image.topics.indices_of(columns.span("resource_name").take(at))
+    values = parsed_values(columns.span("value").take(at), parse)
+    counts = (topics >= 0) & (values >= 0)
+    return topics[counts], values[counts]
+
+
+def parsed_values(texts: SpanColumn, parse: Callable[[str], int | None]) -> I64:
+    """int64[n]: what texts mean, -1 for what means nothing; each is read once."""
     # Where no topic has a value of its own, nothing here needs pyarrow.
     from metashell.schema.arrow import string_array
 
-    topics = image.topics.indices_of(columns.span("resource_name").take(at))
-    texts = string_array(columns.span("value").take(at)).fill_null("").dictionary_encode()
-    parsed = [parse(text) for text in texts.dictionary.to_pylist()]
+    coded = string_array(texts).fill_null("").dictionary_encode()
+    parsed = [parse(text) for text in coded.dictionary.to_pylist()]
     known = np.array([-1 if value is None else value for value in parsed], dtype=np.int64)
-    values = known[texts.indices.to_numpy()]
-    counts = (topics >= 0) & (values >= 0)
-    return topics[counts], values[counts]
+    found: I64 = known[coded.indices.to_numpy()]
+    return found
 
 
 def _of_brokers(

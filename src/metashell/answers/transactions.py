@@ -54,8 +54,7 @@ def transactions_table(
     """
     found = records.columns("TransactionLog")
     ids = found.key.span("transactional_id")
-    groups = group_keys([ids], len(found))
-    last = survivors(groups, found.rows, found.is_tombstone).last
+    last = survivors(group_keys([ids], len(found)), found.rows, found.is_tombstone).last
     value, k = found.value.take(last), len(last)
     parts = value.structs("transaction_partitions")
     names = string_array(parts.items.span("topic")).cast(pa.string())

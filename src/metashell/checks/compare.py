@@ -17,6 +17,7 @@ import numpy as np
 
 from metashell.checks.digest import FactKey, encode, part_rows
 from metashell.dataclass import dataclass
+from metashell.image.fold import find_sorted
 from metashell.parts.partition_fields import BROKER_LISTS, NUMBERS
 from metashell.redact import Redaction
 
@@ -133,10 +134,8 @@ def compare_partitions(
     """
     rows_left, keys_left = _keyed(left, topics_left)
     rows_right, keys_right = _keyed(right, topics_right)
-    at = np.searchsorted(keys_right, keys_left)
-    inside = at < len(keys_right)
-    found = np.zeros(len(keys_left), dtype=np.bool_)
-    found[inside] = keys_right[at[inside]] == keys_left[inside]
+    at = find_sorted(keys_right, keys_left)
+    found = at >= 0
     matched = at[found]
     only_right = np.ones(len(keys_right), dtype=np.bool_)
     only_right[matched] = False

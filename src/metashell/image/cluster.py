@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.image.fold import Events, last_marked, sort_events
+from metashell.image.fold import Events, find_sorted, last_marked, sort_events
 from metashell.image.keyed import join_spans
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
@@ -79,16 +79,13 @@ class Brokers:
     def places(self, ids: AnyArray) -> I64:
         """int64[n]: where brokers stand among these, which are sorted; -1 for any other."""
         known = self.ids
-        if not len(known):
-            return np.full(len(ids), -1, dtype=np.int64)
-        if int(known[0]) >= 0 and int(known[-1]) < _MOST_IN_TABLE:
+        if len(known) and int(known[0]) >= 0 and int(known[-1]) < _MOST_IN_TABLE:
             # One more than there are ids, for all that are outside.
             table = np.full(int(known[-1]) + 2, -1, dtype=np.int64)
             table[known] = np.arange(len(known))
             # A negative id is a large one without its sign.
             return table[np.minimum(ids.astype(np.int32).view(np.uint32), np.uint32(known[-1] + 1))]
-        at = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        return np.where(known[at] == ids, at, -1)
+        return find_sorted(known, ids)
 
 
 @dataclass(slots=True)

@@ -172,6 +172,14 @@ def distinct(numbers: AnyArray) -> AnyArray:
     return ordered[begins_of(ordered)]
 
 
+def find_sorted(known: AnyArray, wanted: AnyArray) -> I64:
+    """int64[n]: where each wanted value stands among known ones, which ascend; -1 for none."""
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[at] == wanted, at, -1)
+
+
 def places_by_number(numbers: AnyArray) -> Iterator[tuple[int, I64]]:
     """Each different number, ascending, and where it stands. For few different ones."""
     for number in distinct(numbers).tolist():

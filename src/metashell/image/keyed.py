@@ -126,20 +126,17 @@ def key_part(columns: Columns, name: str) -> AnyArray | SpanColumn:
 
 def join_parts(parts: Sequence[AnyArray | SpanColumn]) -> AnyArray | SpanColumn:
     """The same column of several messages, one after the other."""
-    joined = parts[0]
-    for part in parts[1:]:
-        if isinstance(joined, SpanColumn) and isinstance(part, SpanColumn):
-            joined = join_spans(joined, part)
-        else:
-            joined = np.concatenate([joined, part])
-    return joined
+    spans = [part for part in parts if isinstance(part, SpanColumn)]
+    if spans:
+        return join_spans(*spans)
+    return np.concatenate([part for part in parts if not isinstance(part, SpanColumn)])
 
 
-def join_spans(a: SpanColumn, b: SpanColumn) -> SpanColumn:
-    """Two string columns of the same arena, one after the other."""
-    return SpanColumn(
-        a.arena, a.dtype, np.concatenate([a.starts, b.starts]), np.concatenate([a.counts, b.counts])
-    )
+def join_spans(*columns: SpanColumn) -> SpanColumn:
+    """String columns of the same arena, one after the other; there is one at least."""
+    starts = np.concatenate([column.starts for column in columns])
+    counts = np.concatenate([column.counts for column in columns])
+    return SpanColumn(columns[0].arena, columns[0].dtype, starts, counts)
 
 
 def _report_unknown(

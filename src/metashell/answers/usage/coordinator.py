@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from metashell.answers.usage.usage import Usage, usage_of_file
 from metashell.image.coordinators.commits import COMMITS
-from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, commit_outcomes
+from metashell.image.coordinators.offsets import NO_PRODUCER, commit_outcomes
 from metashell.image.fold import group_keys
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import NO_NUMBER, keyed_control
@@ -141,11 +141,10 @@ def superseded_records(records: KeyedRecords, transactional: Bools) -> Bools:
         records: All records of a log.
         transactional: bool[n], those of transactions.
     """
-    frames, markers = records.frames, records.markers
+    frames = records.frames
     row = np.arange(len(frames))
     producer = np.where(transactional, frames.producer_ids(row), NO_PRODUCER)
-    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
-    outcomes = commit_outcomes(row, producer, ends)
+    outcomes = commit_outcomes(row, producer, records.markers)
     aborted = ~outcomes.applies & ~outcomes.is_pending
     keyed = np.flatnonzero((frames.key_size >= 0) & ~frames.is_control)
     keys = SpanColumn(frames.arena, "u1", frames.key[keyed], frames.key_size[keyed])

@@ -10,7 +10,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.coordinators.offsets import TransactionEnds, commit_outcomes
+from metashell.image.coordinators.offsets import commit_outcomes
 from metashell.image.fold import last_marked, sort_events
 from metashell.schema.arena import I64
 
@@ -37,9 +37,8 @@ class LastMoves:
 
 def last_moves(log: GroupLog) -> LastMoves:
     """Read off since which commit each key has the offset that holds."""
-    commits, keys, markers = log.commits, log.commit_keys, log.records.markers
-    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
-    outcomes = commit_outcomes(commits.rows, commits.producer, ends)
+    commits, keys = log.commits, log.commit_keys
+    outcomes = commit_outcomes(commits.rows, commits.producer, log.records.markers)
     counts = np.flatnonzero(outcomes.applies | commits.is_tombstone)
     events = sort_events(keys[counts], commits.rows[counts])
     at = counts[events.order]
@@ -71,13 +70,14 @@ def commits_of(log: GroupLog, topic: str, partition: int) -> CommitTimes:
         topic: The topic's name.
         partition: Its partition.
     """
-    commits, markers = log.commits, log.records.markers
+    commits = log.commits
     key = commits.keys(np.arange(len(commits.rows)))
     of_topic = key.topic.find(topic.encode("utf-8", "surrogatepass"))
     at = of_topic[key.partition[of_topic] == partition]
-    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
     gone = commits.is_tombstone[at]
-    counts = commit_outcomes(commits.rows[at], commits.producer[at], ends).applies | gone
+    counts = (
+        commit_outcomes(commits.rows[at], commits.producer[at], log.records.markers).applies | gone
+    )
     at, gone = at[counts], gone[counts]
     frames, value = log.records.frames, commits.values(at)
     times = frames.timestamps(commits.rows[at])

@@ -26,8 +26,8 @@ from metashell.image.coordinators.group_events import (
     GroupType,
 )
 from metashell.image.coordinators.groups import fold_groups
-from metashell.image.coordinators.offsets import OffsetsState, TransactionEnds, fold_offsets
-from metashell.image.fold import group_keys
+from metashell.image.coordinators.offsets import OffsetsState, fold_offsets
+from metashell.image.fold import find_sorted, group_keys
 from metashell.image.keyed import join_spans
 from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
@@ -128,8 +128,7 @@ class GroupLog:
     @lazy
     def offsets(self) -> OffsetsState:
         """Which of the commits hold, and which are pending."""
-        commits, markers = self.commits, self.records.markers
-        ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
+        commits, ends = self.commits, self.records.markers
         return fold_offsets(
             self.commit_keys, commits.rows, commits.producer, commits.is_tombstone, ends
         )
@@ -146,14 +145,12 @@ class GroupLog:
     @lazy
     def _group_numbers(self) -> tuple[I64, I64]:
         """The group of each record of `_others`, one part behind the other, and of each key."""
-        joined = self._keys.keys.group
-        n_keys = len(joined.starts)
+        of_keys = self._keys.keys.group
         spans = [columns.key.span(told.group_field) for told, columns in self._others]
-        for span in reversed(spans):
-            joined = join_spans(span, joined)
+        joined = join_spans(*spans, of_keys)
         n = len(joined.starts)
         numbers = group_keys([joined], n)
-        return numbers[: n - n_keys], numbers[n - n_keys :]
+        return numbers[: n - len(of_keys.starts)], numbers[n - len(of_keys.starts) :]
 
     def groups_of_commits(self, at: I64) -> I64:
         """The group numbers of commits, as `events` has them."""
@@ -163,10 +160,8 @@ class GroupLog:
     def groups_of_rows(self, rows: I64) -> I64:
         """The group numbers of records, which are commits or in `events`."""
         commits, events = self.commits.rows, self.events
-        at = np.searchsorted(commits, rows)
-        is_commit = np.zeros(len(rows), dtype=np.bool_)
-        if len(commits):
-            is_commit = commits[np.minimum(at, len(commits) - 1)] == rows
+        at = find_sorted(commits, rows)
+        is_commit = at >= 0
         numbers = np.empty(len(rows), dtype=np.int64)
         numbers[is_commit] = self.groups_of_commits(at[is_commit])
         numbers[~is_commit] = events.group[np.searchsorted(events.row, rows[~is_commit])]
@@ -244,10 +239,7 @@ class GroupLog:
 
     def _joined(self, parts: Sequence[SpanColumn]) -> SpanColumn:
         """A column of all parts, in the order of the log."""
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = join_spans(joined, part)
-        return joined.take(self._order)
+        return join_spans(*parts).take(self._order)
 
     @lazy
     def events(self) -> GroupEvents:

@@ -15,22 +15,10 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.image.fold import distinct, last_marked, sort_events, survivors
+from metashell.records.keyed_records import Markers
 from metashell.schema.arena import I64, Bools
 
 NO_PRODUCER = -1
-
-
-@dataclass(slots=True)
-class TransactionEnds:
-    """Markers of a log, in the order of its offsets.
-
-    ``row``: int64[m]; ``producer``: int64[m], the producer id; ``commits``: bool[m], False for
-    ABORT.
-    """
-
-    row: I64
-    producer: I64
-    commits: Bools
 
 
 @dataclass(slots=True)
@@ -57,7 +45,7 @@ class OffsetsState:
     pending: I64
 
 
-def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOutcomes:
+def commit_outcomes(row: I64, producer: I64, ends: Markers) -> CommitOutcomes:
     """Tell which commits apply, by the marker that follows each one of a producer.
 
     Args:
@@ -68,23 +56,23 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
     applies = producer < 0
     is_pending = ~applies
     told = np.flatnonzero(is_pending)
-    if told.size and len(ends.row):
+    if told.size and len(ends.rows):
         row, producer = row[told], producer[told]
-        ids = distinct(np.concatenate([producer, ends.producer]))
-        span = int(max(row.max(), ends.row.max())) + 1
-        end_keys = np.searchsorted(ids, ends.producer) * span + ends.row
+        ids = distinct(np.concatenate([producer, ends.producer_id]))
+        span = int(max(row.max(), ends.rows.max())) + 1
+        end_keys = np.searchsorted(ids, ends.producer_id) * span + ends.rows
         order = np.argsort(end_keys, kind="stable")
         keys = np.searchsorted(ids, producer) * span + row
         at = np.searchsorted(end_keys[order], keys)
         candidate = order[np.minimum(at, len(order) - 1)]
-        found = (at < len(order)) & (ends.producer[candidate] == producer)
+        found = (at < len(order)) & (ends.producer_id[candidate] == producer)
         ended = told[found]
-        applies[ended], is_pending[ended] = ends.commits[candidate[found]], False
+        applies[ended], is_pending[ended] = ends.is_commit[candidate[found]], False
     return CommitOutcomes(applies, is_pending)
 
 
 def fold_offsets(
-    groups: I64, row: I64, producer: I64, is_tombstone: Bools, ends: TransactionEnds
+    groups: I64, row: I64, producer: I64, is_tombstone: Bools, ends: Markers
 ) -> OffsetsState:
     """Read off which commits hold.
 

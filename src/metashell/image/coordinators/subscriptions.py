@@ -90,10 +90,8 @@ def topics_of_lists(of: I64, lists: StructArrayColumn, field: str = ELEMENT) -> 
 
 def joined_topics(parts: Sequence[GroupTopics]) -> GroupTopics:
     """All of them, one after the other; one at least."""
-    name = parts[0].name
-    for part in parts[1:]:
-        name = join_spans(name, part.name)
-    return GroupTopics(np.concatenate([part.of for part in parts]), name)
+    names = join_spans(*(part.name for part in parts))
+    return GroupTopics(np.concatenate([part.of for part in parts]), names)
 
 
 def named_topics(log: GroupLog, kind: GroupType) -> GroupTopics:

@@ -16,7 +16,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
-from metashell.image.coordinators.offsets import TransactionEnds, fold_offsets
+from metashell.image.coordinators.offsets import fold_offsets
 from metashell.image.fold import group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
 from metashell.parts.paths import check_path, table_levels
@@ -206,13 +206,12 @@ class SurvivingFold:
 
 def surviving_of(records: KeyedRecords, put: Put) -> Survivors:
     """The records of a type that count."""
-    found, markers = records.columns(put.message, None, ()), records.markers
+    found = records.columns(put.message, None, ())
     if not put.waits:
         return surviving(found)
     keys = group_keys([key_part(found.key, name) for name in found.key.fields], len(found))
-    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
     producers = records.frames.producer_ids(found.rows)
-    held = fold_offsets(keys, found.rows, producers, found.is_tombstone, ends)
+    held = fold_offsets(keys, found.rows, producers, found.is_tombstone, records.markers)
     at = np.concatenate([held.last, held.pending])
     places, made = np.arange(len(at)), np.full(len(at), -1, dtype=np.int64)
     made[: len(held.last)] = found.rows[held.created]
