@@ -15,11 +15,13 @@ import pyarrow.compute as pc
 
 from metashell.answers.hanging import HangingVerdict
 from metashell.dataclass import dataclass
-from metashell.image.coordinators.committed_topics import committed_topics
+from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.offset_expiry import expire_times
 from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import string_array, uuid_array
+from metashell.schema.columns import SpanColumn
 
 HOUR_MS: Final = 3_600_000
 SOON_MS: Final = 24 * HOUR_MS
@@ -30,6 +32,7 @@ HOT_FACTOR: Final = 4
 """and so many times as many as the others have on the average."""
 _NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 _FEW: Final = 3
+_TOPIC_ID: Final = "topic_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,34 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
 
 
 @dataclass(slots=True)
+class _CommittedTopics:
+    """Of each committed offset, in the order of ``log.offsets.last``: its group and its topic.
+
+    ``topic_id``: ``V16[k]``, zeros where the commit has none: before version 4 none has.
+    """
+
+    group: SpanColumn
+    topic: SpanColumn
+    topic_id: AnyArray
+
+
+def _committed_topics(log: GroupLog) -> _CommittedTopics:
+    """Read off the topics of all committed offsets."""
+    at, commits, records = log.offsets.last, log.commits, log.records
+    ids = np.zeros(len(at), dtype="V16")
+    (newest, _) = COMMITS
+    if any(field.column_name == _TOPIC_ID for field in records.types.by_name[newest].value.fields):
+        rows: I64 = commits.rows[at]
+        number = records.types.by_name[newest].number
+        order = np.argsort(rows)
+        chosen = order[records.frames.api_key[rows[order]] == number]
+        found = records.decode(newest, rows[chosen], (), {_TOPIC_ID})
+        ids[chosen] = found.value.fixed(_TOPIC_ID)
+    key = log.keys(at)
+    return _CommittedTopics(key.group, key.topic, ids)
+
+
+@dataclass(slots=True)
 class Concern:
     """Committed offsets of a topic that is not what it was."""
 
@@ -97,7 +128,7 @@ class LostTopics:
             log: The groups of the partition.
             ids: The texts of the ids of all topics, by name.
         """
-        found = committed_topics(log)
+        found = _committed_topics(log)
         table = pa.table(
             [
                 string_array(found.topic).cast(pa.string()),

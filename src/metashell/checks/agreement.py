@@ -13,16 +13,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.errors import MetashellError
 from metashell.log.frames import Frames
-from metashell.log.names import SegmentName, parse_name
+from metashell.log.names import Listing, SegmentName, parse_name
 from metashell.log.read import Loaded
-from metashell.schema.arena import I64
+from metashell.node_files.node_files import NodeFiles
+from metashell.places.bounded_file import AnyPlace
+from metashell.schema.arena import I64, AnyArray
+
+if TYPE_CHECKING:
+    from metashell.records.records import Records
 
 BLOCK_OFFSETS: Final = 1024
 """Offsets that are compared by one digest; a block begins at a multiple of it."""
@@ -52,8 +59,12 @@ def batches_of(loaded: Loaded, frames: Frames, before: int | None = None) -> I64
     counts = is_segment[batches.file] if len(loaded.files) else np.zeros(0, dtype=np.bool_)
     if before is not None:
         counts &= batches.first_row[:-1] < before
-    header = batches.header[counts]
-    out = np.empty((len(header), 4), dtype=np.int64)
+    return columns_of(batches.header[counts])
+
+
+def columns_of(header: AnyArray, n_columns: int = 4) -> I64:
+    """int64[n, n_columns]: headers as the columns of batches; columns behind these are not set."""
+    out = np.empty((len(header), n_columns), dtype=np.int64)
     out[:, BASE] = header["base_offset"]
     out[:, LAST] = out[:, BASE] + header["last_delta"]
     out[:, EPOCH] = header["epoch"]
@@ -207,3 +218,59 @@ def _first_above(a: Epochs, b: Epochs) -> int | None:
     above = bounded & (own > epochs[np.minimum(at, len(lasts) - 1)])
     found = starts[above]
     return int(found[0]) if found.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """Batches and epochs of a log, up to an offset."""
+
+    batches: I64
+    """int64[n, 4]; see `batches_of`."""
+    epochs: Epochs
+    end: int
+    """The last offset; -1 where there is none."""
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        listing: Listing,
+        directory: AnyPlace | None,
+        *,
+        offset: int = -1,
+        until: int | None = None,
+        whole: bool = False,
+    ) -> LogFacts:
+        """Gather what is known.
+
+        Args:
+            records: The records read.
+            listing: The names in the directory.
+            directory: Where ``leader-epoch-checkpoint`` is looked for; None for nowhere.
+            offset: The last offset of the state, which may come from a checkpoint.
+            until: Leave out batches that begin behind that offset.
+            whole: Take the batches behind the state's end too, as far as they were read.
+        """
+        before = None if whole else records.before
+        batches = batches_of(records.loaded, records.frames, before)
+        if until is not None:
+            batches = batches[batches[:, 0] <= until]
+        end = max(offset, int(batches[-1, LAST]) if len(batches) else -1)
+        entries: list[tuple[int, int]] = []
+        with suppress(MetashellError):
+            entries = list(NodeFiles(directory).epochs().items())
+        points = [(c.epoch, c.end_offset - 1) for c in listing.checkpoints if not c.is_bootstrap]
+        return cls(batches, Epochs.of(batches, entries, points, end), end)
+
+    def epoch_at(self, offset: int) -> int | None:
+        """The leader epoch of an offset; None where it is not known."""
+        batch = batch_at(self.batches, offset)
+        return self.epochs.at(offset) if batch is None else batch[EPOCH]
+
+    def first_conflict(self, other: LogFacts) -> int | None:
+        """The first offset at which both can't be of one log; None where all that is here can."""
+        found = (
+            first_conflict([self.batches, other.batches]),
+            first_epoch_conflict(self.epochs, other.epochs),
+        )
+        return min((offset for offset in found if offset is not None), default=None)

@@ -6,6 +6,7 @@ rows at fault with array operations and words a finding only for those that are 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,10 @@ _WIDE: Final = 16
 
 _ELECT: Final = "start one of these brokers on its own log dirs; an unclean election may lose data"
 _REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
+_LEFT_BEHIND: Final = (
+    "none needed, but a topic made under that name gets it; `kafka-configs --alter --delete-config`"
+    " removes it"
+)
 _REPLAY: Final = (
     "compare with another controller's directory (`checksum`): this state comes from damage or"
     " from a defect"
@@ -52,6 +57,24 @@ def check_image(image: Image, report: CheckReport) -> None:
     check_removed(image.records, image.topics, report)
 
 
+def _report(
+    report: CheckReport,
+    records: Records,
+    kind: tuple[Severity, str],
+    rows: Sequence[int],
+    tell: Callable[[int], tuple[str, str | None, int]],
+    action: str = _REPLAY,
+) -> None:
+    """Add a finding for each row; `tell` gives its message, its node and the row of its record."""
+    severity, code = kind
+
+    def make(i: int) -> Finding:
+        message, path, row = tell(i)
+        return Finding(severity, code, message, action, path=path, **place(records, row))
+
+    report.add_rows(severity, code, rows, make)
+
+
 class _Topics:
     """Names and numbers of partitions."""
 
@@ -72,7 +95,6 @@ class _Topics:
                 f"topic id {topics.id_texts[t]} has the name `{topics.names[t]}`, and another"
                 " topic has it too"
             ),
-            _REPLAY,
         )
         bounds, ids = self.image.partitions.topic_bounds, self.image.partitions.partition
         sizes = np.diff(bounds)
@@ -85,14 +107,12 @@ class _Topics:
                 f"topic `{topics.names[t]}` has {int(sizes[t])} partitions, but not those"
                 f" from 0 to {int(sizes[t]) - 1}"
             ),
-            _REPLAY,
             Severity.WARNING,
         )
         self._add(
             "topic-empty",
             np.flatnonzero(sizes == 0),
             lambda t: f"topic `{topics.names[t]}` has no partitions",
-            _REPLAY,
             Severity.WARNING,
         )
 
@@ -100,24 +120,16 @@ class _Topics:
         self,
         code: str,
         rows: AnyArray,
-        message: object,
-        action: str,
+        message: Callable[[int], str],
         severity: Severity = Severity.ERROR,
     ) -> None:
-        assert callable(message)
         topics = self.topics
 
-        def make(t: int) -> Finding:
-            return Finding(
-                severity=severity,
-                code=code,
-                message=message(t),
-                action=action,
-                path=f"/image/topics/byId/{topics.id_texts[t]}",
-                **place(self.image.records, int(topics.changed[t])),
-            )
+        def tell(t: int) -> tuple[str, str, int]:
+            path = f"/image/topics/byId/{topics.id_texts[t]}"
+            return message(t), path, int(topics.changed[t])
 
-        self.report.add_rows(severity, code, rows.tolist(), make)
+        _report(self.report, self.image.records, (severity, code), rows.tolist(), tell)
 
 
 class _Partitions:
@@ -137,10 +149,10 @@ class _Partitions:
             self._block(np.arange(start, min(start + _BLOCK, n), dtype=np.int64))
         bad = bad_replicas(self.image)
         self._find("directory-unknown", distinct(bad.row[~bad.lost]))
-        self._report("leader-not-in-isr", self._leader_not_in_isr, _REPLAY)
-        self._report("isr-not-in-replicas", self._isr_not_in_replicas, _REPLAY)
-        self._report("replica-twice", self._replica_twice, _REPLAY)
-        self._report("leader-unknown-broker", self._leader_unknown, _REPLAY)
+        self._report("leader-not-in-isr", self._leader_not_in_isr)
+        self._report("isr-not-in-replicas", self._isr_not_in_replicas)
+        self._report("replica-twice", self._replica_twice)
+        self._report("leader-unknown-broker", self._leader_unknown)
         warn = Severity.WARNING
         self._report("leader-fenced", self._leader_fenced, _REPLAY, warn)
         self._report("leaderless", self._why_leaderless, _ELECT, warn)
@@ -181,24 +193,21 @@ class _Partitions:
             self.found.setdefault(code, []).append(rows)
 
     def _report(
-        self, code: str, message: object, action: str, severity: Severity = Severity.ERROR
+        self,
+        code: str,
+        message: Callable[[int], str],
+        action: str = _REPLAY,
+        severity: Severity = Severity.ERROR,
     ) -> None:
-        assert callable(message)
         p = self.partitions
         rows = np.concatenate(self.found[code]).tolist() if code in self.found else []
 
-        def make(row: int) -> Finding:
+        def tell(row: int) -> tuple[str, str, int]:
             topic = p.topics.names[int(p.topic[row])]
-            return Finding(
-                severity=severity,
-                code=code,
-                message=message(row),
-                action=action,
-                path=f"/image/topics/byName/{topic}/{int(p.partition[row])}",
-                **place(self.image.records, int(p.changed[row])),
-            )
+            path = f"/image/topics/byName/{topic}/{int(p.partition[row])}"
+            return message(row), path, int(p.changed[row])
 
-        self.report.add_rows(severity, code, rows, make)
+        _report(self.report, self.image.records, (severity, code), rows, tell, action)
 
     # Messages, each for one partition.
 
@@ -294,20 +303,18 @@ def _check_configs(image: Image, report: CheckReport) -> None:
     columns = image.part("configs").columns
     strange = orphans(image.part("configs"), image.topics)
 
-    def make(row: int) -> Finding:
+    def tell(row: int) -> tuple[str, str, int]:
         resource = columns.span("resource_name").text(row) or ""
         key = columns.span("name").text(row) or ""
-        return Finding.warning(
-            "config-unknown-topic",
-            f"`{key}` is set for topic `{resource}`, which does not exist: Kafka leaves it"
-            " behind where a topic is configured and removed at once",
-            "none needed, but a topic made under that name gets it; `kafka-configs"
-            " --alter --delete-config` removes it",
-            path=f"/image/configs/{ResourceType.TOPIC.name}:{resource}/{key}",
-            **place(image.records, int(image.part("configs").changed[row])),
+        return (
+            f"`{key}` is set for topic `{resource}`, which does not exist: Kafka leaves it behind"
+            " where a topic is configured and removed at once",
+            f"/image/configs/{ResourceType.TOPIC.name}:{resource}/{key}",
+            int(image.part("configs").changed[row]),
         )
 
-    report.add_rows(Severity.WARNING, "config-unknown-topic", strange.tolist(), make)
+    kind = Severity.WARNING, "config-unknown-topic"
+    _report(report, image.records, kind, strange.tolist(), tell, _LEFT_BEHIND)
 
 
 def check_removed(records: Records, topics: Topics, report: CheckReport) -> None:
@@ -329,17 +336,15 @@ def check_removed(records: Records, topics: Topics, report: CheckReport) -> None
     # Those of topics that did not exist at all are faults of the replay already.
     at = np.sort(at[topics.lives.existed(all_ids[at], all_rows[at])])
 
-    def make(i: int) -> Finding:
+    def tell(i: int) -> tuple[str, None, int]:
         topic = uuid_texts(all_ids[i : i + 1])[0]
-        return Finding.error(
-            "replay-fault",
-            f"partition {int(all_parts[i])} of topic {topic}, removed later, can't be"
-            " changed: no such partition",
-            _REPLAY,
-            **place(records, int(all_rows[i])),
+        message = (
+            f"partition {int(all_parts[i])} of topic {topic}, removed later, can't be changed:"
+            " no such partition"
         )
+        return message, None, int(all_rows[i])
 
-    report.add_rows(Severity.ERROR, "replay-fault", at.tolist(), make)
+    _report(report, records, (Severity.ERROR, "replay-fault"), at.tolist(), tell)
 
 
 def _of_removed(records: Records, topics: Topics, name: str) -> tuple[I64, AnyArray, AnyArray]:

@@ -16,7 +16,15 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from metashell.checks.agreement import BASE, CRC, EPOCH, LAST, Epochs, first_epoch_conflict
+from metashell.checks.agreement import (
+    BASE,
+    CRC,
+    EPOCH,
+    LAST,
+    Epochs,
+    columns_of,
+    first_epoch_conflict,
+)
 from metashell.dataclass import dataclass
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import DELETE_HORIZON
@@ -105,11 +113,7 @@ def _batches_of(loaded: Loaded) -> I64:
     arena = Arena(loaded.buffer, loaded.size)
     header = arena.gather(f"V{HEADER.itemsize}", positions).view(HEADER)
     header = header[header["magic"] >= _OLD_FORMATS]
-    out = np.empty((len(header), _COLUMNS), dtype=np.int64)
-    out[:, BASE] = header["base_offset"]
-    out[:, LAST] = out[:, BASE] + header["last_delta"]
-    out[:, EPOCH] = header["epoch"]
-    out[:, CRC] = header["crc"]
+    out = columns_of(header, _COLUMNS)
     is_whole = header["count"].astype(np.int64) == header["last_delta"].astype(np.int64) + 1
     out[:, _WHOLE] = is_whole & (header["attributes"] & DELETE_HORIZON == 0)
     return out

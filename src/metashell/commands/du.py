@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.targets import shown
+from metashell.commands.framework.targets import shown, write_lines
 from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -18,7 +18,6 @@ from metashell.commands.shared.usage_scan import (
     share_text,
     size_text,
     subject_of,
-    write_lines,
 )
 from metashell.errors import UsageError
 

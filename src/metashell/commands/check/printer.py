@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.framework.targets import shown, write_lines
 
 if TYPE_CHECKING:
     from metashell.checks.finding import CheckReport, Finding
-
-_CHUNK_LINES = 256
 
 
 class FindingPrinter:
@@ -26,7 +24,7 @@ class FindingPrinter:
 
     def text(self) -> None:
         """A block for all findings that say the same."""
-        self._write(self._blocks())
+        write_lines(self._context, [shown(self._context, line) for line in self._blocks()])
 
     def findings(self) -> Iterator[Finding]:
         """The findings to be shown, in their order."""
@@ -58,27 +56,12 @@ class FindingPrinter:
             places = [_place(finding) for finding in found]
             if len(found) == 1:
                 where = f"{places[0]}: " if places[0] else ""
-                yield self._line(f"{severity} {code}: {where}{message}")
+                yield f"{severity} {code}: {where}{message}"
             else:
-                yield self._line(f"{severity} {code}, {len(found):,} times: {message}")
-                for place in filter(None, places):
-                    yield self._line(f"  {place}")
+                yield f"{severity} {code}, {len(found):,} times: {message}"
+                yield from (f"  {place}" for place in places if place)
             if action:
-                yield self._line(f"  what to do: {action}")
-
-    def _line(self, text: str) -> str:
-        return shown(self._context, text) + "\n"
-
-    def _write(self, lines: Iterator[str]) -> None:
-        pieces: list[str] = []
-        for line in lines:
-            pieces.append(line)
-            if len(pieces) >= _CHUNK_LINES:
-                stop_if_cancelled(self._context)
-                self._context.out.write("".join(pieces))
-                pieces.clear()
-        if pieces:
-            self._context.out.write("".join(pieces))
+                yield f"  what to do: {action}"
 
 
 def _place(finding: Finding) -> str:

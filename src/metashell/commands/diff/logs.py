@@ -11,7 +11,7 @@ from metashell.log.point import parse_point
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
-    from metashell.checks.log_facts import LogFacts
+    from metashell.checks.agreement import LogFacts
     from metashell.log.point import Point
     from metashell.records.records import Records
     from metashell.sources.source import Source
@@ -80,7 +80,7 @@ def logs_differ(context: Context, here: Source, there: Source, until: int | None
         there: The second.
         until: Batches that begin behind that offset are not compared; None for the states' ends.
     """
-    from metashell.checks.log_facts import LogFacts
+    from metashell.checks.agreement import LogFacts
 
     if are_two(cluster_ids(here, there)):
         return False

@@ -13,6 +13,7 @@ from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.fs.walk import Failed, refuse
 
+_CHUNK_LINES = 1 << 12
 _MOST_HINTS = 5
 """Paths of one command that a guess is looked for."""
 
@@ -121,3 +122,10 @@ def write_chunks(context: Context, lines: Iterable[str], n_lines: int) -> int:
     if chunk:
         context.write("".join(chunk))
     return n
+
+
+def write_lines(context: Context, lines: Sequence[str]) -> None:
+    """Write lines, some thousand at a time."""
+    for start in range(0, len(lines), _CHUNK_LINES):
+        stop_if_cancelled(context)
+        context.write("\n".join(lines[start : start + _CHUNK_LINES]) + "\n")

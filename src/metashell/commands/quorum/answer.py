@@ -12,14 +12,13 @@ import pyarrow as pa
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.targets import shown
+from metashell.commands.framework.targets import shown, write_lines
 from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
 from metashell.commands.quorum.report import epochs_of, summary_of
 from metashell.commands.rows.columns import CellKind
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import cells
-from metashell.commands.shared.usage_scan import write_lines
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 from metashell.schema.timestamps import iso_time, span_text

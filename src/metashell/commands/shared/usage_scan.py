@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_CHUNK_LINES = 1 << 12
 
 
 def subject_of(source: Source) -> str | None:
@@ -161,10 +160,3 @@ def size_text(n_bytes: int, *, human: bool) -> str:
 def share_text(part: int, whole: int) -> str:
     """A part in percent."""
     return f"{100 * part / whole:.1f}%" if whole else "-"
-
-
-def write_lines(context: Context, lines: Sequence[str]) -> None:
-    """Write lines, some thousand at a time."""
-    for start in range(0, len(lines), _CHUNK_LINES):
-        stop_if_cancelled(context)
-        context.write("\n".join(lines[start : start + _CHUNK_LINES]) + "\n")

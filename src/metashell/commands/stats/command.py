@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.targets import write_lines
 from metashell.commands.rows.columns import AnswerTable, Column, integer, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.unread import status_after, unread_of
-from metashell.commands.shared.usage_scan import Survey, subject_of, write_lines
+from metashell.commands.shared.usage_scan import Survey, subject_of
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of

@@ -84,7 +84,7 @@ class TopicTexts:
 
     def holders(self, literal: str) -> I64 | None:
         """Leaves whose text may hold a literal; None where that takes their texts."""
-        from metashell.image.texts_holding import rows_holding
+        from metashell.image.texts import rows_holding
 
         held = None if self._as_json else rows_holding(self._image.partitions, literal)
         if held is None:

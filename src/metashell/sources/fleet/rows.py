@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.answers.health import Health
-from metashell.checks.agreement import BASE, batches_of, between, block_digests
+from metashell.checks.agreement import BASE, LogFacts, batches_of, between, block_digests
 from metashell.checks.digest import image_digest, part_digests, without_orphans
-from metashell.checks.log_facts import LogFacts
 from metashell.checks.quorum_findings import node_file_faults, read_node_files
 from metashell.checks.votes import log_end, segment_ends
 from metashell.dataclass import dataclass
