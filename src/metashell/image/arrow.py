@@ -7,9 +7,9 @@ They are null for what the checkpoint says, which happened at or before its last
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from metashell.image.image import Image
 from metashell.image.part_rows import PartRows
 from metashell.image.partitions import Partitions
 from metashell.log.frames import Frames
+from metashell.log.read import LogFile
 from metashell.parts.known import all_parts, part_of_table
 from metashell.parts.partition_fields import BROKER_LISTS, LISTS
 from metashell.parts.spec import PartSpec, hook
@@ -36,6 +37,7 @@ from metashell.schema.columns import Columns
 from metashell.schema.model import FieldSpec, snake_case
 from metashell.schema.resource_types import resource_type_name
 
+_TIME: Final = pa.timestamp("ms", tz="UTC")
 Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
 """What makes each column of a table."""
 
@@ -254,9 +256,49 @@ def _where(records: Records, prefix: str, rows_of: Callable[[], I64]) -> Makers:
     }
 
 
+def place_columns(
+    frames: Frames, files: Sequence[LogFile], rows: I64, *, with_nulls: bool = False
+) -> Makers:
+    """Where records stand: file, position of the batch, offset, epoch and timestamp.
+
+    Args:
+        frames: Of the files.
+        files: The files.
+        rows: int64[n]: the records.
+        with_nulls: Whether an epoch or a timestamp below 0 is null.
+    """
+    of_file = frames.batches.file[frames.batch[rows]].astype(np.int64)
+
+    def positions() -> pa.Array:
+        starts = np.array([file.start for file in files], dtype=np.int64)
+        return pa.array(frames.batches.pos[frames.batch[rows]] - starts[of_file])
+
+    def known(values: AnyArray) -> pa.Array:
+        return pa.array(values, mask=values < 0 if with_nulls else None)
+
+    names = pa.array([file.name for file in files], pa.string())
+    return {
+        "file": lambda: names.take(pa.array(of_file)),
+        "pos": positions,
+        "offset": lambda: pa.array(frames.offset[rows]),
+        "epoch": lambda: known(frames.epochs(rows)),
+        "timestamp": lambda: known(frames.timestamps(rows)).cast(_TIME),
+    }
+
+
+def fitting_batch(arrays: Iterable[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Columns as a batch; those of the schema's types are taken as they are."""
+    # What is too long for offsets of four bytes does not fit a block.
+    fitting = [
+        array if array.type == field.type else array.cast(field.type)
+        for array, field in zip(arrays, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(fitting, schema=schema)
+
+
 def times(timestamps_ms: I64, mask: AnyArray | None = None) -> pa.Array:
     """Times, null where the mask says so."""
-    return pa.array(timestamps_ms, mask=mask).cast(pa.timestamp("ms", tz="UTC"))
+    return pa.array(timestamps_ms, mask=mask).cast(_TIME)
 
 
 def hide_fields(

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.dataclass import dataclass
-from metashell.image.arrow import message_columns, times
+from metashell.image.arrow import fitting_batch, message_columns, place_columns
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
 from metashell.log.header_fields import HEADER
@@ -180,7 +180,7 @@ def records_batch(
     ]
     if raw is not None:
         arrays.append(_raws(records, rows, raw))
-    return _batch(arrays, records_schema(raw=raw is not None))
+    return fitting_batch(arrays, records_schema(raw=raw is not None))
 
 
 def message_batches(
@@ -224,7 +224,7 @@ def message_batch(
     """
     good, columns = records.decode(message, rows)
     own = message_columns(message, columns, redaction)
-    return _batch([*_place(records, good), *own.values()], schema)
+    return fitting_batch([*_place(records, good), *own.values()], schema)
 
 
 def fault_batches(
@@ -330,14 +330,8 @@ class _Window:
 
 def _place(records: Records, rows: I64) -> list[pa.Array]:
     """The columns of `_PLACE`."""
-    frames, (file,) = records.frames, records.loaded.files
-    return [
-        pa.repeat(pa.scalar(file.name, type=pa.string()), len(rows)),
-        pa.array(frames.batches.pos[frames.batch[rows]] - file.start),
-        pa.array(frames.offset[rows]),
-        pa.array(frames.epochs(rows)),
-        times(frames.timestamps(rows)),
-    ]
+    made = place_columns(records.frames, records.loaded.files, rows)
+    return [made[name]() for name, _ in _PLACE]
 
 
 def _windows(
@@ -397,12 +391,3 @@ def _raws(records: Records, rows: I64, redaction: Redaction) -> pa.Array:
         return raws
     stand_ins = pa.array(texts.tolist(), type=raws.type)
     return pa.compute.if_else(pa.array(hidden), stand_ins, raws)
-
-
-def _batch(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
-    # What is too long for offsets of four bytes does not fit a block.
-    fitting = [
-        array if array.type == field.type else array.cast(field.type)
-        for array, field in zip(arrays, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(fitting, schema=schema)

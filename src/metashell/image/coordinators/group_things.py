@@ -24,7 +24,7 @@ from metashell.image.coordinators.surviving import (
     by_place,
     surviving,
 )
-from metashell.image.fold import distinct
+from metashell.image.fold import distinct, find_sorted
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import CONSUMER, MEMBER_BYTES, decode_nested
 from metashell.schema.arena import I64, Bools
@@ -115,10 +115,8 @@ def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
     rows = np.concatenate([commits.rows[offsets.last], plain])
     created = np.concatenate([commits.rows[offsets.created], np.full(len(plain), -1)])
     group = log.groups_of_rows(rows)
-    place = np.searchsorted(state.group, group)
-    known = np.flatnonzero(state.group[np.minimum(place, len(state.group) - 1)] == group)
-    if not len(state.group):
-        known = known[:0]
+    place = find_sorted(state.group, group)
+    known = np.flatnonzero(place >= 0)
     return by_place([ThingRows(place[known], rows[known], created[known]), also])
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
-from metashell.image.arrow import hide_fields
+from metashell.image.arrow import Makers, fitting_batch, hide_fields, place_columns
 from metashell.image.coordinators.surviving import surviving_of
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
@@ -114,16 +114,15 @@ def record_batches(
             hide_fields(spec.name, _arrays(half), redaction)
             for spec, half in ((record_type.key, found.key), (record_type.value, found.value))
         )
-        arrays = {column: _place(records, partition, found, column) for column in place}
+        makers = _place(records, partition, found)
+        arrays = {column: makers[column]() for column in place}
         arrays.update((f.column, key[f.name]) for f in wanted if f.of_key)
         values = {f.column: value[f.name] for f in wanted if not f.of_key}
         if values and found.is_tombstone.any():
             kept = pa.array(~found.is_tombstone)
             values = {c: _null_unless(kept, array) for c, array in values.items()}
         arrays.update(values)
-        yield pa.RecordBatch.from_arrays(
-            [_fitting(arrays[column.name], column.type) for column in schema], schema=schema
-        )
+        yield fitting_batch([arrays[name] for name in schema.names], schema)
 
 
 def surviving_schema(record_type: RecordType) -> pa.Schema:
@@ -143,11 +142,6 @@ def surviving_table(
     return pa.Table.from_batches(found, schema)
 
 
-def _fitting(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    # A batch is too small for offsets of eight bytes.
-    return array if array.type == kind else array.cast(kind)
-
-
 def _null_unless(kept: pa.BooleanArray, array: pa.Array) -> pa.Array:
     at = pa.array(np.arange(len(array)))
     return array.take(pc.if_else(kept, at, pa.scalar(None, at.type)))
@@ -161,34 +155,17 @@ def _arrays(columns: Columns) -> dict[str, pa.Array]:
     }
 
 
-def _place(records: KeyedRecords, partition: int, found: KeyedColumns, column: str) -> pa.Array:
+def _place(records: KeyedRecords, partition: int, found: KeyedColumns) -> Makers:
+    """What makes each column of `PLACE`."""
     frames, rows = records.frames, found.rows
-    match column:
-        case "coordinator_partition":
-            return pa.array(np.full(len(rows), partition, dtype=np.int32))
-        case "file":
-            names = pa.array([file.name for file in records.loaded.files], pa.string())
-            return names.take(pa.array(_files(records, rows)))
-        case "pos":
-            starts = np.array([file.start for file in records.loaded.files], dtype=np.int64)
-            positions = frames.batches.pos[frames.batch[rows]]
-            return pa.array(positions - starts[_files(records, rows)])
-        case "offset":
-            return pa.array(frames.offset[rows])
-        case "epoch":
-            epochs = frames.epochs(rows)
-            return pa.array(epochs, mask=epochs < 0)
-        case "timestamp":
-            times = frames.timestamps(rows)
-            return pa.array(times, mask=times < 0).cast(PLACE.field(column).type)
-        case "transaction_producer_id":
-            attributes = frames.batches.header["attributes"][frames.batch[rows]]
-            outside = attributes & TRANSACTIONAL == 0
-            return pa.array(frames.producer_ids(rows), mask=outside)
-        case _:
-            return pa.array(found.is_tombstone)
 
+    def producers() -> pa.Array:
+        attributes = frames.batches.header["attributes"][frames.batch[rows]]
+        return pa.array(frames.producer_ids(rows), mask=attributes & TRANSACTIONAL == 0)
 
-def _files(records: KeyedRecords, rows: I64) -> I64:
-    files: I64 = records.frames.batches.file[records.frames.batch[rows]].astype(np.int64)
-    return files
+    return {
+        "coordinator_partition": lambda: pa.array(np.full(len(rows), partition, dtype=np.int32)),
+        **place_columns(frames, records.loaded.files, rows, with_nulls=True),
+        "transaction_producer_id": producers,
+        "is_tombstone": lambda: pa.array(found.is_tombstone),
+    }

@@ -17,8 +17,8 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
 from metashell.image.coordinators.offsets import fold_offsets
-from metashell.image.fold import group_keys, stable_order, survivors
-from metashell.image.keyed import key_part
+from metashell.image.fold import group_keys, stable_order
+from metashell.image.keyed import fold_nullable, key_part
 from metashell.parts.paths import check_path, table_levels
 from metashell.parts.spec import NodeNames, PartSpec, Put
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
@@ -230,10 +230,9 @@ def surviving(found: KeyedColumns, refused: I64 | None = None) -> Survivors:
     if refused is not None:
         at = np.flatnonzero(~np.isin(found.rows, refused))
     key, rows = found.key.take(at), found.rows[at]
-    keys = [key_part(key, name) for name in key.fields]
-    alive = survivors(group_keys(keys, len(at)), rows, found.is_tombstone[at])
-    places = np.arange(len(alive.last))
-    return Survivors(key.take(alive.last), ThingRows(places, rows[alive.last], rows[alive.created]))
+    alive = fold_nullable(rows, key, list(key.fields), found.is_tombstone[at])
+    places = np.arange(len(alive))
+    return Survivors(alive.columns, ThingRows(places, alive.changed, alive.created))
 
 
 def by_place(found: Sequence[ThingRows]) -> ThingRows:
