@@ -13,7 +13,7 @@ from metashell.dataclass import dataclass
 from metashell.image.cluster import Brokers
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.id_table import id_pairs
+from metashell.schema.id_table import hash_ids, id_pairs
 from metashell.schema.uuids import LOST
 
 _AT_ONCE: Final = 1 << 17
@@ -73,20 +73,19 @@ def not_online(brokers: Brokers, owners: AnyArray, directories: AnyArray) -> tup
         there were directories.
     """
     ids = id_pairs(directories)
-    low = ids[:, 1].byteswap()
-    is_reserved = (ids[:, 0] == 0) & (low <= LOST[-1])
-    registered, bounds = brokers.log_dirs.gather()
-    known, counts = id_pairs(registered), np.append(np.diff(bounds), 0)
-    # The last count is that of brokers that are not registered.
-    at = brokers.places(owners)
-    offline: Bools = (counts[at] > 0) & ~is_reserved
+    reserved = np.flatnonzero(ids[:, 0] == 0)
+    low = ids[reserved, 1].byteswap()
+    lost = np.zeros(len(owners), dtype=np.bool_)
+    lost[reserved[low == LOST[-1]]] = True
     # Brokers have few directories: each is compared with that of all replicas at once.
+    hashes, (registered, bounds) = hash_ids(directories), brokers.log_dirs.gather()
+    # The last count is that of brokers that are not registered.
+    at, counts = brokers.places(owners), np.append(np.diff(bounds), 0)
+    known, offline = hash_ids(registered), (counts > 0)[at]
     for k in range(int(counts.max())):
-        has = np.flatnonzero(counts > k)
-        expected = np.zeros((len(counts), 2), dtype=known.dtype)
-        expected[has] = known[bounds[has] + k]
-        same = (counts > k)[at]
-        for half in range(2):
-            same &= ids[:, half] == expected[at, half]
-        offline &= ~same
-    return offline, is_reserved & (low == LOST[-1])
+        has = counts > k
+        expected = np.zeros(len(counts), dtype=np.uint64)
+        expected[has] = known[bounds[np.flatnonzero(has)] + k]
+        offline &= (hashes != expected[at]) | ~has[at]
+    offline[reserved[low <= LOST[-1]]] = False
+    return offline, lost
