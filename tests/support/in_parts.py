@@ -20,10 +20,11 @@ from metashell.spark_backend.find import (
     SparkSearch,
     below_names,
     is_for_parts,
+    join_found,
     search_of,
     share_of,
 )
-from metashell.spark_backend.find_tasks import find_in_pieces, join_found
+from metashell.spark_backend.find_tasks import find_in_pieces
 from metashell.spark_backend.fold import job_of
 from metashell.spark_backend.tasks import (
     Failure,
@@ -130,8 +131,8 @@ class InParts:
         return SparkSearch(found, failed, lambda name, text: self.warnings.append((name, text)))
 
     def _joined(self, table: pa.Table) -> Iterator[FoundRow]:
-        words, components = table["word"].to_pylist(), table["components"].to_pylist()
-        order = sorted(range(len(table)), key=lambda i: (words[i], components[i]))
+        keys = [table[name].to_pylist() for name in ("word", "components", "piece")]
+        order = sorted(range(len(table)), key=lambda i: [key[i] for key in keys])
         table, at = table.take(pa.array(order, pa.int64())), 0
         while at < len(table):
             n = self.rng.randint(1, max(1, len(table) // _STREAMS_MAX))

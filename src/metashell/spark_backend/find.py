@@ -1,5 +1,5 @@
 """``find`` as a Spark query: parts are searched in executors, and what they found is sorted by the
-components of its paths, which is the order of a walk, and streamed back.
+names on the way to its first node, which is the order of a walk, and streamed back.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.find.parser import parse
 from metashell.commands.framework.command_line import Word
@@ -19,12 +20,10 @@ from metashell.fs.path import CLUSTERS
 from metashell.spark_backend.find_tasks import (
     FAILED,
     FOUND,
-    JOINED,
     LACKING,
     FindTask,
     Share,
     find_in_pieces,
-    join_found,
 )
 from metashell.spark_backend.schemas import to_struct
 from metashell.spark_backend.tasks import FoldJob
@@ -34,11 +33,54 @@ if TYPE_CHECKING:
 
     from metashell.spark_backend.fold import Fold, LogPart
 
-_ORDER: Final = ("word", "components")
+_ORDER: Final = ("word", "components", "piece")
 _SORTED_BYTES: Final = 16 << 20
 """About how much of what was found is sorted by a task, and sent at a time."""
 _ROW_BYTES: Final = 64
 """What a row takes besides its text."""
+
+
+def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What is printed, in few pieces; nothing behind the first row that ends the search.
+
+    Args:
+        batches: Of `FOUND`, sorted.
+
+    Returns:
+        Batches of `JOINED`.
+    """
+    for batch in batches:
+        is_told = pc.less(batch.column("word"), 0)
+        told = [
+            {"word": row["word"], "name": row["components"][0], "text": row["text"]}
+            for row in batch.filter(is_told).to_pylist()
+        ]
+        batch = batch.filter(pc.invert(is_told))  # noqa: PLW2901
+        quits = batch.column("quits").to_pylist()
+        end = quits.index(True) + 1 if True in quits else len(quits)
+        words = batch.column("word").slice(0, end).unique().to_pylist()
+        text = b"".join(batch.column("text").slice(0, end).to_pylist())
+        row = {
+            "text": text,
+            "words": words,
+            "quits": end > 0 and bool(quits[end - 1]),
+            "told": told,
+        }
+        yield pa.RecordBatch.from_pylist([row], schema=JOINED)
+        if row["quits"]:
+            return
+
+
+_TOLD: Final = pa.struct([("word", pa.int32()), ("name", pa.binary()), ("text", pa.binary())])
+
+JOINED: Final = pa.schema(
+    [
+        ("text", pa.binary()),
+        ("words", pa.list_(pa.field("element", pa.int32()))),
+        ("quits", pa.bool_()),
+        ("told", pa.list_(pa.field("element", _TOLD))),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

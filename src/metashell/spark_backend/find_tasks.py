@@ -1,41 +1,30 @@
 """``find`` in executors: each part of a directory is searched as the file system that it is.
 
 A part's file system has all that stands above its topics, so tests, depths and ``-prune`` mean what
-they mean in the whole one; what is not the part's own is searched and not told of. Rows carry the
-components of their paths: sorted by these they stand in the order of the walk.
+they mean in the whole one; what is not the part's own is searched and not told of. Text carries the
+names on the way to the node that it begins with: sorted by these it is in the order of the walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from metashell.commands.find.expression import (
-    Act,
-    Constant,
-    Exec,
-    Expression,
-    Printf,
-    Query,
-    WalkEffect,
-)
-from metashell.commands.find.grid import PRINTS
+from metashell.commands.find.expression import Query
 from metashell.commands.find.parser import parse
-from metashell.commands.find.search import write_encoded
+from metashell.commands.find.search import Search
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word
-from metashell.commands.framework.targets import line_of
+from metashell.commands.framework.targets import line_of, matches
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, PathError, SourceError
-from metashell.fs.escape import escape
-from metashell.fs.glob import Match, expand
+from metashell.fs.glob import Match
+from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, FixedDirectory, Node
-from metashell.fs.path import resolve
-from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse, walk, written_grid
+from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
 from metashell.read_settings import ReadSettings
 from metashell.sources.condensed import source_of
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
@@ -44,24 +33,27 @@ FOUND: Final = pa.schema(
     [
         ("word", pa.int32()),
         ("components", pa.list_(pa.field("element", pa.binary()))),
+        ("piece", pa.int32()),
         ("text", pa.binary()),
         ("quits", pa.bool_()),
     ]
 )
-"""``word``: which start; ``components``: names on the way; ``text``: what is printed; a start that
-is there has a row with no text. A directory that was looked at and can't be read has a row of the
-word `FAILED` with its name and why; what a user should know of one has the word `WARNED`, and a
-node in it that can't be looked at the word `LACKING`."""
+"""``word``: which start; ``components``: names on the way to the first node of the text; ``piece``:
+its place among texts of that node; a start that is there has a row with no text. A directory that
+was looked at and can't be read has a row of the word `FAILED` with its name and why; what a user
+should know of one has the word `WARNED`, and a node in it that can't be looked at the word
+`LACKING`."""
 
 FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
 
-_BATCH_ROWS: Final = 16_384
+_PIECE_CHARS: Final = 1 << 20
+"""About how much text a row has at most."""
 _TOPICS: Final = ("image", "topics")
 _BY: Final = ("byId", "byName")
 
-_Row = tuple[int, list[bytes], bytes, bool]
+_Row = tuple[int, list[bytes], int, bytes, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +95,11 @@ class Share:
         of_topic = len(inner) > 3 and tuple(inner[:2]) == _TOPICS and inner[2] in _BY
         return of_topic == (self.part > 0)
 
+    def is_border(self, components: Sequence[str]) -> bool:
+        """Whether other parts may have what stands right before a node, or behind it."""
+        inner = components[len(self.above) :]
+        return bool(self.n_parts) and len(inner) in (3, 4) and tuple(inner[:2]) == _TOPICS
+
 
 def find_in_pieces(
     job: FoldJob, pieces: pa.Table, share: Share, search: FindTask, settings: ReadSettings
@@ -113,27 +110,28 @@ def find_in_pieces(
         if share.part:
             return FOUND.empty_table()
         share = replace(share, n_parts=0)
-    name = _encoded(share.above[-1:] or [""])
-    told: list[_Row] = []
+    name = [_encoded(share.above[-1] if share.above else "")]
+    told: list[tuple[int, str]] = []
     if isinstance(log, Failure):
         unread = _Unread()
-        batches = list(find_part(unread, share, search))
+        rows = find_part(unread, share, search)
         if unread.was_asked:
-            told = [(FAILED, name, _encoded([log.message])[0], False)]
+            told = [(FAILED, log.message)]
     else:
         source, lines = source_of(log, settings, job.place), dict[str, None]()
 
         def failed(path: str, error: MetashellError) -> None:
             lines[line_of(path, error)] = None
 
-        batches = list(find_part(source.root, share, search, failed))
-        told = [(LACKING, name, _encoded([line])[0], False) for line in lines]
+        rows = find_part(source.root, share, search, failed)
+        told = [(LACKING, line) for line in lines]
         if not share.part:
             _ = source.condensed  # what is wrong with files is known now
-            told += [(WARNED, name, _encoded([text])[0], False) for text in source.warnings]
-    if told:
-        batches.append(_batch(told))
-    return pa.Table.from_batches(batches, schema=FOUND)
+            told += [(WARNED, text) for text in source.warnings]
+    rows += [(word, name, 0, _encoded(text), False) for word, text in told]
+    columns = zip(*rows, strict=True) if rows else [[]] * len(FOUND)
+    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, FOUND, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=FOUND)
 
 
 class _Unread(Directory):
@@ -202,7 +200,7 @@ class _Covered(Directory):
 
 def find_part(
     root: Directory, share: Share, search: FindTask, failed: Failed = refuse
-) -> Iterator[pa.RecordBatch]:
+) -> list[_Row]:
     """Search a part.
 
     Args:
@@ -212,198 +210,135 @@ def find_part(
         failed: Told of a node that can't be looked at.
 
     Returns:
-        Batches of `FOUND`, sorted within each start.
+        Rows of `FOUND`.
     """
-    rows: list[_Row] = []
-    for row in _Finder(part_root(root, share), share, search, failed).rows():
-        rows.append(row)
-        if len(rows) >= _BATCH_ROWS:
-            yield _batch(rows)
-            rows = []
-    if rows:
-        yield _batch(rows)
+    query, out = parse(search.typed()), _Texts(search.escapes)
+    context = Context(part_root(root, share), out, lambda _: None, search.cwd)
+    searching = _PartSearch(context, query, failed, share, out)
+    for word, start in enumerate(query.starts or (".",)):
+        out.word = word
+        try:
+            for match in matches(context, start, failed):
+                searching.below(match)
+                if searching.quit:
+                    return out.rows
+        except PathError:
+            # Another part may have it; where none has, whoever asked says so.
+            continue
+        except SourceError as error:
+            # It is told of; whether the start is there is not known.
+            failed(str(start), error)
+            out.add([])
+        finally:
+            searching.flush()
+            out.end(quits=searching.quit)
+    return out.rows
 
 
-def _batch(rows: list[_Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(c, type=f.type) for c, f in zip(columns, FOUND, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=FOUND)
-
-
-class _Finder:
-    def __init__(self, root: Directory, share: Share, search: FindTask, failed: Failed) -> None:
-        self.root, self.share, self.search, self.failed = root, share, search, failed
-        self.query: Query = parse(search.typed())
-        self.kinds = {
-            is_dir: cache(self._given(self.query.expression.given(is_dir=is_dir), is_dir))
-            for is_dir in (False, True)
-        }
-        self.quits = False
-
-    @staticmethod
-    def _given(kind: Expression, is_dir: bool) -> Callable[[str], Expression]:
-        return lambda name: kind.given(is_dir=is_dir, name=name)
-
-    def rows(self) -> Iterator[_Row]:
-        for word, start in enumerate(self.query.starts or (".",)):
-            try:
-                for match in self._matches(start):
-                    yield from self._below(word, match)
-                    if self.quits:
-                        return
-            except PathError:
-                # Another part may have it; where none has, whoever asked says so.
-                continue
-            except SourceError as error:
-                # It is told of; whether the start is there is not known.
-                self.failed(str(start), error)
-                yield word, [], b"", False
-
-    def _matches(self, start: str) -> Iterator[Match]:
-        if not isinstance(start, Word):
-            yield from expand(self.root, start, None, self.search.cwd, self.failed)
-        elif start.wild:
-            yield from expand(self.root, str(start), start.pattern, self.search.cwd, self.failed)
-        else:
-            yield Match(str(start), resolve(self.root, str(start), self.search.cwd))
-
-    def _below(self, word: int, match: Match) -> Iterator[_Row]:
-        at = match.place.names()
-        if self.share.owns(at):
-            yield word, _encoded(at), b"", False
-        query, prefix = self.query, self.query.path_prefix
-        visits = walk(
-            match.place.node,
-            match.path,
-            max_depth=query.max_depth,
-            write_name=write_encoded if query.encode else None,
-            enters=(lambda base: base.startswith(prefix) or prefix.startswith(base))
-            if prefix
-            else None,
-            once=query.once,
-            failed=self.failed,
-        )
-        way = list(at)
-        for visit in visits:
-            if isinstance(visit, GridVisit):
-                found = self._grid(visit, list(way))
-            else:
-                del way[len(at) + max(visit.depth - 1, 0) :]
-                if visit.depth:
-                    way.append(visit.name)
-                found = self._visit(visit, way)
-            for components, text, quits in found:
-                yield word, _encoded(components), text, quits
-                if quits:
-                    self.quits = True
-                    return
-
-    def _visit(self, visit: Visit, way: Sequence[str]) -> Iterator[tuple[list[str], bytes, bool]]:
-        if visit.depth < self.query.min_depth:
-            return
-        text, pruned, quits = self._ask(visit.is_dir, visit.name, visit.path)
-        visit.pruned = pruned
-        if (text or quits) and self.share.owns(way):
-            yield list(way), text, quits
-
-    def _grid(self, visit: GridVisit, way: list[str]) -> Iterator[tuple[list[str], bytes, bool]]:
-        query, depth = self.query, visit.depth + 1
-        with_directories = depth >= query.min_depth and not visit.is_flat
-        with_leaves = depth + 1 >= query.min_depth and (
-            query.max_depth is None or depth < query.max_depth
-        )
-        if not self.share.owns([*way, ""]):
-            return
-        names, shapes = written_grid(visit, write_encoded if query.encode else None)
-        grid = visit.grid
-        for real, name, shape in zip(grid.names, names, indices(grid.shape_of), strict=True):
-            path, pruned = visit.base + name, False
-            here = way if visit.is_flat else [*way, real]
-            if with_directories:
-                text, pruned, quits = self._ask(True, real, path)
-                if text or quits:
-                    yield here, text, quits
-            if pruned or not with_leaves:
-                continue
-            for leaf, written in zip(grid.shapes[shape], shapes[shape], strict=True):
-                text, _, quits = self._ask(False, leaf, f"{path}/{written}")
-                if text or quits:
-                    yield [*here, leaf], text, quits
-
-    def _ask(self, is_dir: bool, name: str, path: str) -> tuple[bytes, bool, bool]:
-        """What a node prints, whether it is pruned, and whether the search ends with it."""
-        rest = self.kinds[is_dir](name)
-        if isinstance(rest, Constant):
-            return b"", False, False
-        told = _Told(escapes=self.search.escapes)
-        rest.run(path, told)
-        return told.text.encode("utf-8", "surrogatepass"), told.pruned, told.quits
-
-
-class _Told:
-    """What an evaluation says; a `metashell.commands.find.expression.Doer`."""
-
-    def __init__(self, *, escapes: bool) -> None:
-        self.text = ""
-        self.pruned = self.quits = False
-        self._escapes = escapes
-
-    def do(self, action: Act | Printf | Exec, path: str) -> bool:
-        # Other actions are not sent: see `Query.is_plain`.
-        assert isinstance(action, Act)
-        if action.effect in PRINTS:
-            self.text += f"{escape(path) if self._escapes else path}{action.effect.value}"
-        elif action.effect is WalkEffect.QUIT:
-            self.quits = True
-        else:
-            self.pruned = True
-        return True
-
-
-def _encoded(components: Sequence[str]) -> list[bytes]:
-    return [name.encode("utf-8", "surrogatepass") for name in components]
-
-
-def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What is printed, in few pieces; nothing behind the first row that ends the search.
+class _Texts:
+    """Makes rows of what a search writes; a `metashell.commands.framework.command.Output`.
 
     Args:
-        batches: Of `FOUND`, sorted.
-
-    Returns:
-        Batches of `JOINED`.
+        is_terminal: Whether control characters are escaped.
     """
-    for batch in batches:
-        is_told = pc.less(batch.column("word"), 0)
-        told = [
-            {"word": word, "name": name, "text": text}
-            for word, (name,), text in zip(
-                *map(pa.Array.to_pylist, batch.filter(is_told).columns[:3]), strict=True
-            )
-        ]
-        batch = batch.filter(pc.invert(is_told))  # noqa: PLW2901
-        quits = batch.column("quits").to_pylist()
-        end = quits.index(True) + 1 if True in quits else len(quits)
-        words = batch.column("word").slice(0, end).unique().to_pylist()
-        text = b"".join(batch.column("text").slice(0, end).to_pylist())
-        row = {
-            "text": text,
-            "words": words,
-            "quits": end > 0 and bool(quits[end - 1]),
-            "told": told,
-        }
-        yield pa.RecordBatch.from_pylist([row], schema=JOINED)
-        if row["quits"]:
+
+    width = 80
+
+    def __init__(self, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+        self.rows: list[_Row] = []
+        self.word = 0
+        self.way: Sequence[str] = ()
+        """Names on the way to the node that the next text begins with."""
+        self._text: list[str] = []
+        self._n_chars = 0
+
+    def write(self, text: str) -> None:
+        """Take text."""
+        self._text.append(text)
+        self._n_chars += len(text)
+        if self._n_chars >= _PIECE_CHARS:
+            self.end()
+
+    def flush(self) -> None:
+        """Nobody waits."""
+
+    def end(self, *, quits: bool = False) -> None:
+        """Make a row of the text that there is."""
+        if self._text or quits:
+            self.add(self.way, "".join(self._text), quits=quits)
+        self._text, self._n_chars = [], 0
+
+    def add(self, way: Sequence[str], text: str = "", *, quits: bool = False) -> None:
+        """Add a row."""
+        self.rows.append((self.word, [*map(_encoded, way)], len(self.rows), _encoded(text), quits))
+
+
+class _PartSearch(Search):
+    """Searches a part, and tells of what is the part's own.
+
+    Args:
+        context: As of `Search`.
+        query: Likewise.
+        failed: Likewise.
+        share: Which part.
+        out: Where the context writes.
+    """
+
+    visits_each = True
+
+    def __init__(
+        self, context: Context, query: Query, failed: Failed, share: Share, out: _Texts
+    ) -> None:
+        super().__init__(context, query, failed)
+        self._share, self._out = share, out
+        self._n_at = 0
+        """Names on the way to the start."""
+        self._way: list[str] = []
+        self._is_border = True
+        """Whether other parts may have what comes behind the last node."""
+
+    def below(self, match: Match) -> None:
+        """Search a start and all below it."""
+        self._way = list(match.place.names())
+        self._n_at, self._is_border = len(self._way), True
+        if self._share.owns(self._way):
+            self._out.add(self._way)
+        super().below(match)
+
+    def _visit(self, visit: Visit) -> None:
+        del self._way[self._n_at + max(visit.depth - 1, 0) :]
+        if visit.depth:
+            self._way.append(visit.name)
+        is_own, is_border = self._share.owns(self._way), self._share.is_border(self._way)
+        if is_border or self._is_border:
+            self._begin(self._way)
+        self._is_border = is_border or not is_own
+        super()._visit(visit)
+        if not is_own:
+            self._doing.lines.clear()
+            self._doing.quits = False
+
+    def _begin(self, way: Sequence[str]) -> None:
+        """Begin another row, with the node at the end of a way."""
+        self.flush()
+        self._out.end()
+        self._out.way = tuple(way)
+
+    def _grid(self, visit: GridVisit) -> None:
+        below, grid = [*self._way, ""], visit.grid
+        if not self._share.owns(below):
             return
+        if not self._share.is_border(below):
+            super()._grid(visit)
+            return
+        for name, shape in zip(grid.names, indices(grid.shape_of), strict=True):
+            self._begin([*self._way, name])
+            one = Grid(grid.directory, [name], [grid.shapes[shape]], [0])
+            super()._grid(replace(visit, grid=one))
+            if self.quit:
+                return
 
 
-_TOLD: Final = pa.struct([("word", pa.int32()), ("name", pa.binary()), ("text", pa.binary())])
-
-JOINED: Final = pa.schema(
-    [
-        ("text", pa.binary()),
-        ("words", pa.list_(pa.field("element", pa.int32()))),
-        ("quits", pa.bool_()),
-        ("told", pa.list_(pa.field("element", _TOLD))),
-    ]
-)
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -69,6 +69,9 @@ class Search:
         add: Takes rows, where these are asked for.
     """
 
+    visits_each = False
+    """Whether each node is visited also where all are printed."""
+
     def __init__(
         self,
         context: Context,
@@ -131,6 +134,7 @@ class Search:
             and query.max_depth is None
             and not query.min_depth
             and not self._context.out.is_terminal
+            and not self.visits_each
         ):
             self._doing.write(
                 paths(
