@@ -17,15 +17,11 @@ from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces
-from metashell.spark_backend.coordinators import (
-    PartitionPiece,
-    is_partition,
-    numbers_of,
-    tables_of,
-)
 from metashell.spark_backend.fold import TASKS_PER_CORE, Batches, parallelism, run_tasks
 from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.schemas import coordinator_tables, spark_type
+from metashell.spark_backend.sites import PartitionPiece, is_partition, numbers_of
+from metashell.spark_backend.tables import PartitionReport, partition_batches
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, WARNED, Told
 from metashell.sql.tables import with_sql_times
 
@@ -39,7 +35,6 @@ _TOLD: Final = (
     pa.field("told", pa.string()),
 )
 """Columns in front: the place of the piece, and what it tells; null in rows of the table."""
-_BATCH_ROWS: Final = 32_768
 
 _Work = tuple[int, str | None, PartitionPiece]
 """A piece's place, the name of its cluster, and the piece."""
@@ -128,46 +123,27 @@ class CoordinatorFrames:
         return work, sites, told
 
 
-class _Report:
-    """Keeps what is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[int, str]] = []
-
-    def unread(self, text: str) -> None:
-        """Something was not read."""
-        self.told.append((UNREAD, text))
-
-    def remark(self, text: str) -> None:
-        """Something else that a user should know."""
-        self.told.append((REMARKED, text))
-
-
 def _piece_batches(
     one: _Work, name: str, schema: pa.Schema, settings: ReadSettings
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a piece, then what it tells."""
     place, cluster, piece = one
-    report = _Report()
+    report = PartitionReport()
     try:
-        with tables_of(piece, Reading(settings=settings)) as tables:
-            columns = tables.schema(name).names
-            for batch in tables.read(name, columns, lambda: None, report):
-                for first in range(0, batch.num_rows, _BATCH_ROWS):
-                    rows = with_sql_times(batch.slice(first, _BATCH_ROWS), report.unread)
-                    own = dict(zip(rows.schema.names, rows.columns, strict=True))
-                    yield _batch(rows.num_rows, own, cluster, schema)
-            report.told += [(WARNED, text) for text in tables.without_image]
+        for batch in partition_batches(piece, name, Reading(settings=settings), report):
+            rows = with_sql_times(batch, report.unread)
+            own = dict(zip(rows.schema.names, rows.columns, strict=True))
+            yield _batch(rows.num_rows, own, cluster, schema)
+        told = [(UNREAD, text) for text in report.unread_texts]
+        told += [(REMARKED, text) for text in report.remarks]
+        told += [(WARNED, text) for text in report.warnings]
     except MetashellError as error:
-        report.told = [(FAILED, str(error))]
-    if report.told:
-        kinds, texts = zip(*report.told, strict=True)
+        told = [(FAILED, str(error))]
+    if told:
+        kinds, texts = zip(*told, strict=True)
         values = ([place] * len(kinds), kinds, texts)
-        told = {
-            field.name: pa.array(column, field.type)
-            for field, column in zip(_TOLD, values, strict=True)
-        }
-        yield _batch(len(kinds), told, cluster, schema)
+        columns = {f.name: pa.array(v, f.type) for f, v in zip(_TOLD, values, strict=True)}
+        yield _batch(len(kinds), columns, cluster, schema)
 
 
 def _batch(

@@ -82,10 +82,6 @@ class KRaftDataSource(DataSource):
         from metashell.spark_backend.reader import KRaftReader
 
         options = self._asked(schema)
-        if is_of_coordinators(options):
-            from metashell.spark_backend.coordinators import CoordinatorTableReader
-
-            return CoordinatorTableReader(options, _columns(options, schema))
         return KRaftReader(options, _columns(options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:

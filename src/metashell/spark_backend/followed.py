@@ -27,11 +27,10 @@ from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import LogReplica, by_node
 from metashell.sources.node_places import NodePlaces
-from metashell.spark_backend.coordinators import log_directory, nodes_of
 from metashell.spark_backend.cursor import NO_LIMIT, Cursor, ListedLog, PartitionWalk, Walk
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
-from metashell.spark_backend.sites import Origin, Site, find_sites
+from metashell.spark_backend.sites import Origin, Site, find_sites, log_directory, nodes_of
 
 _T = TypeVar("_T")
 

@@ -20,17 +20,36 @@ from metashell.image.split_tables import faults_batch
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split, plan_splits
+from metashell.node_files.log_directory import read_log_directory
 from metashell.places.parallel import in_parallel
-from metashell.places.place import is_uri
+from metashell.places.place import expand, is_uri, parent_of
 from metashell.read_settings import ReadSettings
+from metashell.sources.fleet.reading import Reading
 from metashell.spark_backend import tables
 from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.planning import Takes, plan_files
-from metashell.spark_backend.schemas import FAULTS, FILES, conform, is_state
-from metashell.spark_backend.sites import BadSite, Site, find_sites
+from metashell.spark_backend.schemas import (
+    FAULTS,
+    FILES,
+    conform,
+    coordinator_tables,
+    is_of_coordinators,
+    is_state,
+)
+from metashell.spark_backend.sites import (
+    BadSite,
+    Origin,
+    PartitionPiece,
+    Site,
+    absolute,
+    find_sites,
+    log_directory,
+    nodes_of,
+    numbers_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
@@ -75,7 +94,7 @@ class FaultPiece:
     """Why nothing can be read."""
 
 
-Piece = SplitPiece | SitePiece | FaultPiece
+Piece = SplitPiece | SitePiece | FaultPiece | PartitionPiece
 
 
 class Task(InputPartition):
@@ -102,8 +121,8 @@ class PushFilters:
         return filters
 
 
-class TableReader(DataSourceReader):
-    """Reads a table: what is common to all of them.
+class KRaftReader(DataSourceReader):
+    """Reads a table.
 
     Args:
         options: What was asked for.
@@ -120,10 +139,6 @@ class TableReader(DataSourceReader):
         # It is sent with each task, which has directories of its own.
         return {**self.__dict__, "_options": replace(self._options, paths=())}
 
-
-class KRaftReader(TableReader):
-    """Reads a table of metadata directories."""
-
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks."""
         # Spark would make up a partition of its own where there is none.
@@ -133,6 +148,8 @@ class KRaftReader(TableReader):
         if self.wanted.is_nothing:
             return []
         options = self._options
+        if is_of_coordinators(options):
+            return [Task([piece]) for piece in self._partitions()]
         sites, bad = find_sites(options.paths, self.wanted)
         if bad and not sites and options.table != FAULTS:
             raise SourceError(bad[0].reason)
@@ -152,6 +169,31 @@ class KRaftReader(TableReader):
                     raise SourceError(reason)
         tasks = map(Task, packed(found, options.split_bytes, _TASKS))
         return [*_together(told), *tasks] if options.table == FAULTS else [*tasks]
+
+    def _partitions(self) -> list[PartitionPiece]:
+        """Each partition of the coordinators' topic of each cluster.
+
+        Raises:
+            SourceError: No directory can be listed, or has such a log.
+        """
+        options = self._options
+        log = coordinator_tables(options.settings.schemas).log_of(options.table)
+        places = [absolute(one) for path in options.paths for one in expand(path)]
+        nodes, only = nodes_of(places, joins=log is not None)
+        nodes = [node for node in nodes if self.wanted.may_be("cluster_id", node.cluster_id)]
+        pieces: list[PartitionPiece] = []
+        errors: list[str] = []
+        for node in nodes:
+            try:
+                numbers = [None] if log is None else numbers_of(node, log)
+            except MetashellError as error:
+                errors.append(str(error))
+                continue
+            here = [n for n in numbers if only is None or f"{log}-{n}" in only]
+            pieces += [PartitionPiece(node, n, len(nodes) == 1) for n in here]
+        if errors and (not pieces or len(nodes) == 1):
+            raise SourceError(errors[0])
+        return pieces
 
     def _plan(self, site: Site) -> list[Piece]:
         """What there is to read of a directory, and why it can't be read."""
@@ -213,13 +255,35 @@ class KRaftReader(TableReader):
         assert isinstance(partition, Task)
         with within_memory():
             for piece in partition.pieces:
-                for own in self._own(piece):
-                    batch = conform(own, self._schema, piece.site.origin)
-                    batch = self.wanted.rows(batch)
+                if isinstance(piece, PartitionPiece):
+                    rows = self._of_partition(piece)
+                else:
+                    rows = ((own, piece.site.origin) for own in self._own(piece))
+                for own, origin in rows:
+                    batch = self.wanted.rows(conform(own, self._schema, origin))
                     if batch.num_rows:
                         yield batch
 
-    def _own(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+    def _of_partition(self, piece: PartitionPiece) -> Iterator[tuple[pa.RecordBatch, Origin]]:
+        """The table's own columns of a partition, and where they are from."""
+        options, node, report = self._options, piece.node, tables.PartitionReport()
+        reading = Reading(settings=options.settings, at=options.at)
+        try:
+            for own in tables.partition_batches(piece, options.table, reading, report):
+                directory = log_directory(node.path)
+                if report.place is not None:
+                    directory = parent_of(report.place)
+                identity = read_log_directory(directory).identity
+                node_id = None if identity is None else identity.node_id
+                yield own, (node.cluster_id, node_id, str(directory))
+            if report.unread_texts and report.place is None:
+                raise SourceError(report.unread_texts[0])
+        except MetashellError:
+            # One cluster among many never fails a query.
+            if piece.is_alone:
+                raise
+
+    def _own(self, piece: SplitPiece | SitePiece | FaultPiece) -> Iterator[pa.RecordBatch]:
         """The table's own columns of a piece."""
         options = self._options
         if isinstance(piece, FaultPiece):
@@ -235,9 +299,7 @@ class KRaftReader(TableReader):
         elif options.table == FAULTS:
             yield from tables.site_faults(piece.site, options, piece.splits, piece.told)
             if not tables.replays_apart(options):
-                from metashell.spark_backend.coordinators import coordinator_faults
-
-                yield from coordinator_faults(piece.site, options)
+                yield from tables.coordinator_faults(piece.site, options)
         else:
             try:
                 yield from tables.state_batches(piece.site, options, self.wanted)

@@ -1,8 +1,10 @@
-"""The rows of each table, as the local engine has them, for a split or for a directory."""
+"""The rows of each table, as the local engine has them: of a split, a directory or a partition."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -27,12 +29,18 @@ from metashell.image.split_tables import (
 )
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.names import SegmentName, parse_name
+from metashell.log.names import METADATA_DIRECTORY, SegmentName, parse_name
 from metashell.log.splits import Split
+from metashell.node_files.log_directory import read_log_directory
+from metashell.places.place import Place, base_name, parent_of, place_of
 from metashell.read_settings import ReadSettings
 from metashell.records.split_filter import RowFilter, type_of
 from metashell.redact import Redaction
+from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.condensed import source_of
+from metashell.sources.coordinator import open_coordinator
+from metashell.sources.coordinator_logs import NodeCoordinatorLogs
+from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.source import Source
 from metashell.spark_backend.filters import LEAST, MOST, TableFilter
@@ -50,7 +58,7 @@ from metashell.spark_backend.schemas import (
     registry_of,
     with_origin,
 )
-from metashell.spark_backend.sites import Site
+from metashell.spark_backend.sites import PartitionPiece, Site, is_partition
 from metashell.sql import tables as sql_tables
 
 UNREADABLE: Final = "unreadable"
@@ -266,3 +274,86 @@ def _replay_faults(site: Site, options: Options) -> tuple[Sequence[Fault], set[s
         log = _condensed(site, options, merges=False)
         faults = source_of(log, ReadSettings(), site.place).all_faults()
     return faults, {facts.name for facts in log.files}
+
+
+# Of coordinators' logs.
+
+
+class PartitionReport:
+    """Keeps what is told of a partition."""
+
+    def __init__(self) -> None:
+        self.unread_texts: list[str] = []
+        """What was not read."""
+        self.remarks: list[str] = []
+        """What else a user should know."""
+        self.warnings: Sequence[str] = ()
+        """What a user should know where there is no metadata log."""
+        self.place: Place | None = None
+        """The log of the partition that the last rows are of."""
+
+    def unread(self, text: str) -> None:
+        """Keep that something was not read."""
+        self.unread_texts.append(text)
+
+    def remark(self, text: str) -> None:
+        """Keep something else."""
+        self.remarks.append(text)
+
+
+def partition_batches(
+    piece: PartitionPiece, table: str, reading: Reading, report: PartitionReport
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a partition; what is told of it is in the report.
+
+    Raises:
+        MetashellError: The node's directory can't be read.
+    """
+    with _tables_of(piece, reading) as tables:
+        names = tables.schema(table).names
+        for batch in tables.read(table, names, lambda: None, report):
+            report.place = tables.place
+            for first in range(0, batch.num_rows, BATCH_ROWS):
+                yield batch.slice(first, BATCH_ROWS)
+        report.place, report.warnings = tables.place, tables.without_image
+
+
+@contextmanager
+def _tables_of(piece: PartitionPiece, reading: Reading) -> Iterator[SourceTables]:
+    """The tables of a partition.
+
+    Raises:
+        MetashellError: The node's directory can't be read.
+    """
+    place = place_of(piece.node.path)
+    if is_partition(place):
+        alone = open_coordinator(place, reading.settings, None, is_file=False)
+        assert alone is not None
+        yield SourceTables(alone, alone.partition_log.partition.log)
+        return
+    with reading.with_log_dirs(piece.node.log_dirs).open(piece.node.path) as source:
+        yield SourceTables(source, only=piece.number)
+
+
+def coordinator_faults(site: Site, options: Options) -> Iterator[pa.RecordBatch]:
+    """What is wrong with the coordinators' logs beside a metadata log, as rows of `faults`.
+
+    The column ``file`` has the partition in front of the segment.
+    """
+    if base_name(site.place) != METADATA_DIRECTORY:
+        return  # A copy: the directory around it may be anybody's.
+    try:
+        directory = read_log_directory(parent_of(site.place))
+    except MetashellError:
+        return  # The metadata directory may be all that can be listed.
+    for log in CoordinatorLog:
+        logs = NodeCoordinatorLogs(log, [directory], options.settings)
+        for partition in logs.partitions:
+            try:
+                found = logs.read(partition)
+            except MetashellError as error:
+                yield not_read(str(error), str(partition))
+                continue
+            faults = [replace(one, file=f"{partition}/{one.file}") for one in found.faults()]
+            for first in range(0, len(faults), BATCH_ROWS):
+                yield faults_batch(faults[first : first + BATCH_ROWS])

@@ -19,7 +19,7 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 
 from metashell.spark_backend.coordinator_frames import _TOLD, CoordinatorFrames, _piece_batches
-from metashell.spark_backend.coordinators import nodes_of
+from metashell.spark_backend.sites import nodes_of
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD
 
 ONE = "node-44/broker102/d1"
