@@ -56,7 +56,7 @@ def test_filters_leave_out_clusters() -> None:
     from pyspark.sql.datasource import EqualTo
 
     tasks, _, _ = plan("groups", fixture_dir(ONE), filters=[EqualTo(("cluster_id",), "another")])
-    assert [None] == [task.piece for task in tasks]
+    assert [()] == [task.pieces for task in tasks]
     found = read("groups", fixture_dir(ONE), filters=[EqualTo(("group",), "k-uniform")])
     assert ["k-uniform"] == found["group"].to_pylist()
 

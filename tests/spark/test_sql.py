@@ -20,7 +20,7 @@ from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.sources.node_places import NodePlaces
 from metashell.sources.opening import open_fleet
 from metashell.sources.without_image import SourceWithoutImage
-from metashell.spark_backend.delegated_logs import DelegatedLogs
+from metashell.spark_backend.opening import DelegatedLogs
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog

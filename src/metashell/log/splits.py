@@ -12,7 +12,8 @@ one began with, else reading ends with a `SplitError`, and the file can be plann
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from typing import Final, TypeAlias
 
@@ -22,13 +23,14 @@ from metashell.log.boundaries import Boundary, Cutter, OffsetIndex, read_index
 from metashell.log.chain import Carry
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.directory import find_gaps, segments_after
+from metashell.log.extent import LARGEST
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.layout import HEAD
 from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
 from metashell.log.read import Loaded, OpenFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
 from metashell.places.files import FileRef
-from metashell.places.place import Place, file_in, names_in, place_of
+from metashell.places.place import Place, StoreEntry, entries_in, file_in, names_in, place_of
 from metashell.places.remote import RemotePlace
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -284,6 +286,17 @@ class _Planner:
                 _look_at_tail(source, file, index)
         return file
 
+    def wanted(self, name: SegmentName | CheckpointName, after: int, entry: StoreEntry) -> _File:
+        """A file, which is opened only if it is large enough to be cut."""
+        file = _File(file_in(self.path, name.name), name.name, entry.size, name, after)
+        if file.size > min(self.split_bytes, LARGEST):
+            # Who reads it will find that out, too.
+            with suppress(SourceError, VanishedError), opened(file.file) as source:
+                file.size = source.size
+                index = _index_of(self.path, name) if isinstance(name, SegmentName) else None
+                file.cuts = Cutter(source, file.size, index).boundaries(self.split_bytes, after)
+        return file
+
     def _is_cut(self, file: _File) -> bool:
         begin = 0 if file.begin is None else file.begin.pos
         return file.size - begin > self.split_bytes and file.name not in self.uncut
@@ -346,6 +359,39 @@ def plan_splits(
         except VanishedError:
             continue
     raise SourceError(f"{place}: its files keep vanishing while they are opened", hint="try again")
+
+
+Takes: TypeAlias = Callable[[str, int, int | None], bool]
+"""Whether a file is wanted, given its name, the first offset that it can hold (0 for a checkpoint)
+and, if that is known, the first that it can't."""
+
+
+def plan_wanted(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
+    """The splits of the files that are wanted, each for itself; arguments as of `plan_splits`.
+
+    A file is opened only if it is large enough to be cut. For thousands of directories and a filter
+    that leaves a few files of each, `plan_splits` would be most of the work.
+
+    Raises:
+        SourceError: The directory can't be listed, or holds no file of a metadata log.
+    """
+    # Who opens a directory that is called like a file of the log tells of it.
+    entries = {entry.name: entry for entry in entries_in(place)}
+    listing = list_names(entries)
+    if listing.is_empty:
+        raise SourceError(f"{place}: no segment or checkpoint there")
+    planner, segments = _Planner(place, split_bytes, ()), listing.segments
+    ends = [*(one.base_offset for one in segments[1:]), None]
+    files: list[tuple[CheckpointName | SegmentName, int, int | None]] = [
+        *((one, 0, None) for one in listing.checkpoints),
+        *((one, one.base_offset, end) for one, end in zip(segments, ends, strict=False)),
+    ]
+    wanted = [
+        planner.wanted(f, first - 1, entries[f.name])
+        for f, first, end in files
+        if takes(f.name, first, end)
+    ]
+    return [split for order, file in enumerate(wanted) for split in file.splits(order, None)]
 
 
 def plan_tail(

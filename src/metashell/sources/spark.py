@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from metashell.sources.without_image import SourceWithoutImage
 
 _OPENING: Final = "metashell.spark_backend.opening"
-_LOGS: Final = "metashell.spark_backend.delegated_logs"
 _NEEDS: Final = "metashell.spark_backend.needs"
 
 
@@ -97,7 +96,7 @@ def delegate_logs(source: SourceWithoutImage, request: OpenRequest, watch: Openi
         DecodeLoad(bytes_to_decode=0, n_directories=1, is_remote=False), settings, watch
     )
     with watch.spark() as jobs:
-        _resolve(_LOGS, "delegate_logs")(source, request, jobs, lambda: None)
+        _resolve(_OPENING, "delegate_logs")(source, request, jobs, lambda: None)
 
 
 def _resolve(module: str, name: str) -> Any:

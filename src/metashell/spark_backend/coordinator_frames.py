@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from metashell.errors import MetashellError
-from metashell.log.splits import SPLIT_BYTES
 from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces
-from metashell.spark_backend.fold import TASKS_PER_CORE, Batches, parallelism, run_tasks
-from metashell.spark_backend.packing import FILE_BYTES, packed
+from metashell.spark_backend.packing import FILE_BYTES, Batches, run_packed
 from metashell.spark_backend.schemas import coordinator_tables, spark_type
 from metashell.spark_backend.sites import PartitionPiece, is_partition, numbers_of
 from metashell.spark_backend.tables import PartitionReport, partition_batches
@@ -89,9 +87,8 @@ class CoordinatorFrames:
             def read(one: _Work) -> Batches:
                 yield from _piece_batches(one, name, schema, settings)
 
-            n_tasks = TASKS_PER_CORE * parallelism(spark)
-            tasks = packed([(FILE_BYTES, one) for one in work], SPLIT_BYTES, n_tasks)
-            frame = run_tasks(spark, tasks, read, schema).persist()
+            weighed = [(FILE_BYTES, one) for one in work]
+            frame = run_packed(spark, weighed, read, schema).persist()
             kept = self._kept[name] = spark, frame, sites, told
             self._told.pop(name, None)
         return kept[1:]

@@ -1,15 +1,12 @@
 """How far a growing log was delivered, and reading what is new behind that.
 
 A `Cursor` stands behind a whole, proven batch, and knows the batch: where that one is gone or
-another, the metadata log was truncated or replaced. What is cut off at the end of the last segment
-is left for later. Everything that keeps the records behind a cursor from being all of them is a
-loss, which stops the walk unless losses are let pass.
+another, the metadata log was truncated or replaced. Everything that keeps the records behind a
+cursor from being all of them is a loss, which stops the walk unless losses are let pass.
 
-Compaction rewrites the segments of a coordinator's partition, so a position means little there, and
-the batch that was delivered last may be gone. Offsets stay, on every replica. So a cursor is sure
-where its batch is where it was; else its place is looked for by its offset. As a consumer does
-(KIP-320), the leader epoch tells a log that was truncated: no newer epoch begins in what was
-delivered.
+Compaction rewrites the segments of a coordinator's partition. Offsets stay, on every replica, so a
+place is looked for by its offset where its batch is gone. As a consumer does (KIP-320), the leader
+epoch tells a log that was truncated: no newer epoch begins in what was delivered.
 
 While compaction puts a segment in the place of others it is called ``.log.swap``, and those are
 gone already. So such a segment is read, too.
@@ -183,10 +180,9 @@ class ListedLog:
         return next((i for i, one in enumerate(self.segments) if one.name == name), None)
 
     def holding(self, offset: int) -> int | None:
-        """The last segment that begins before the offset behind one; None where none does."""
-        return next(
-            (i for i in reversed(range(len(self.segments))) if self.begins(i) <= offset + 1), None
-        )
+        """The last segment that begins no later than behind an offset; None where none does."""
+        found = [i for i in range(len(self.segments)) if self.begins(i) <= offset + 1]
+        return found[-1] if found else None
 
     def begins(self, i: int) -> int:
         """The base offset of a segment."""

@@ -6,13 +6,12 @@ all splits. So the rows are the local engine's.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import reduce
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +28,13 @@ from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.spark_backend.filters import TableFilter
-from metashell.spark_backend.packing import packed
+from metashell.spark_backend.packing import (
+    TASKS_PER_CORE,
+    Batches,
+    parallelism,
+    results,
+    run_packed,
+)
 from metashell.spark_backend.schemas import (
     ORIGIN,
     conform,
@@ -39,7 +44,6 @@ from metashell.spark_backend.schemas import (
     with_origin,
 )
 from metashell.spark_backend.sites import BadSite, Site, find_sites
-from metashell.spark_backend.tables import state_schema
 from metashell.spark_backend.tasks import (
     NOT_SPREAD,
     PIECES,
@@ -53,22 +57,18 @@ from metashell.spark_backend.tasks import (
     log_of,
     log_or_whole,
 )
+from metashell.sql.tables import state_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TASKS_PER_CORE = 6
-"""Tasks that a core has in turn where there is that much to do: they differ in length."""
 _PART_BYTES = 32 << 20
 """Bytes of a log for which one more part is made."""
 _PLANNING_BYTES = 1 << 20
 """What planning a directory takes, which opens its files and reads its checkpoint through."""
 _REASONS = pa.schema([("reason", pa.string())])
 _COUNTS = pa.schema([("table", pa.string()), ("rows", pa.int64())])
-_TASKS = pa.schema([("task", pa.int32()), ("work", pa.binary())])
 _JOB = PIECES.get_field_index("job")
-
-Batches = Iterator[pa.RecordBatch]
 
 
 def tables_in_parts() -> frozenset[str]:
@@ -111,7 +111,7 @@ class Fold:
         Raises:
             KeyError: There is no such table (`metashell.image.arrow.table_names`).
         """
-        schema = from_struct(to_struct(with_origin(state_schema(name))))
+        schema = from_struct(to_struct(with_origin(state_schema(registry_of(()), name))))
         redaction = Redaction(self.settings.show_secrets)
 
         def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
@@ -270,17 +270,12 @@ class Fold:
     def _run(
         self, works: Sequence[Work], run: Callable[[Work], Batches], schema: pa.Schema
     ) -> DataFrame:
-        tasks = tasks_of(works, parallelism(self.spark))
-        return run_tasks(self.spark, tasks, run, schema)
+        return run_packed(self.spark, heaviest_first(works), run, schema)
 
 
-def tasks_of(works: Sequence[Work], n_cores: int) -> list[list[Work]]:
-    """Work packed into tasks, those with the most bytes first."""
-    weighed = sorted(
-        [(work.weight, i) for i, work in enumerate(works)], key=lambda w: (-w[0], w[1])
-    )
-    packs = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * n_cores)
-    return [[works[i] for i in pack] for pack in packs]
+def heaviest_first(works: Sequence[Work]) -> list[tuple[int, Work]]:
+    """Work behind its weight."""
+    return sorted([(work.weight, work) for work in works], key=lambda one: -one[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,41 +338,6 @@ def _as_failure(found: dict[int, CondensedLog | Failure], number: int) -> Iterat
         found[number] = Failure(e.message, e.hint)
 
 
-def run_tasks(
-    spark: SparkSession,
-    tasks: Sequence[Sequence[Any]],
-    run: Callable[[Any], Batches],
-    schema: pa.Schema,
-) -> DataFrame:
-    """Call a function with each piece of work that is packed into tasks.
-
-    A task gets its own work as data. What a function closes over goes to every task.
-    """
-    rows = [
-        pa.RecordBatch.from_pylist([{"task": i, "work": pickle.dumps(list(task))}], schema=_TASKS)
-        for i, task in enumerate(tasks or [[]])
-    ]
-
-    def run_all(batches: Batches) -> Batches:
-        for batch in batches:
-            for own in batch["work"].to_pylist():
-                for piece in pickle.loads(own):
-                    yield from run(piece)
-
-    frame = spark.createDataFrame(pa.Table.from_batches(rows, _TASKS))
-    placed = frame.repartitionById(len(rows), "task")
-    return placed.mapInArrow(run_all, to_struct(schema))
-
-
-def parallelism(spark: SparkSession) -> int:
-    """About how many tasks run at the same time."""
-    try:
-        return int(spark.sparkContext.defaultParallelism)
-    except Exception:
-        # A server of Spark Connect does not tell.
-        return 8
-
-
 def fold_directories(
     spark: SparkSession,
     paths: str | Iterable[str],
@@ -423,7 +383,16 @@ def fold_sites(
     planned: list[tuple[Site, FoldJob]] = []
     failed = list(bad)
     n_cores = parallelism(spark)
-    for site, job in zip(sites, _plan(spark, sites, settings, split_bytes, n_cores), strict=True):
+
+    def plan(site: Site) -> FoldJob | Failure:
+        try:
+            return job_of(site.place, settings, split_bytes, n_cores)
+        except MetashellError as e:
+            return Failure(e.message, e.hint)
+
+    # What they weigh is what is to be found out: it reads their checkpoints.
+    jobs = results(spark, [(_PLANNING_BYTES, site) for site in sites], plan)
+    for site, job in zip(sites, jobs, strict=True):
         if isinstance(job, Failure) and keeps_bad:
             planned.append((site, FoldJob.failed(site.place, job)))
         elif isinstance(job, Failure):
@@ -433,38 +402,6 @@ def fold_sites(
     if not planned and failed:
         raise SourceError(failed[0].reason)
     return Fold(spark, [site for site, _ in planned], [job for _, job in planned], settings, failed)
-
-
-def _plan(
-    spark: SparkSession,
-    sites: Sequence[Site],
-    settings: ReadSettings,
-    split_bytes: int,
-    n_cores: int,
-) -> list[FoldJob | Failure]:
-    """Plan directories: one here, several in executors, as it reads their checkpoints."""
-
-    def plan(site: Site) -> FoldJob | Failure:
-        try:
-            return job_of(site.place, settings, split_bytes, n_cores)
-        except MetashellError as e:
-            return Failure(e.message, e.hint)
-
-    if len(sites) <= 1:
-        return [plan(site) for site in sites]
-    schema = pa.schema([("site", pa.int32()), ("job", pa.binary())])
-
-    def run(numbered: tuple[int, Site]) -> Batches:
-        number, site = numbered
-        row = {"site": number, "job": pickle.dumps(plan(site))}
-        yield pa.RecordBatch.from_pylist([row], schema=schema)
-
-    # What they weigh is what is to be found out.
-    weighed = [(_PLANNING_BYTES, numbered) for numbered in enumerate(sites)]
-    tasks = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * n_cores)
-    found = run_tasks(spark, tasks, run, schema).toArrow().to_pydict()
-    jobs = dict(zip(found["site"], map(pickle.loads, found["job"]), strict=True))
-    return [jobs[i] for i in range(len(sites))]
 
 
 def job_of(

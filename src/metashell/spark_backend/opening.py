@@ -6,19 +6,16 @@ image, once it is here, needs no session any more.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pyarrow as pa
-
 from metashell.condensed.log import CondensedLog, Condensing
 from metashell.errors import SourceError
 from metashell.fs.path import cluster_path
 from metashell.log.directory import list_metadata_directory
-from metashell.log.splits import SPLIT_BYTES, plan_splits
+from metashell.log.splits import plan_splits
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.writing import store
 from metashell.sources.cached import CondensedDirectory
@@ -29,16 +26,10 @@ from metashell.sources.node_places import NodePlaces
 from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
+from metashell.sources.without_image import SourceWithoutImage
 from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts, search_of
-from metashell.spark_backend.fold import (
-    TASKS_PER_CORE,
-    Batches,
-    Fold,
-    fold_sites,
-    parallelism,
-    run_tasks,
-)
-from metashell.spark_backend.packing import packed
+from metashell.spark_backend.fold import Fold, fold_sites
+from metashell.spark_backend.packing import result_of, run_each
 from metashell.spark_backend.session import SparkSettings, explanation, session
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
@@ -259,6 +250,61 @@ class DelegatedFleet(_Delegated, FleetSource):
         return {}
 
 
+class DelegatedLogs(_Delegated):
+    """Runs statements over coordinators' logs without a metadata log: of a node, or one partition.
+
+    Args:
+        engine: Has the session.
+        source: What was opened here.
+        path: What opens it.
+    """
+
+    def __init__(self, engine: Engine, source: SourceWithoutImage, path: str) -> None:
+        self.engine, self._source, self._site = engine, source, _site(path)
+
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> None:
+        """None: the tree is made of few logs."""
+        del args, cwd, escapes
+
+    def statements(self, cwd: str) -> SparkTables:
+        """Have Spark run SQL."""
+        del cwd
+        return self._tables
+
+    @cached_property
+    def _tables(self) -> SparkTables:
+        source = self._source
+        log_dirs = tuple(source.settings.log_dirs)
+        tables = SparkTables(
+            self.engine,
+            [self._site],
+            source.settings,
+            nodes=[NodePlaces(path=self._site.opened_by, log_dirs=log_dirs)],
+            more=lambda: source.coordinator_tables,
+            no_image=source.no_image,
+        )
+        tables.known = lambda: source.warnings
+        return tables
+
+
+def delegate_logs(
+    source: SourceWithoutImage,
+    request: OpenRequest,
+    progress: JobProgress | None,
+    announce: Callable[[], None],
+) -> None:
+    """Have Spark run the SQL of a source; arguments as of `open_delegated`."""
+    engine = _engine(request, progress, announce)
+    source.delegated_to = DelegatedLogs(engine, source, request.choice.path)
+
+
+def _engine(
+    request: OpenRequest, progress: JobProgress | None, announce: Callable[[], None]
+) -> Engine:
+    how = request.engine
+    return Engine(SparkSettings(master=how.master_url, conf=dict(how.conf)), progress, announce)
+
+
 def open_delegated(
     request: OpenRequest, progress: JobProgress | None, announce: Callable[[], None]
 ) -> Source | FleetSource:
@@ -272,9 +318,8 @@ def open_delegated(
     Raises:
         SourceError: A place can't be read, or Spark can't be used.
     """
-    choice, how = request.choice, request.engine
-    spark = SparkSettings(master=how.master_url, conf=dict(how.conf))
-    engine = Engine(spark, progress, announce)
+    choice, use_cache = request.choice, request.engine.use_cache
+    engine = _engine(request, progress, announce)
     if choice.paths:
         fleet = DelegatedFleet.over(
             choice.paths, request.settings, cluster_id=request.cluster_id, nodes=request.nodes
@@ -282,7 +327,9 @@ def open_delegated(
         fleet.engine = engine
         fleet.runner = _runner(engine)
         return fleet
-    source = DelegatedSource(engine, choice.path, request.settings, use_cache=how.use_cache)
+    source = DelegatedSource(
+        engine, choice.path, request.settings, use_cache=request.engine.use_cache
+    )
     if not request.is_searched:
         _ = source.condensed
     return source
@@ -303,9 +350,6 @@ def _site(path: str) -> Site:
     return Site(path, opened_by=absolute(path))
 
 
-_ROWS = pa.schema([("job", pa.int32()), ("row", pa.binary())])
-
-
 def _runner(engine: Engine) -> Any:
     """Runs a function of `metashell.sources.fleet.rows` for each directory in executors."""
 
@@ -315,18 +359,10 @@ def _runner(engine: Engine) -> Any:
         weights: Sequence[int],
         stop: Callable[[], None],
     ) -> Iterator[tuple[int, Any]]:
-        def run(numbered: tuple[int, tuple[object, ...]]) -> Batches:
-            number, job = numbered
-            row = {"job": number, "row": pickle.dumps(function(*job))}
-            yield pa.RecordBatch.from_pylist([row], schema=_ROWS)
-
         def compute(spark: SparkSession) -> tuple[DataFrame, Iterator[Any]]:
-            weighed = [
-                (OPENING_BYTES + w, job) for w, job in zip(weights, enumerate(jobs), strict=True)
-            ]
-            tasks = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * parallelism(spark))
+            weighed = [(OPENING_BYTES + w, job) for w, job in zip(weights, jobs, strict=True)]
             # Kept where they were computed, all at the same time; from there they come by tasks.
-            rows = run_tasks(spark, tasks, run, _ROWS).persist()
+            rows = run_each(spark, weighed, lambda job: function(*job)).persist()
             rows.count()
             return rows, rows.toLocalIterator(prefetchPartitions=True)
 
@@ -336,7 +372,7 @@ def _runner(engine: Engine) -> Any:
             while (row := engine.run(lambda _: next(found, None))) is not None:
                 engine.quiet()
                 stop()
-                yield row["job"], pickle.loads(row["row"])
+                yield result_of(row)
         finally:
             # After ^C the line to Java may be broken; that is not what is to be told.
             with suppress(Exception):

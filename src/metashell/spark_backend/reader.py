@@ -19,7 +19,7 @@ from metashell.errors import MetashellError, SourceError
 from metashell.image.split_tables import faults_batch
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
-from metashell.log.splits import Split, plan_splits
+from metashell.log.splits import Split, Takes, plan_splits, plan_wanted
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.parallel import in_parallel
 from metashell.places.place import expand, is_uri, parent_of
@@ -30,7 +30,6 @@ from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.packing import FILE_BYTES, packed
-from metashell.spark_backend.planning import Takes, plan_files
 from metashell.spark_backend.schemas import (
     FAULTS,
     FILES,
@@ -204,7 +203,7 @@ class KRaftReader(DataSourceReader):
             if options.table == FAULTS:
                 return self._plan_faults(site)
             below = _committed_end(site) if options.settings.committed_only else None
-            splits = plan_files(site.place, split_bytes, self._takes(below))
+            splits = plan_wanted(site.place, split_bytes, self._takes(below))
             return list(_pieces(site, splits, below))
         except MetashellError as e:
             return [FaultPiece(site, reason=str(e))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import Final
 
 import pyarrow as pa
@@ -17,13 +16,11 @@ from metashell.image.arrow import image_table
 from metashell.image.image import Image
 from metashell.image.split_tables import (
     FAULTS_SCHEMA,
-    FILES_SCHEMA,
     Windows,
     fault_batches,
     faults_batch,
     file_batch,
     message_batches,
-    message_schema,
     record_batches,
     records_schema,
 )
@@ -48,18 +45,16 @@ from metashell.spark_backend.nodes import node_batches
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.schemas import (
     FAULTS,
-    FILES,
     NODES,
     NODES_SCHEMA,
     RECORDS,
     coordinator_tables,
     is_of_coordinators,
-    is_state,
     registry_of,
     with_origin,
 )
 from metashell.spark_backend.sites import PartitionPiece, Site, is_partition
-from metashell.sql import tables as sql_tables
+from metashell.sql.tables import table_info
 
 UNREADABLE: Final = "unreadable"
 """Kind of the faults of files and directories that can't be read at all."""
@@ -82,19 +77,11 @@ def table_schema(options: Options) -> pa.Schema:
 def _own_schema(options: Options) -> pa.Schema:
     if is_of_coordinators(options):
         return coordinator_tables(options.settings.schemas).schema(options.table)
-    if is_state(options.table):
-        return NODES_SCHEMA if options.table == NODES else state_schema(options.table)
+    if options.table == NODES:
+        return NODES_SCHEMA
     if options.table == RECORDS:
         return records_schema(raw=options.raw)
-    if options.table in {FILES, FAULTS}:
-        return FILES_SCHEMA if options.table == FILES else FAULTS_SCHEMA
-    return message_schema(registry_of(options.settings.schemas), options.table)
-
-
-@cache
-def state_schema(table: str) -> pa.Schema:
-    """The columns of a table of the image."""
-    return sql_tables.state_schema(registry_of(()), table)
+    return table_info(registry_of(options.settings.schemas), options.table).schema
 
 
 # Of splits.

@@ -6,10 +6,9 @@ the files are gone through by tasks of their own, which decode no more than that
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,25 +23,15 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import control_key
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.read import not_read
-from metashell.log.splits import SPLIT_BYTES, Split, plan_splits, read_split
+from metashell.log.splits import SPLIT_BYTES, Split, plan_splits, plan_wanted, read_split
 from metashell.read_settings import ReadSettings
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 from metashell.sources.condensed import source_of
-from metashell.spark_backend.fold import (
-    PART_0,
-    TASKS_PER_CORE,
-    Batches,
-    Fold,
-    LogPart,
-    parallelism,
-    run_tasks,
-    tables_in_parts,
-)
-from metashell.spark_backend.packing import FILE_BYTES, packed
-from metashell.spark_backend.planning import plan_files
+from metashell.spark_backend.fold import PART_0, Fold, LogPart, tables_in_parts
+from metashell.spark_backend.packing import FILE_BYTES, results
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS, registry_of
 from metashell.spark_backend.sites import Site
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
@@ -61,7 +50,6 @@ Told = tuple[int, int, str]
 _KEPT: Final = 1_000
 """Faults of a split that are told one by one."""
 _TOLD: Final = pa.schema([("site", pa.int32()), ("kind", pa.int32()), ("text", pa.string())])
-_LOOKS: Final = pa.schema([("site", pa.int32()), ("look", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,52 +80,33 @@ def warnings_of_log(
     if not tables:
         return
     schemas = tuple(settings.schemas)
-    numbered = tuple(enumerate(sites))
-    found: dict[int, list[SplitReport]] = {number: [] for number, _ in numbered}
+    found: dict[int, list[SplitReport]] = {number: [] for number in range(len(sites))}
 
-    def plan(numbered: tuple[int, Site]) -> Batches:
-        number, site = numbered
+    def plan(site: Site) -> list[Split] | str:
         try:
-            row: object = splits_of(site, settings)
+            return splits_of(site, settings)
         except MetashellError as e:
-            row = str(e)
-        yield _pickled(number, row)
+            return str(e)
 
-    def look(numbered: tuple[int, Split]) -> Batches:
+    def look(numbered: tuple[int, Split]) -> tuple[int, SplitReport]:
         number, split = numbered
-        yield _pickled(number, look_at(split, registry_of(schemas), tables))
+        return number, look_at(split, registry_of(schemas), tables)
 
-    n_tasks = TASKS_PER_CORE * parallelism(spark)
-    if len(sites) == 1:
-        planned = pa.Table.from_batches(plan(numbered[0]))
-    else:
-        # Listing is what takes time here.
-        weighed = [(FILE_BYTES, one) for one in numbered]
-        tasks = packed(weighed, SPLIT_BYTES, n_tasks)
-        planned = run_tasks(spark, tasks, plan, _LOOKS).toArrow().sort_by("site")
     work: list[tuple[int, tuple[int, Split]]] = []
-    for number, splits in _unpickled(planned):
+    # Listing is what takes time here.
+    planned = results(spark, [(FILE_BYTES, site) for site in sites], plan)
+    for number, splits in enumerate(planned):
         if isinstance(splits, str):
             yield number, FAILED, splits
             continue
         work += [(FILE_BYTES + s.end - s.begin, (number, s)) for s in splits]
-    looks = run_tasks(spark, packed(work, SPLIT_BYTES, n_tasks), look, _LOOKS).toArrow()
-    for number, one in _unpickled(looks):
+    for number, one in results(spark, work, look):
         found[number].append(one)
     for number, own in found.items():
         for fault in faults_of(own, only_unread=tables == {FILES}):
             yield number, UNREAD, str(fault)
         for text in dict.fromkeys(text for one in own for text in one.times):
             yield number, UNREAD, text
-
-
-def _pickled(number: int, row: object) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{"site": number, "look": pickle.dumps(row)}], schema=_LOOKS)
-
-
-def _unpickled(table: pa.Table) -> Iterator[tuple[int, Any]]:
-    for number, data in zip(table["site"].to_pylist(), table["look"].to_pylist(), strict=True):
-        yield number, pickle.loads(data)
 
 
 def splits_of(site: Site, settings: ReadSettings) -> list[Split]:
@@ -155,7 +124,7 @@ def splits_of(site: Site, settings: ReadSettings) -> list[Split]:
     def takes(name: str, first: int, _: int | None) -> bool:
         return end is None or name.endswith(".checkpoint") or first < end
 
-    return plan_files(place, SPLIT_BYTES, takes)
+    return plan_wanted(place, SPLIT_BYTES, takes)
 
 
 def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitReport:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from metashell.condensed.spread import Spread
+from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
-from metashell.spark_backend.fold import job_of, tasks_of
-from metashell.spark_backend.packing import packed
+from metashell.spark_backend.fold import heaviest_first, job_of
+from metashell.spark_backend.packing import TASKS_PER_CORE, packed
 from metashell.spark_backend.tasks import NOT_SPREAD, FoldJob
 from support.fixtures import fixture
 from support.fleets import node, topics
@@ -51,7 +52,8 @@ def fleet(n: int) -> list[FoldJob]:
 def test_tasks_of_a_fleet_grow_with_it(n: int, n_tasks: int) -> None:
     """There are few, each directory is in one, and each task carries no other."""
     jobs = fleet(n)
-    tasks = tasks_of([work for i, job in enumerate(jobs) for work in job.work(i)], n_cores=2)
+    works = heaviest_first([work for i, job in enumerate(jobs) for work in job.work(i)])
+    tasks = packed(works, SPLIT_BYTES, 2 * TASKS_PER_CORE)
     assert n_tasks == len(tasks)
     assert list(range(n)) == sorted(work.directory for task in tasks for work in task)
     sizes = [len(pickle.dumps(task)) for task in tasks]
