@@ -30,7 +30,7 @@ from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
 from metashell.log.read import Loaded, OpenFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
 from metashell.places.files import FileRef
-from metashell.places.place import Place, StoreEntry, entries_in, file_in, names_in, place_of
+from metashell.places.place import Place, entries_in, file_in, names_in, place_of
 from metashell.places.remote import RemotePlace
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -286,9 +286,9 @@ class _Planner:
                 _look_at_tail(source, file, index)
         return file
 
-    def wanted(self, name: SegmentName | CheckpointName, after: int, entry: StoreEntry) -> _File:
+    def wanted(self, name: SegmentName | CheckpointName, after: int, size: int) -> _File:
         """A file, which is opened only if it is large enough to be cut."""
-        file = _File(file_in(self.path, name.name), name.name, entry.size, name, after)
+        file = _File(file_in(self.path, name.name), name.name, size, name, after)
         if file.size > min(self.split_bytes, LARGEST):
             # Who reads it will find that out, too.
             with suppress(SourceError, VanishedError), opened(file.file) as source:
@@ -362,8 +362,7 @@ def plan_splits(
 
 
 Takes: TypeAlias = Callable[[str, int, int | None], bool]
-"""Whether a file is wanted, given its name, the first offset that it can hold (0 for a checkpoint)
-and, if that is known, the first that it can't."""
+"""Whether a file is wanted, given its name, its first offset, and the next file's if there is one."""
 
 
 def plan_wanted(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
@@ -375,7 +374,6 @@ def plan_wanted(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
     Raises:
         SourceError: The directory can't be listed, or holds no file of a metadata log.
     """
-    # Who opens a directory that is called like a file of the log tells of it.
     entries = {entry.name: entry for entry in entries_in(place)}
     listing = list_names(entries)
     if listing.is_empty:
@@ -386,12 +384,9 @@ def plan_wanted(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
         *((one, 0, None) for one in listing.checkpoints),
         *((one, one.base_offset, end) for one, end in zip(segments, ends, strict=False)),
     ]
-    wanted = [
-        planner.wanted(f, first - 1, entries[f.name])
-        for f, first, end in files
-        if takes(f.name, first, end)
-    ]
-    return [split for order, file in enumerate(wanted) for split in file.splits(order, None)]
+    wanted = (one for one in files if takes(one[0].name, *one[1:]))
+    found = [planner.wanted(one, first - 1, entries[one.name].size) for one, first, _ in wanted]
+    return [split for order, file in enumerate(found) for split in file.splits(order, None)]
 
 
 def plan_tail(

@@ -181,12 +181,8 @@ class ListedLog:
 
     def holding(self, offset: int) -> int | None:
         """The last segment that begins no later than behind an offset; None where none does."""
-        found = [i for i in range(len(self.segments)) if self.begins(i) <= offset + 1]
+        found = [i for i, one in enumerate(self.segments) if one.base_offset <= offset + 1]
         return found[-1] if found else None
-
-    def begins(self, i: int) -> int:
-        """The base offset of a segment."""
-        return self.segments[i].base_offset
 
     def windows(
         self, name: str, begin: int, after: int, kind: LogKind, size: int = WINDOW_BYTES
@@ -310,13 +306,11 @@ class Walk:
             )
         elif not log.segments:
             self._lost(f"{cursor.file} is gone, and there is no other segment")
-        elif log.begins(0) > cursor.offset:
-            if log.begins(0) > cursor.offset + 1:
-                self._lost(
-                    f"offsets {cursor.offset + 1} to {log.begins(0) - 1} were deleted before"
-                    " they were read"
-                )
-            return log.starts[0]
+        elif (first := log.starts[0]).offset >= cursor.offset:
+            if first.offset > cursor.offset:
+                missing = f"offsets {cursor.offset + 1} to {first.offset}"
+                self._lost(f"{missing} were deleted before they were read")
+            return first
         else:
             self._lost(f"{cursor.file} is gone, which held offset {cursor.offset}")
         # Behind the offset, or at the log's end.
@@ -362,13 +356,7 @@ class Walk:
         return min(n, passed if self.taken < self._limit else 0)
 
     def _cut(self, before: Cursor, batches: WalkedBatches, n: int) -> None:
-        """Pass the first batches of a window, and note where to cut among them.
-
-        Args:
-            before: Behind the batches before.
-            batches: Those of the window.
-            n: How many count.
-        """
+        """Pass the first batches of a window behind a cursor, and note where to cut among them."""
         ends = self.taken + np.cumsum(batches.size[:n])
         begins = ends - batches.size[:n]
         at = -1

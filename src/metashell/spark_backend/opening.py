@@ -327,9 +327,7 @@ def open_delegated(
         fleet.engine = engine
         fleet.runner = _runner(engine)
         return fleet
-    source = DelegatedSource(
-        engine, choice.path, request.settings, use_cache=request.engine.use_cache
-    )
+    source = DelegatedSource(engine, choice.path, request.settings, use_cache=use_cache)
     if not request.is_searched:
         _ = source.condensed
     return source
