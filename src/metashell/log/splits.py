@@ -362,7 +362,7 @@ def plan_splits(
 
 
 Takes: TypeAlias = Callable[[str, int, int | None], bool]
-"""Whether a file is wanted, given its name, its first offset, and the next file's if there is one."""
+"""Whether a file is wanted: its name, its first offset, and that of the next file, if any."""
 
 
 def plan_wanted(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
