@@ -16,7 +16,7 @@ SOURCES = Path(metashell.__file__).parent
 LISTS_OF_WORDS = {"quorum/known_keys.py", "sql/statements.py"}
 """Modules with lists of names in one string: nobody reads them as sentences."""
 PACKAGES = sorted({path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py")})
-STILL_INDIRECT = {"checks", "fs", "image", "log", "parts", "records", "spark_backend"}
+STILL_INDIRECT = {"fs", "log", "records", "spark_backend"}
 """Packages whose docstrings and comments are still to be rewritten: a set to become empty."""
 
 

@@ -76,7 +76,7 @@ def block_digests(batches: I64, first: int, last: int) -> list[str]:
     """A digest of each block of a range of offsets, or `NOT_WHOLE`.
 
     Args:
-        batches: As `batches_of` gives them.
+        batches: The result of `batches_of`.
         first: The first offset.
         last: The last; the blocks in between begin at multiples of `BLOCK_OFFSETS`.
     """
@@ -123,8 +123,8 @@ def first_conflict(copies: Sequence[I64]) -> int | None:
     """The first offset at which two copies hold different batches; None where none do."""
     if not sum(map(len, copies)):
         return None
-    # Each copy is in order, which this sort is quick at. The same batch lies side by side then, but
-    # where another one of its base lies between, and that is a conflict already.
+    # Each copy is in order, which this sort is quick at. Equal batches lie side by side then,
+    # except where another batch of that base lies between, and that is a conflict already.
     order = np.argsort(_column(copies, BASE), kind="stable")
     is_new = np.zeros(len(order), dtype=np.bool_)
     is_new[0] = True
@@ -145,7 +145,7 @@ def _column(copies: Sequence[I64], number: int) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class Epochs:
-    """What is known of the leader epochs along a log: ranges of offsets, in order.
+    """The leader epochs along a log, as far as they are known: ranges of offsets, in order.
 
     The batches tell them, ``leader-epoch-checkpoint`` where batches are gone, and the names of
     checkpoints the one of the offset before their end.
@@ -165,7 +165,7 @@ class Epochs:
         """Put together what is known.
 
         Args:
-            batches: Of the log.
+            batches: The batches of the log.
             entries: (epoch, first offset) of ``leader-epoch-checkpoint``.
             points: (epoch, offset).
             end: The last offset of the log; what is said of later ones does not count.

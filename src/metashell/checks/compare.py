@@ -1,4 +1,4 @@
-"""What differs between two images: keys and rows, found in columns.
+"""The differences between two images: keys and rows, found in columns.
 
 The images may be two states of one source or of two sources. Everything is compared as it is,
 secrets included; what may be shown of it is for the caller to decide. Differences of topics and
@@ -31,7 +31,7 @@ _OPEN = Redaction(show_secrets=True)
 
 
 class ChangeKind(StrEnum):
-    """What became of a thing between two images."""
+    """The kinds of changes of a thing between two images."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -57,7 +57,7 @@ def without_same_rows(
     """Leave out what one image has under another key: as many of the same content on both sides.
 
     Args:
-        found: What `compare_rows` gave.
+        found: The result of `compare_rows`.
         left: The image before.
         right: The image after.
         part: Whose keys tell nothing, as the ids of two clusters' ACLs.

@@ -53,7 +53,7 @@ def part_digests(image: Image, redaction: Redaction) -> dict[str, bytes]:
 
     Args:
         image: The image.
-        redaction: What it hides does not enter.
+        redaction: Hidden values do not enter.
     """
     image.expect(BROKER_LISTS)
     return {part.name: _part_digest(image, part, redaction) for part in digested_parts()}
@@ -75,7 +75,7 @@ def without_orphans(
     Args:
         image: The image.
         parts: Its digests, as `part_digests` gives them.
-        redaction: As given there.
+        redaction: The redaction that these were made with.
     """
     gone = orphans(image.part("configs"), image.topics)
     n_orphans = len(gone)
@@ -138,7 +138,7 @@ def encode(fact: Fact) -> bytes:
         case int():
             return b"i%d;" % fact
         case float():
-            # Of the many bit patterns that are no number, one.
+            # All bit patterns of NaN become one.
             return b"d" + struct.pack("<d", math.nan if math.isnan(fact) else fact)
         case str():
             return _text_bytes(fact)
@@ -150,13 +150,13 @@ def encode(fact: Fact) -> bytes:
 
 @lru_cache(maxsize=4_096)
 def _text_bytes(text: str) -> bytes:
-    """As `encode`; the same names stand in very many facts."""
+    """The encoding of a text, kept: many facts hold the same names."""
     raw = text.encode("utf-8", "surrogatepass")
     return b"s%d;" % len(raw) + raw
 
 
 def _list_of_facts(facts: Sequence[Fact]) -> bytes:
-    """As `encode`, without a call for each fact that is no list."""
+    """The encoding of a list, without a call for each fact that is no list."""
     pieces = [_ENCODERS.get(type(one), encode)(one) for one in facts]
     return b"l%d;%b" % (len(facts), b"".join(pieces))
 
@@ -168,7 +168,7 @@ _ENCODERS: Final[Mapping[type, Callable[[Any], bytes]]] = {
     tuple: _list_of_facts,
     list: _list_of_facts,
 }
-"""What `encode` does with nearly all facts, without a look at case after case."""
+"""The encoders of nearly all facts by type, which saves going through the cases of `encode`."""
 
 
 def _row_bytes(rows: FactRows) -> Iterator[bytes]:

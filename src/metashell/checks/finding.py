@@ -1,4 +1,4 @@
-"""What a check found, as data: how bad, where, what it means, what to do.
+"""The findings of checks, as data: severity, place, meaning, and advice.
 
 `CheckReport` collects findings with a limit per kind: damage may consist of nothing but findings,
 and a million of one kind say no more than a hundred and a number.
@@ -66,9 +66,9 @@ class Finding:
     code: str
     """Stable name for scripts, in kebab case."""
     message: str
-    """What it means, in a sentence without a full stop."""
+    """The meaning, in a sentence without a full stop."""
     action: str | None = None
-    """What to do, likewise."""
+    """The advice, in a sentence without a full stop."""
     file: str | None = None
     pos: int | None = None
     """Byte position in the file, of the batch where one is concerned."""

@@ -47,7 +47,7 @@ _NOTHING_LOST: Final = (
 
 @dataclass(slots=True)
 class CheckedFile:
-    """What is known of a checked file; arrays have one element a sound batch."""
+    """The facts about a checked file; arrays have one element a sound batch."""
 
     name: str
     size: int
@@ -92,7 +92,7 @@ class CheckedFile:
 def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
     """Gather the facts about one of the files loaded.
 
-    Of a condensed log all that is known of offsets and epochs is told as a batch for each epoch.
+    In a reduced log, the known offsets and epochs appear as one batch for each epoch.
     """
     file = loaded.files[index]
     first, stop = _batch_range(frames, index)
@@ -134,7 +134,7 @@ def _batch_range(frames: Frames, index: int) -> tuple[int, int]:
 
 
 def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
-    """What the chain of batches is broken by.
+    """The faults in the chain of batches.
 
     Args:
         facts: The file.

@@ -129,7 +129,7 @@ def _excused(facts: CheckedFile, entries: AnyArray, offset: AnyArray, *, is_last
     if is_last:
         excused |= offset >= end
         if entries.dtype == _OFFSET_ENTRY:
-            # What the index says of a part that we have read is wrong all the same.
+            # A wrong entry about a part that was read is a fault all the same.
             excused &= entries["pos"] >= facts.first_fault
     return excused
 

@@ -27,11 +27,11 @@ _NODE_FILES: Final = frozenset({"quorum-state", _EPOCHS_FILE})
 
 
 def check_names(names: Collection[str], missing: Finding | None = None) -> Iterator[Finding]:
-    """What the names in a directory say by themselves.
+    """The findings from the names in a directory alone.
 
     Args:
         names: All of them.
-        missing: What `check_missing` found: indexes of that segment are not told again.
+        missing: The finding of `check_missing`: indexes of that segment are not reported again.
     """
     have = set(names)
     for name in sorted(have):

@@ -1,4 +1,4 @@
-"""What must hold in every image, whatever its records: checks on columns, not on partitions.
+"""The invariants of every image, whatever its records: checks on columns, not on partitions.
 
 A log of sound records can still leave a state that no controller would make. Each check finds the
 rows at fault with array operations and words a finding only for those that are reported.
@@ -333,7 +333,7 @@ def check_removed(records: Records, topics: Topics, report: CheckReport) -> None
     events = sort_events(group_keys([all_ids, all_parts], len(all_rows)), all_rows)
     orphan = last_marked(events, events.order < len(base_rows)) < 0
     at = events.order[orphan]
-    # Those of topics that did not exist at all are faults of the replay already.
+    # Partitions of topics that never existed are faults of the replay already.
     at = np.sort(at[topics.lives.existed(all_ids[at], all_rows[at])])
 
     def tell(i: int) -> tuple[str, None, int]:

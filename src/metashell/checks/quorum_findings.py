@@ -53,7 +53,7 @@ _OF_MALFORMED: Final[Mapping[str, str]] = {
     topic_of_log.FILE_NAME: "a node does not start with it. Keep a copy, then write the file again:"
     f" that of every metadata log has `version: 0` and `topic_id: {METADATA_TOPIC_ID}`",
 }
-"""What to do about a file that can't be used."""
+"""The advice about a file that can't be used."""
 _OF_WIPED: Final[Mapping[str, tuple[str, str]]] = {
     meta_properties.FILE_NAME: (
         "there is no such file: a node does not start on this log dir",
@@ -64,7 +64,7 @@ _OF_WIPED: Final[Mapping[str, tuple[str, str]]] = {
         f"none needed in a copy that no node starts on. Else: {_FORGOTTEN_VOTE}",
     ),
 }
-"""What it means that a file is gone where the others of its node are there, and what to do."""
+"""The meaning of a missing file where the others of its node are there, and the advice."""
 _ID_BYTES: Final = 16
 _MOST_TOLD: Final = 10
 """Nodes that are told one by one."""
@@ -83,11 +83,11 @@ class CheckedNodeFiles:
     state: QuorumState | None
     epochs: tuple[EpochStart, ...] | None
     findings: list[Finding]
-    """What is wrong with each by itself."""
+    """The findings about each file by itself."""
 
     @property
     def lost(self) -> list[Finding]:
-        """Those of files without which a node does not start, or does not know its vote."""
+        """The findings about files that a node needs to start, or to know its vote."""
         return [
             found
             for found in self.findings
@@ -151,7 +151,7 @@ def _of_unusable(name: str, error: SourceError) -> Finding:
 
     Args:
         name: The file, of those beside a metadata log.
-        error: What reading it ended with.
+        error: The error on reading it.
     """
     reason = error.message.replace("\n", " ")
     if isinstance(error.__cause__, OSError):
@@ -176,7 +176,7 @@ def _missing(name: str, *, is_of_node: bool) -> Finding:
 
 
 def check_ids(beside: CheckedNodeFiles) -> Iterator[Finding]:
-    """What the files say of each other; needs no log."""
+    """The disagreements between the files; needs no log."""
     properties, state = beside.properties, beside.state
     if properties is None or state is None or not state.cluster_id:
         return
@@ -227,7 +227,7 @@ class QuorumCheck:
             yield from self._state_and_log(self.state)
 
     def _content(self) -> Finding:
-        """What ``meta.properties`` should hold, as far as something proves it."""
+        """The proper content of ``meta.properties``, as far as something proves it."""
         cluster_id = self.cluster_id or (None if self.state is None else self.state.cluster_id)
         told = [
             f"cluster.id={cluster_id}"
@@ -408,10 +408,10 @@ def _listed(words: Iterator[str]) -> str:
 
 
 def disagreements(directory: AnyPlace, image: Image) -> list[Finding]:
-    """What the files beside a log and the log say differently. Cost: folds the cluster.
+    """The disagreements between a log and the files beside it. Cost: folds the cluster.
 
-    Files that a copy of the log alone lacks are no disagreement. Of the log only the part counts
-    that the image was made from; ``check`` reads all of it.
+    Files that a copy of the log alone lacks are no disagreement. Only the part of the log that the
+    image was made from counts; ``check`` reads all of it.
 
     Args:
         directory: The metadata directory.

@@ -1,9 +1,9 @@
 """Replicas of a compacted log: which reaches furthest, and where two can't be of one log.
 
 Followers append what they fetch byte for byte, but each replica is cleaned by itself: batches lack
-records, or are gone, in one and not in the other. What stays is a batch's first and last offset and
-its leader epoch. Its bytes are compared where nothing was taken from it, nor its delete horizon
-set. ``leader-epoch-checkpoint`` tells of epochs that wrote nothing yet.
+records, or are gone, in one and not in the other. A batch keeps its first and last offset and its
+leader epoch. Its bytes are compared where nothing was taken from it, nor its delete horizon set.
+``leader-epoch-checkpoint`` tells of epochs that wrote nothing yet.
 
 Source: org.apache.kafka.common.record.internal.MemoryRecords.filterTo, LeaderEpochFileCache,
 Partition.makeLeader.
@@ -38,7 +38,7 @@ _OLD_FORMATS: Final = 2
 
 
 Reach: TypeAlias = tuple[int, int]
-"""What orders replicas: the newest leader epoch that one knows, then the offset behind its last."""
+"""The rank of a replica: the newest leader epoch it knows, then the offset behind its last."""
 
 
 def reach_of(written: int, epochs: Iterable[int], end: int) -> Reach:
@@ -46,7 +46,7 @@ def reach_of(written: int, epochs: Iterable[int], end: int) -> Reach:
 
     Args:
         written: The epoch of its last batch; -1 without any.
-        epochs: Those of its ``leader-epoch-checkpoint``.
+        epochs: The epochs of its ``leader-epoch-checkpoint``.
         end: The offset behind its last one.
     """
     return max((written, *epochs)), end
@@ -54,7 +54,7 @@ def reach_of(written: int, epochs: Iterable[int], end: int) -> Reach:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaFacts:
-    """What is known of a replica's log without its records."""
+    """The facts about a replica's log without its records."""
 
     batches: I64
     """int64[n, 5]: as of `metashell.checks.agreement.batches_of`, and whether a batch is whole.
@@ -72,7 +72,7 @@ class ReplicaFacts:
 
         Args:
             loaded: Its segments.
-            epoch_starts: As `epoch_starts`.
+            epoch_starts: (epoch, first offset) of its ``leader-epoch-checkpoint``.
             log_start: The base offset of its last segment, which is the end of an empty log.
         """
         end = max((file.chain.last_offset + 1 for file in loaded.files), default=0)

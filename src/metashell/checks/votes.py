@@ -45,7 +45,7 @@ def log_end(listing: Listing, ends: Iterable[OffsetAndEpoch]) -> OffsetAndEpoch:
 
     Args:
         listing: The names in the directory.
-        ends: Of segments; that of the last one with a batch is among them.
+        ends: The ends of segments; that of the last one with a batch is among them.
     """
     ids = (OffsetAndEpoch(c.epoch, c.end_offset) for c in listing.checkpoints)
     return max((*ends, *ids), default=OffsetAndEpoch(0, 0))
@@ -64,7 +64,7 @@ class VoterLog:
     """A copy of a node's metadata log, and what the copy says of the quorum."""
 
     name: str
-    """Of its directory; it is unique."""
+    """The name of its directory; it is unique."""
     node_id: int
     directory_id: str | None
     end: OffsetAndEpoch
@@ -105,7 +105,7 @@ def majorities(
     Two copies of one node never run together.
 
     Args:
-        copies: Of voters, `MOST_COPIES` at most.
+        copies: The copies of voters, `MOST_COPIES` at most.
     """
     for size in range(1, len(copies) + 1):
         for running in combinations(copies, size):

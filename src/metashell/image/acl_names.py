@@ -73,5 +73,5 @@ def code_name(names: Sequence[str], code: int) -> str:
 
 
 def shown_code(names: Sequence[str], code: int) -> str:
-    """As `code_name`, but a code without a name tells which it is: ``UNKNOWN(99)``."""
+    """The name of a code; one without a name shows its number: ``UNKNOWN(99)``."""
     return names[code] if 0 <= code < len(names) else f"{UNKNOWN}({code})"

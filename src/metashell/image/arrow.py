@@ -39,11 +39,11 @@ from metashell.schema.resource_types import resource_type_name
 
 _TIME: Final = pa.timestamp("ms", tz="UTC")
 Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
-"""What makes each column of a table."""
+"""The functions that make the columns of a table."""
 
 
 def topic_columns(image: Image, _: Redaction) -> Makers:
-    """Those of topics, with how many partitions and replicas they have."""
+    """The columns of topics, with their numbers of partitions and replicas."""
     topics = image.topics
     return {
         "topic_id": lambda: uuid_array(topics.ids),
@@ -56,7 +56,7 @@ def topic_columns(image: Image, _: Redaction) -> Makers:
 
 
 def partition_columns(image: Image, _: Redaction) -> Makers:
-    """Those of partitions, each folded when it is asked for."""
+    """The columns of partitions, each folded when it is asked for."""
     partitions, topics = image.partitions, image.topics
     return {
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic]),
@@ -94,7 +94,7 @@ def broker_lists(partitions: Partitions, name: str, rows: I64 | None = None) -> 
 
     Args:
         partitions: The partitions.
-        name: Of `metashell.parts.partition_fields.BROKER_LISTS`.
+        name: One of `metashell.parts.partition_fields.BROKER_LISTS`.
         rows: int64[n]: which ones; None for all.
     """
     lists = partitions.list_column(name)
@@ -103,7 +103,7 @@ def broker_lists(partitions: Partitions, name: str, rows: I64 | None = None) -> 
 
 
 def voter_columns(image: Image, _: Redaction) -> Makers:
-    """Those of voters; of fixed ones only the ids are known, and all else is null."""
+    """The columns of voters; for a static quorum only the ids are known, and all else is null."""
     quorum, records = image.quorum, image.records
     if quorum.voters is not None and quorum.voters_row is not None:
         return _voters(records, quorum.voters, quorum.voters_row)
@@ -126,7 +126,7 @@ def _voters(records: Records, voters: Columns, row: int = -1) -> Makers:
 
 
 def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
-    """Those of a part: what its records say, then when they did."""
+    """The columns of a part: the fields of its records, then when these were written."""
     if part.makers:
         own: Makers = hook(part.makers)(image, redaction)
         return own
@@ -262,7 +262,7 @@ def place_columns(
     """Where records stand: file, position of the batch, offset, epoch and timestamp.
 
     Args:
-        frames: Of the files.
+        frames: The frames of the files.
         files: The files.
         rows: int64[n]: the records.
         with_nulls: Whether an epoch or a timestamp below 0 is null.
@@ -288,7 +288,7 @@ def place_columns(
 
 def fitting_batch(arrays: Iterable[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
     """Columns as a batch; those of the schema's types are taken as they are."""
-    # What is too long for offsets of four bytes does not fit a block.
+    # An array too long for offsets of four bytes does not fit a block.
     fitting = [
         array if array.type == field.type else array.cast(field.type)
         for array, field in zip(arrays, schema, strict=True)

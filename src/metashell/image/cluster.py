@@ -60,7 +60,7 @@ class Brokers:
 
     @cached_property
     def columns(self) -> Columns:
-        """As registered, with what was changed since."""
+        """The registrations, with later changes in them."""
         changed: dict[str, DecodedColumn] = {
             "fenced": FixedColumn(self.fenced),
             "in_controlled_shutdown": FixedColumn(self.in_controlled_shutdown),

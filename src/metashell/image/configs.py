@@ -4,9 +4,9 @@ A null value removes the key. Removing a topic removes the configs of its name, 
 later under that name does not get back.
 
 Kafka forgets that for a topic that was configured and removed within one delta, because its removal
-only looks at configs that the image before the delta has. What such a topic set stays in the images
-and checkpoints of the nodes whose delta held both records: *orphans*, which differ from node to
-node, since a delta holds what a node happened to publish at once.
+only looks at configs that the image before the delta has. Configs of such a topic stay in the
+images and checkpoints of the nodes whose delta held both records: *orphans*, which differ from node
+to node, since a delta holds what a node happened to publish at once.
 
 Source: org.apache.kafka.image.ConfigurationsDelta, MetadataDelta.replay(RemoveTopicRecord).
 """

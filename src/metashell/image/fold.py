@@ -26,7 +26,7 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK = 1 << 17
 """Events whose keys are compared together."""
 _MOST_BYTES = (1 << 31) - 1
-"""Of a string that the kernel numbers."""
+"""The longest string that the kernel numbers, in bytes."""
 _LEAST_TAKEN = 16_384
 """Fewer values are taken sooner than the kernel is called."""
 
@@ -35,7 +35,7 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     """Number the distinct keys of n events.
 
     Args:
-        parts: What a key is made of: fixed-size values (``V16[n]`` for uuids) and strings.
+        parts: The parts of a key: fixed-size values (``V16[n]`` for uuids) and strings.
         n: Events.
 
     Returns:
@@ -59,7 +59,7 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
 
 
 def number_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKeys:
-    """As `group_keys`, in any order, and which event is the first of each key."""
+    """Number keys like `group_keys`, in any order, and find the first event of each key."""
     numbered = _numbered(parts, n) if n else None
     if numbered is not None:
         return numbered
@@ -70,7 +70,7 @@ def number_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.Numbered
 
 
 def number_rows(spans: SpanColumn, rows: I64) -> keys.NumberedKeys:
-    """As ``number_keys([spans.take(rows)], len(rows))``, of bytes.
+    """The result of ``number_keys([spans.take(rows)], len(rows))``, on bytes.
 
     Args:
         spans: Strings or bytes.
@@ -86,7 +86,7 @@ def number_rows(spans: SpanColumn, rows: I64) -> keys.NumberedKeys:
 
 
 def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKeys | None:
-    """As `group_keys` by the kernel, one part after the other; None where numpy has to do it."""
+    """Number keys by the kernel, one part after the other; None where numpy has to do it."""
     found = library()
     if found is None or n > keys.MOST_ROWS or not parts:
         return None
@@ -108,10 +108,10 @@ def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKe
 
 
 def key_events(parts: Sequence[AnyArray], rows: I64) -> Events:
-    """As ``sort_events(group_keys(parts, n), rows)``, with one sort instead of two.
+    """The result of ``sort_events(group_keys(parts, n), rows)``, with one sort instead of two.
 
     Args:
-        parts: What a key is made of: fixed-size values.
+        parts: The parts of a key: fixed-size values.
         rows: int64[n], ascending: replay order.
     """
     n = len(rows)
@@ -214,7 +214,7 @@ def stable_order(numbers: I32 | I64) -> I64:
 def _narrowed(numbers: I64, bits: int) -> I64 | None:
     """Numbers of so many bits in the same order; None where there are none at hand.
 
-    Of two numbers in one, as folds make their keys, the lower half mostly is small.
+    Folds pack two numbers into one for their keys, and its lower half mostly is small.
     """
     if int(numbers.min()) < 0:
         return None
@@ -282,7 +282,7 @@ def _halves(part: AnyArray) -> Sequence[AnyArray]:
 
 
 def _group_exactly(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
-    """As `group_keys` with a dict of Python objects, for keys that collide."""
+    """Number keys with a dict of Python objects: for keys that collide."""
     columns = [part.raws() if isinstance(part, SpanColumn) else part.tolist() for part in parts]
     numbers: dict[tuple[object, ...], int] = {}
     return np.array(
@@ -355,7 +355,7 @@ def last_marked(events: Events, marked: Bools) -> I32:
 
 
 def take(values: AnyArray, places: AnyArray) -> AnyArray:
-    """What stands at each place: ``values[places]``.
+    """The value at each place: ``values[places]``.
 
     Numpy would copy indexes of 32 bits into others of 64 first, which takes as long as the rest.
     """
@@ -435,7 +435,7 @@ def survivors(groups: I64, rows: I64, removes: Bools, applies: Bools | None = No
 
 
 def _sorted_survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
-    """The same, with all events in the order of their groups and rows."""
+    """The survivors, found with all events in the order of their groups and rows."""
     events = sort_events(groups, rows)
     gone = removes[events.order]
     last_removal = last_marked(events, gone)

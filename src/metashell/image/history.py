@@ -1,4 +1,4 @@
-"""What a directory remembers: its records from the oldest state on, and the images in between.
+"""The history of a directory: its records from the oldest state on, and the images in between.
 
 An image as of an offset is folded from the records before a row; whatever has been decoded of the
 same files is used again. Nothing here knows of paths or of how a point in time is written.
@@ -38,7 +38,7 @@ class CoveredPoint:
     offset: int
     """The last offset that the image was to hold."""
     notes: tuple[str, ...]
-    """What should be known of how the point was found, a sentence each."""
+    """Remarks on how the point was found, a sentence each."""
     timestamp_ms: int | None = None
     """The time that was asked for, ms since the epoch; None where an offset was."""
 
@@ -84,7 +84,7 @@ class History:
             point: An offset, which is included; or a time, which means up to the last batch before
                 the first one whose maxTimestamp is later.
             clock: Where the log ends; needed unless the point is an offset.
-            record: Of a batch that the offset lies in take the records up to it. Else a batch
+            record: If the offset lies in a batch, take its records up to the offset. Else a batch
                 counts whole or not at all, as when Kafka replays it.
 
         Raises:

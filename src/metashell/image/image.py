@@ -72,7 +72,7 @@ class Image:
         """The image after more records came; parts that these say nothing of are used again.
 
         Args:
-            records: What `Records.grown` made of this image's records.
+            records: The result of `Records.grown` on this image's records.
         """
         new = Image(records)
         if not records.n_earlier:
@@ -95,7 +95,7 @@ class Image:
     def part(self, name: str) -> Part:
         """A part by its name, folded when it is first asked for.
 
-        Of a part with a fold of its own it is what that gives: see `brokers`, `topics`,
+        A part with a fold of its own is the result of that fold: see `brokers`, `topics`,
         `partitions` and `quorum`.
         """
         known = self._folded.get(name)
@@ -158,7 +158,7 @@ class Image:
             return self._partitions_of(topic)
 
     def narrowed(self, topic: int) -> Image:
-        """The same image as far as one topic (by index) goes: others have no partitions in it.
+        """The image reduced to one topic (by index): other topics have no partitions in it.
 
         For questions about the partitions of one topic; see `partitions_of` for what it saves.
         """
@@ -194,7 +194,7 @@ class Image:
             return ImageProvenance(file.end_offset - 1, file.epoch, -1 if time is None else time)
         batch = int(frames.batch[row])
         if file.name.endswith(".checkpoint"):
-            # Of a checkpoint read alone the footer is not part.
+            # The footer of a checkpoint that was read alone does not count.
             control = frames.batches.header["attributes"] & CONTROL != 0
             data = np.flatnonzero(~control[: batch + 1])
             batch = int(data[-1]) if data.size else batch
@@ -215,7 +215,7 @@ class Image:
         return Touched(self)
 
     def once(self, make: Callable[[Image], _T]) -> _T:
-        """What is made of the image, which is kept as long as the image is."""
+        """An object made of the image, and kept as long as the image is."""
         with self.lock:
             if make not in self._made:
                 self._made[make] = make(self)

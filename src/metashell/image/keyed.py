@@ -23,7 +23,7 @@ from metashell.schema.columns import Columns, FixedColumn, SpanColumn, StructArr
 
 @dataclass(slots=True)
 class Part:
-    """What exists of one kind: k things, in the order of their creation."""
+    """The things of one kind: k of them, in the order of their creation."""
 
     columns: Columns
     """The record that last wrote each."""
@@ -125,7 +125,7 @@ def key_part(columns: Columns, name: str) -> AnyArray | SpanColumn:
 
 
 def join_parts(parts: Sequence[AnyArray | SpanColumn]) -> AnyArray | SpanColumn:
-    """The same column of several messages, one after the other."""
+    """The column of several messages, one after the other."""
     spans = [part for part in parts if isinstance(part, SpanColumn)]
     if spans:
         return join_spans(*spans)

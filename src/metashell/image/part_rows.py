@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from metashell.schema.arena import I64
 
 FactRows = Mapping["FactKey", "tuple[Fact, ...]"]
-"""What exists of one kind: its facts by its key."""
+"""The things of one kind: their facts by key."""
 
 _READ_ONE_BY_ONE: Final = 32
 """Rows whose values are read singly; of more, all are."""
@@ -68,7 +68,7 @@ class PartRows:
         return self.view.value(key, [read(row) for read in self._read()], redaction)
 
     def _read(self) -> Sequence[Callable[[int], Any]]:
-        """What reads each field of a row."""
+        """The functions that read each field of a row."""
         self._n_read += 1
         return self._one_by_one if self._n_read <= _READ_ONE_BY_ONE else self._all_at_once
 

@@ -39,7 +39,7 @@ class Happenings:
     rows: I32
     """int32[n], of `metashell.image.fold.index_type`: replay order."""
     merged: Merged | None = None
-    """Of the changes, where these stand for others as well."""
+    """Data on merged changes, where a change stands for others as well."""
 
     @property
     def n_base(self) -> int:

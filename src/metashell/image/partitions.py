@@ -51,8 +51,8 @@ class Partitions:
     Columns are computed when first asked for; all have k elements.
 
     Args:
-        records: What they are made of.
-        topics: Those that exist.
+        records: The records that they are made of.
+        topics: The topics that exist.
         happenings: The records about partitions.
         events: The happenings in the order of partitions, and of each as they came.
         keys: int64[g]: of each group of events its topic's index in the high half, and the
@@ -97,7 +97,7 @@ class Partitions:
 
     @property
     def happenings(self) -> Happenings:
-        """What the partitions are made of."""
+        """The records that the partitions are made of."""
         return self._h
 
     @property
@@ -122,7 +122,7 @@ class Partitions:
 
     def of_topic(self, topic: int) -> slice:
         """Where a topic's partitions stand."""
-        # Of another type than the column's, they would have all of it copied.
+        # Bounds of another type than the column's would make numpy copy the whole column.
         bounds = np.array([topic, topic + 1], dtype=np.int32)
         return slice(*np.searchsorted(self.topic, bounds).tolist())
 
@@ -188,7 +188,8 @@ class Partitions:
         """A list field (`LISTS`), k lists; for ``directories`` see also `directories_default`."""
         if name not in self._lists:
             self._lists[name] = self._list_column(name)
-            # What the records say of it is in the column now, and in where each list comes from.
+            # The lists are in the column now, so the decoded fields of records are not needed any
+            # more.
             for columns in (self._h.base, self._h.change):
                 columns.forget((LISTS[name],))
         return self._lists[name]
@@ -279,7 +280,8 @@ class Partitions:
     def written(self) -> tuple[I64, I64]:
         """How much the records say of each topic's partitions: (records, bytes), int64[topics].
 
-        What a condensed log stands for counts as records; bytes are those of what is left of it.
+        A record of a reduced log counts as all records it stands for; bytes are those of the
+        reduced log.
         """
         frames = self._records.frames_at(self._h.rows)
         topic, n = self._topics_of_events(), len(self.topics)
@@ -304,7 +306,7 @@ class Partitions:
         return self._sorted(self._h.base.fixed(name), self._h.change.fixed(name))
 
     def _sorted(self, of_bases: AnyArray, of_changes: AnyArray) -> AnyArray:
-        """What bases and changes say, in sorted order."""
+        """The values of bases and changes, in sorted order."""
         return take(np.concatenate([of_bases, of_changes]), self._events.order)
 
     def _counter(self, name: str, moved: I64) -> I32:

@@ -1,4 +1,4 @@
-"""What is known of the quorum: its members and its epochs, from the log and from its leader.
+"""The state of the quorum: its members and its epochs, from the log and from its leader.
 
 The log names the voters (VotersRecord, else the last LeaderChangeMessage); the leader, where one
 can be asked, knows how far each replica has come. Here both are put together; a voter that only one
@@ -71,7 +71,7 @@ def known_voters(image: Image, static: Sequence[int] = ()) -> list[QuorumMember]
 
     Args:
         image: The cluster.
-        static: As `static_voters` has them.
+        static: The result of `static_voters`.
     """
     registered = image.part("controllers").columns
     listeners = dict(
@@ -125,7 +125,7 @@ def who_leads(quorum: QuorumImage, log_epoch: int, state: Mapping[str, object] |
     """The leader of the newest epoch that a log or ``quorum-state`` knows.
 
     Args:
-        quorum: What the log says; it names the leader of an epoch first.
+        quorum: The quorum's state in the log; it names the leader of an epoch first.
         log_epoch: The epoch of its last record, -1 without one.
         state: Keys and values of the node's ``quorum-state``; None without it. The node may know
             of an election that its log has no record of, or lost it to a checkpoint.

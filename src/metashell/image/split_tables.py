@@ -47,7 +47,7 @@ BATCH_ROWS: Final = 16_384
 """Rows of a record batch, at most."""
 
 Windows: TypeAlias = Split | Iterable[Loaded]
-"""What rows are made of."""
+"""The source of rows."""
 
 _TIME: Final = pa.timestamp("ms", tz="UTC")
 
@@ -138,12 +138,12 @@ def record_batches(
     Args:
         split: The split, or windows of one file that are read already.
         registry: Message definitions.
-        redaction: What may be shown.
-        where: What is wanted.
+        redaction: Says what may be shown.
+        where: The filter of rows.
         values: Whether the column ``value`` is wanted; it is null otherwise.
         raw: Whether there is a column ``raw``, the whole value of a record; of a type that can
             hold secrets and where it is not understood, it is redacted as a whole.
-        window_bytes: As for `read_split`.
+        window_bytes: See `read_split`.
 
     Raises:
         SplitError: See `read_split`.
@@ -165,7 +165,7 @@ def records_batch(
         records: The window's.
         rows: Which of them.
         writer: Writes the column ``value``, which is null without one.
-        raw: What may be shown in a column ``raw``; without it there is none.
+        raw: Says what may be shown in a column ``raw``; without it there is no such column.
     """
     keys = records.frames.api_key[rows]
     none = keys == NO_KEY
@@ -213,13 +213,13 @@ def message_batches(
 def message_batch(
     records: Records, rows: I64, message: str, redaction: Redaction, schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Those of some records of one window that decode as a message.
+    """The rows of those records of one window that decode as a message.
 
     Args:
         records: The window's.
         rows: Which of them; all of that message.
         message: Its name.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
         schema: That of `message_schema`.
     """
     good, columns = records.decode(message, rows)
@@ -230,7 +230,7 @@ def message_batch(
 def fault_batches(
     split: Split, registry: Registry, *, window_bytes: int = WINDOW_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """What is wrong with a split's batches, and with its records as far as they go by themselves.
+    """The faults of a split's batches, and of its records as far as these are wrong by themselves.
 
     Errors as `record_batches`.
     """
@@ -264,7 +264,7 @@ def file_batch(
     Args:
         splits: All splits of the file, in order; best a single one.
         registry: Message definitions, for counting faults.
-        window_bytes: As for `read_split`.
+        window_bytes: See `read_split`.
 
     Raises:
         SplitError: See `read_split`.
@@ -308,7 +308,7 @@ class _Window:
         return self.records.frames.batches.header.view(HEADER)
 
     def faults(self) -> list[Fault]:
-        """What is wrong with the batches, then with the records, by their place."""
+        """The faults of batches, then those of records, by their place."""
         records = self.records
         keys = records.frames.api_key.narrow
         report_unknown(records)

@@ -45,7 +45,7 @@ _WORDS: Final = "\n".join(
     ("PartitionRegistration", *KAFKA_NAMES.values(), *RECOVERY_STATES)
 ).lower()
 _BETWEEN: Final = ("(", "=[], ", ")")
-"""What stands between words, or holds what does."""
+"""The texts between words; a gap in a literal must be a piece of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def rows_holding(partitions: Partitions, literal: str) -> Bools | None:
 
 
 def _by_numbers(partitions: Partitions, literal: str) -> Bools | None:
-    """Those with the numbers that a literal names; None where it names none."""
+    """The partitions with the numbers that a literal names; None where it names none."""
     found: Bools | None = None
     for pattern, column in _PINNED:
         match = pattern.search(literal)
@@ -162,7 +162,7 @@ def _by_numbers(partitions: Partitions, literal: str) -> Bools | None:
 
 
 def _by_directory(partitions: Partitions, word: str) -> Bools:
-    """Those with a directory whose id holds a word, which is in lower case."""
+    """The partitions with a directory whose id contains a word, which is in lower case."""
     if len(word) > TEXT_LENGTH:
         return np.zeros(len(partitions), dtype=np.bool_)
     known = partitions.directory_ids

@@ -84,7 +84,7 @@ class Topics:
         return {name: i for i, name in enumerate(self.names)}
 
     def indices_of(self, names: SpanColumn) -> I64:
-        """As `by_name`, of many names: int64[n], -1 for names of no topic; no string is made."""
+        """The indexes of names, see `by_name`: int64[n], -1 for unknown ones; no string is made."""
         if len(names.counts) <= _FEW or "by_name" in self.__dict__:
             found = [self.find_name(name) for name in names.texts()]
             return np.array([-1 if i is None else i for i in found], dtype=np.int64)
@@ -193,7 +193,7 @@ def _removed(
     events = sort_events(groups, rows)
     is_made = events.order < n_made
     removals = np.flatnonzero(~is_made)
-    # What stood before the removal: the event just before it in its group.
+    # The partition before its removal is the event just before in its group.
     before = removals - 1
     known = (before >= events.first[removals]) & is_made[np.maximum(before, 0)]
     for at in removals[~known].tolist():

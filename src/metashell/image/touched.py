@@ -145,7 +145,7 @@ class Touched:
 
     @lazy
     def removed_scram(self) -> dict[str, dict[int, int]]:
-        """Of each user that lost a credential: its mechanism -> the record that removed it."""
+        """For each user that lost a credential: its mechanism -> the record that removed it."""
         removed: dict[str, dict[int, int]] = {}
         for (name, mechanism), (row, is_removal) in self._credentials.items():
             if is_removal:
@@ -156,7 +156,7 @@ class Touched:
     def _credentials(self) -> dict[tuple[str, int], tuple[int, bool]]:
         """(user, mechanism that Kafka knows) -> the newest record, whether it removes one."""
         newest: dict[tuple[str, int], tuple[int, bool]] = {}
-        # What was never there can't be removed: makers come first.
+        # A removal counts only for a credential that was made: makers come first.
         for is_removal, message in sorted(
             (name.startswith("Remove"), name) for name in find_part("scram").own_messages
         ):
@@ -225,7 +225,7 @@ def _newest_of_group(rows: I64, groups: I64, wanted: I64) -> I64:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a row means.
+    """The meaning of a row: the place and time of its record.
 
     Where the record is one of the checkpoint that the replay begins with, offset, epoch and time
     are not known; `at_or_before` is then the last offset that the checkpoint contains.
@@ -246,7 +246,7 @@ class Moment:
 
 
 class Moments:
-    """What the rows of a source's records mean."""
+    """The moments of all rows of a source's records."""
 
     has_many_logs = False
     """Whether one offset is that of records in several logs."""

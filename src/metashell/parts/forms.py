@@ -56,16 +56,16 @@ def _fact(value: Any) -> Fact:
 
 @dataclass(frozen=True, slots=True)
 class ValueForm:
-    """What becomes of the values of a column; each of these is called with one value."""
+    """The forms of a column's values; each function is called with one value."""
 
     shown: Callable[[Any], Any] = same
     """Its value as JSON has it."""
     fact: Callable[[Any], Fact] = same
-    """What enters a digest."""
+    """The form in a digest."""
     told: Callable[[Any], Any] | None = None
-    """As `changes` tells it; None where that is what is shown."""
+    """The form in `changes`; None where that is `shown`."""
     text: Callable[[Any], str] = java_text
-    """What is shown, as Kafka's texts have it."""
+    """The form in Kafka's texts."""
     name: Callable[[Any], str | None] = str
     """The fact, as the name of a node; None where it has no node."""
 
@@ -125,7 +125,7 @@ def _of_codes(codes: NamedCodes) -> ValueForm:
     return ValueForm(name, fact, name=name)
 
 
-# Of registrations.
+# Forms for registrations.
 
 
 def _listeners(endpoints: list[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
@@ -181,7 +181,7 @@ SECURITY_PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "
 """Names by code. Source: org.apache.kafka.common.security.auth.SecurityProtocol."""
 
 
-# Of quotas.
+# Forms for quotas.
 
 _ENTITY_ORDER: Final = {"clientId": 0, "ip": 1, "user": 2}
 _ENTITY_NAMES: Final = {"client-id": "clientId", "ip": "ip", "user": "user"}

@@ -1,6 +1,6 @@
 """The fields of a partition, in Kafka's order, as the declaration of partitions has them.
 
-What follows a partition field by field (columns, texts, digests, changes) takes its lists here.
+Code that treats a partition field by field (columns, texts, digests, changes) takes its lists here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LISTS: Final[Mapping[str, str]] = {
 """Fields that are lists, and their columns' names in both record types."""
 
 BROKER_LISTS: Final[Sequence[str]] = [name for name in LISTS if name != DIRECTORIES]
-"""Those of broker ids."""
+"""The lists of broker ids."""
 
 NUMBERS: Final[Mapping[str, str]] = {
     name: _BY_COLUMN[name].type for name in KAFKA_NAMES if name not in LISTS

@@ -1,4 +1,4 @@
-"""What a part of the image is declared to be.
+"""The declaration of a part of the image.
 
 A *part* is what exists of one kind: ACLs, configs, brokers. Its records *put* a key whole or
 *remove* it; a part with other rules names a fold of its own, and everything else is derived all
@@ -35,11 +35,13 @@ class Put:
     removing_column: str | None = None
     removing_value: bool | int | None = None
     at: str = ""
-    """Of a coordinator's log: the path of its node below the part's directory, in which a column
-    of the record's key stands in braces."""
+    """In a coordinator's log: the path of its node below the part's directory, in which a column of
+    the record's key stands in braces.
+    """
     fields: tuple[PartField, ...] = ()
-    """The same: fields of the value that its node has under another name, or in another form than
-    JSON."""
+    """In a coordinator's log: fields of the value that its node has under another name, or in
+    another form than JSON.
+    """
     waits: bool = False
     """Whether such a record waits for the end of the transaction that it is in."""
     onto: str = ""
@@ -47,7 +49,8 @@ class Put:
     kept: int | None = None
     whole: str = ""
     """Hook of a record that tells of all its thing: (fields as JSON, values) -> pairs of names
-    below the thing and fields. What else was told by records of parts of its fold is gone."""
+    below the thing and fields. It replaces all that records of parts of its fold said before.
+    """
 
 
 @dataclass(eq=False, repr=False)
@@ -68,7 +71,7 @@ class Change:
 
 @dataclass(eq=False, repr=False)
 class Affect:
-    """The same of a record about another part."""
+    """A record about another part that changes this part too."""
 
     message: str
 
@@ -100,7 +103,7 @@ class PartField:
     """One of `metashell.parts.forms`, or a hook: (value) -> what is shown; by the column's type
     where it is empty."""
     secret: bool = False
-    """Secret in texts. What else is secret says `metashell.redact`."""
+    """Secret in texts. `metashell.redact` decides which other fields are secret."""
     is_told: bool = True
     """Whether `changes` tells of it."""
     table: str | None = None
@@ -126,7 +129,7 @@ class PartDescription:
     """The command that describes a part's directory best, as the explorer has it."""
 
     title: str
-    """What its rows are."""
+    """The name of its rows."""
     words: str
     """The command."""
     leaf: str
@@ -138,27 +141,27 @@ class PartDescription:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PartSpec:
-    """A part of the image. What is not said follows from the rest."""
+    """A part of the image. Everything that is left out follows from the rest."""
 
     name: str
     """The part's one name: of its module, in digests, and of its table."""
     events: tuple[PartEvent, ...] = ()
-    """What tells of it."""
+    """The records that change it."""
     help: str
     """A sentence that says what a row of its table is."""
     group: str = ""
-    """What its records are about: a `metashell.records.density.RecordGroup`."""
+    """The subject of its records: a `metashell.records.density.RecordGroup`."""
     order: int = LAST
     """Its place in the MetadataImage of Kafka 4.4, which is the order in which digests are shown.
     A part without one enters the digest of an image only where it is not empty."""
 
     key: tuple[PartField, ...] = ()
-    """What tells its things apart; none for a part that is one value."""
+    """The columns that tell its things apart; none for a part that is one value."""
     draws_keys: bool = False
     """Whether a key is drawn for each thing that is put: it was never there before, and tells
     nothing of two clusters."""
     fields: tuple[PartField, ...] = ()
-    """What else is known of a thing, in Kafka's order; key columns may be among them."""
+    """The other columns of a thing, in Kafka's order; key columns may be among them."""
     is_value: bool = False
     """Whether a leaf is the one field, and no record with names."""
 
@@ -178,7 +181,7 @@ class PartSpec:
     """Whether tests of ``find`` are about it: a `metashell.fs.contents.Judge` has its name."""
 
     described: PartDescription | None = None
-    """What shows more of it than a list of its leaves does."""
+    """The command that shows more of it than a list of its leaves does."""
 
     table: str = ""
     """Name of its table, where it is another one."""
@@ -189,7 +192,7 @@ class PartSpec:
     by_topic: bool = False
     """Whether each of its things is a topic's, so that topics can be folded apart."""
 
-    # Of coordinators' logs, which are read a partition at a time.
+    # The next fields are for coordinators' logs, which are read a partition at a time.
 
     log: str = ""
     """The topic of the log; empty for the metadata log."""
@@ -208,9 +211,10 @@ class PartSpec:
     # Hooks, for parts that are no puts and removes, or that are asked for by the million.
 
     fold: str = ""
-    """(Image) -> `metashell.image.keyed.Part`, or what `Image` has for it. Of coordinators' logs:
+    """(Image) -> `metashell.image.keyed.Part`, or what `Image` has for it. In coordinators' logs:
     (KeyedRecords, parts) -> `metashell.image.coordinators.surviving.SurvivingFold`, for all parts
-    of a directory."""
+    of a directory.
+    """
     is_sound: str = ""
     """(Records, rows, Columns) -> bool[n]: putting records that apply, the others reported."""
     folded_with: NodeNames = ()
@@ -239,7 +243,7 @@ class PartSpec:
 
     @property
     def own_messages(self) -> NodeNames:
-        """Those that are about nothing but it."""
+        """The messages that are about this part alone."""
         return tuple(e.message for e in self.events if not isinstance(e, Affect))
 
     @property
@@ -265,6 +269,6 @@ class PartSpec:
 
 @cache
 def hook(name: str) -> Any:
-    """What a hook names."""
+    """The object that a hook names."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""What follows from a part's declaration for its things, given the definitions of its messages.
+"""Data derived from a part's declaration for its things, given the definitions of its messages.
 
 Made once a part; nothing here knows of columns, so it serves rows of tables and single records.
 """
@@ -96,13 +96,13 @@ class PartView:
         self._own_secrets = frozenset(field.column for field in self.fields if field.secret)
         self.may_hide = type_may_hold_secrets(self.message) or bool(self._own_secrets)
         secret = record_secret_fields(self.message, {"value": None})
-        # The same fields of a config are secret, or not, by its key.
+        # Fields of a config are secret, or not, by its key.
         self.hides_always = self.message != CONFIG_RECORD and any(
             field.json_name in secret for field in self.own_fields
         )
         """Whether the same fields are secret in every record."""
         self.levels = [self._level(level) for level in spec.levels]
-        """What makes the name at each level, of the facts of its key columns."""
+        """A function for each level that makes the name from the facts of its key columns."""
         columns = [field.column for field in self.key]
         self._of_levels = [[columns.index(column) for column in level.of] for level in spec.levels]
         self.may_be_nowhere = any(level.is_partial for level in spec.levels) or any(
@@ -153,7 +153,7 @@ class PartView:
         Args:
             key: Its key.
             raw: The values of `fields`.
-            redaction: What may be shown.
+            redaction: Says what may be shown.
         """
         hidden = self.hidden(key, redaction)
         if self.spec.is_value:
@@ -197,14 +197,14 @@ class PartView:
     def row_facts(
         self, keys: Sequence[FactKey], columns: Sequence[list[Any]], redaction: Redaction
     ) -> list[tuple[Fact, ...]]:
-        """What of each thing enters a digest, of its own fields' facts.
+        """The facts of each thing's own fields that enter a digest.
 
-        What is secret in every record enters as one, behind the rest.
+        Facts that are secret in every record enter as one, behind the rest.
 
         Args:
             keys: The key of each.
             columns: The facts of `own_fields`.
-            redaction: What it hides does not enter.
+            redaction: Hidden values do not enter.
         """
         if self.may_hide and self.hides_always and keys:
             secret = self.hidden(keys[0], Redaction())

@@ -1,4 +1,4 @@
-"""What the history of commits tells: since when an offset stands still, how often groups rebalance.
+"""The history of commits: since when an offset stands still, how often groups rebalance.
 
 Compaction removes older commits of a key, so a history may begin late; it never ends early.
 """
@@ -66,7 +66,7 @@ def commits_of(log: GroupLog, topic: str, partition: int) -> CommitTimes:
     """Read off what was committed for one partition of a topic.
 
     Args:
-        log: Of the records about one group.
+        log: The records about one group.
         topic: The topic's name.
         partition: Its partition.
     """

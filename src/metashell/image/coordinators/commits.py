@@ -29,7 +29,7 @@ _COMMIT_VALUES: Final = {
 
 @dataclass(slots=True)
 class CommitKeys:
-    """Of what some commits are; every array and column has one element a commit."""
+    """The keys of some commits; every array and column has one element a commit."""
 
     group: SpanColumn
     topic: SpanColumn
@@ -42,7 +42,7 @@ class CommitKeys:
 
 @dataclass(slots=True)
 class CommitValues:
-    """What some commits say; every array and column has one element a commit."""
+    """The values of some commits; every array and column has one element a commit."""
 
     offset: I64
     leader_epoch: I32
@@ -67,13 +67,13 @@ class Commits:
     """int64: producer id of each commit's batch, -1 for none."""
 
     def keys(self, at: I64) -> CommitKeys:
-        """Of what the commits given are."""
+        """The keys of the given commits."""
         types, records = self.records.types.by_name, self.records
         key = self._decoded(at, lambda name, rows: records.keys_of(types[name], rows, COMMIT_KEY))
         return CommitKeys(key.span("group"), key.span("topic"), key.fixed("partition"))
 
     def values(self, at: I64) -> CommitValues:
-        """What the commits given say."""
+        """The values of the given commits."""
         value = self._decoded(at, self._values)
         return CommitValues(
             value.fixed("offset"),
@@ -101,7 +101,7 @@ class Commits:
         return Columns(value.specs, value.n, value.ok, fields)
 
     def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
-        """What is decoded of the commits given, type by type."""
+        """The decoded columns of the given commits, type by type."""
         rows, place = self.rows[at], None
         if not (rows[1:] > rows[:-1]).all():
             order = stable_order(rows)
@@ -161,7 +161,7 @@ def _least(values: I64, numbers: I64, n: int) -> I64:
 def _have_one_form(commits: Commits, at: I64, keys: CommitKeys) -> bool:
     """Whether the keys of commits are equal only if their bytes are.
 
-    The same key may have other bytes: in a commit of the other type, or where some trail.
+    Equal keys may have different bytes: in a commit of the other type, or with trailing bytes.
     """
     frames, rows = commits.records.frames, commits.rows[at]
     if not len(rows):

@@ -11,7 +11,7 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools
 
 
 class GroupType(IntEnum):
-    """Of what a group is."""
+    """The types of a group."""
 
     CLASSIC = 0
     CONSUMER = 1
@@ -20,7 +20,7 @@ class GroupType(IntEnum):
 
 
 class GroupEvent(IntEnum):
-    """What a record is about."""
+    """The subjects of a record."""
 
     COMMIT = 0
     """A commit of an offset, which makes a simple group where there is none."""
@@ -30,11 +30,11 @@ class GroupEvent(IntEnum):
     MEMBER = 3
     TARGET_EPOCH = 4
     TARGET = 5
-    """What a member is to have."""
+    """The target assignment of a member."""
     CURRENT = 6
-    """What a member has."""
+    """The current assignment of a member."""
     OTHER = 7
-    """What only says that the group is there, such as a resolved regular expression."""
+    """A record that only shows that the group exists, such as a resolved regular expression."""
 
 
 @dataclass(slots=True)
@@ -61,10 +61,10 @@ class GroupEvents:
 
 @dataclass(slots=True)
 class GroupsState:
-    """What exists; indexes into the events given, -1 for none.
+    """The groups and members that exist; indexes into the events given, -1 for none.
 
-    Of a group: ``group``, ``type``, ``made`` (the event that made it), ``about`` (the last
-    `CLASSIC` or `GROUP`), ``target_epoch``. Of a member: ``member_group``, ``member``, ``told``
+    Groups have ``group``, ``type``, ``made`` (the event that made it), ``about`` (the last
+    `CLASSIC` or `GROUP`), ``target_epoch``. Members have ``member_group``, ``member``, ``told``
     (the last `MEMBER`), ``current``, ``target``. All int64.
     ``refused``: events that a broker refuses, ascending.
     """

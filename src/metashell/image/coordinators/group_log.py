@@ -1,4 +1,4 @@
-"""What one partition of ``__consumer_offsets`` says: its groups, members and committed offsets.
+"""The state of one partition of ``__consumer_offsets``: its groups, members and committed offsets.
 
 Nothing is decoded before it is asked for: offsets leave the records of groups alone.
 """
@@ -40,13 +40,13 @@ STOPS_HERE: Final = "a broker stops here"
 REFUSED: Final = "the group has another type, or still has members or assignments"
 """Why replay throws at a record. Source: GroupMetadataManager.replay."""
 REPEATED: Final = "a member is listed twice, and others behind it"
-"""The same for a classic group. Source: ClassicGroup.add, which then finds no common protocol."""
+"""Why a classic group is refused. Source: ClassicGroup.add, which then finds no common protocol."""
 _CLASSIC: Final = "GroupMetadata"
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the records of a type tell of groups."""
+    """A type of records about groups."""
 
     name: str
     event: GroupEvent
@@ -121,7 +121,7 @@ class GroupLog:
         return self._keys.numbers
 
     def keys(self, at: I64) -> CommitKeys:
-        """As `Commits.keys`. Cost: the keys of all commits are numbered first."""
+        """The keys of some commits. Cost: the keys of all commits are numbered first."""
         numbered = self._keys
         return numbered.keys.take(numbered.numbers[at])
 
@@ -135,7 +135,7 @@ class GroupLog:
 
     @lazy
     def _others(self) -> list[tuple[_Told, KeyedColumns]]:
-        """What tells of groups beside commits, of types that have a record."""
+        """The records about groups beside commits, of types that have a record."""
         records = self.records
         known = [each for each in _TOLD if each.name in records.types.by_name]
         told = [each for each in known if each.event != GroupEvent.COMMIT]
@@ -213,12 +213,12 @@ class GroupLog:
 
     @lazy
     def _order(self) -> I64:
-        """What brings all records of `_parts`, one part behind the other, into the log's order."""
+        """The permutation of all records of `_parts`, part by part, into the log's order."""
         return np.argsort(np.concatenate([c.rows for _, c in self._parts]), kind="stable")
 
     @lazy
     def _places(self) -> tuple[I64, I64]:
-        """Of each event, in the order of rows: which of `_parts` it is of, and its place there."""
+        """For each event, by row: the index of its part in `_parts`, and its place there."""
         sizes = [len(columns) for _, columns in self._parts]
         part = np.repeat(np.arange(len(sizes)), sizes)
         place = np.concatenate([np.arange(size) for size in sizes])
@@ -286,8 +286,8 @@ class GroupLog:
         """Values of the records that some events are.
 
         Args:
-            event: What the records are about.
-            type: Of which groups.
+            event: The subject of the records.
+            type: The type of the groups.
             at: int64[k], indexes of `events`, -1 for none.
 
         Returns:

@@ -17,7 +17,7 @@ from metashell.schema.arena import I64, AnyArray, Bools
 MEMBER_STATES: Final = ("STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS")
 """States of members of consumer groups, by number."""
 STREAMS_STATES: Final = {1: "STABLE", 2: "UNREVOKED_TASKS", 3: "UNRELEASED_TASKS"}
-"""The same of streams groups. Source: MemberState of either kind of groups."""
+"""The states of members of streams groups. Source: MemberState of either kind of groups."""
 _SETTLED: Final = {GroupType.CONSUMER: 0, GroupType.STREAMS: 1}
 """The number of STABLE among the states of members. Source: MemberState of either type."""
 _EMPTY: Final = "Empty"

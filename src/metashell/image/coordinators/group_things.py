@@ -96,7 +96,7 @@ class GroupsFold(SurvivingFold):
 
 
 def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
-    """Those of groups; places are those of the groups in `GroupLog.state`.
+    """The rows of groups; places are those of the groups in `GroupLog.state`.
 
     Args:
         log: The log.
@@ -135,8 +135,8 @@ def classic_nodes(fields: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator
     """Nodes of a classic group, by the names below it: itself, its members, what they have.
 
     Args:
-        fields: Those of its record, as JSON.
-        raw: The same as `metashell.schema.rows.to_rows` gives them.
+        fields: The fields of its record, as JSON.
+        raw: The fields of its record, from `metashell.schema.rows.to_rows`.
     """
     yield _STATE, {"type": "classic"} | {n: each for n, each in fields.items() if n != "members"}
     speaks = fields.get("protocolType") == CONSUMER

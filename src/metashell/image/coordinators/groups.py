@@ -129,7 +129,7 @@ class _Terms:
 
 
 class _Life:
-    """What happens to members: their events in the order of their terms and members."""
+    """The lives of members: their events in the order of their terms and members."""
 
     def __init__(self, events: GroupEvents, terms: _Terms) -> None:
         self.events, self.terms = events, terms

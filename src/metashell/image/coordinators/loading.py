@@ -1,4 +1,4 @@
-"""What a broker has of a coordinator's partition after it read a record that it refuses.
+"""A broker's state of a coordinator's partition after it read a record that it refuses.
 
 Source: CoordinatorLoaderImpl, GroupMetadataManager.replay, TransactionStateManager.
 """
@@ -28,8 +28,8 @@ def replay_refusals(records: KeyedRecords, partition: int) -> list[tuple[int, st
 def loaded_by_a_broker(records: KeyedRecords) -> KeyedRecords:
     """The records that make up a broker's state: all, if it refuses none.
 
-    Of transactions it has what comes before the record that it refuses. Of groups and of share
-    state it has nothing.
+    For transactions it has everything before the record that it refuses. For groups and share state
+    it has nothing.
     """
     refusal = records.refusal
     found: list[tuple[int, Fault]] = []

@@ -44,7 +44,7 @@ def expire_times(log: GroupLog, retention_ms: int) -> I64:
 
     Args:
         log: The groups and their offsets; the order is that of ``log.offsets.last``.
-        retention_ms: What ``offsets.retention.minutes`` says.
+        retention_ms: The value of ``offsets.retention.minutes``, in ms.
     """
     at, keys = log.offsets.last, log.commit_keys
     values, group = log.commits.values(at), log.groups_of_commits(at)
@@ -65,7 +65,7 @@ def says_itself(log: GroupLog) -> Bools:
 
 
 def _since(log: GroupLog, group: I64) -> tuple[I64, Bools]:
-    """Of each offset the time at which its group became empty, -1 for the commit's own time; and
+    """For each offset the time at which its group became empty, -1 for the commit's own time; and
     whether it can expire.
     """
     state = log.state

@@ -23,7 +23,7 @@ NO_PRODUCER = -1
 
 @dataclass(slots=True)
 class CommitOutcomes:
-    """What became of n commits: ``applies``: bool[n]; ``is_pending``: bool[n], those of a producer
+    """The outcomes of n commits: ``applies``: bool[n]; ``is_pending``: bool[n], true for a producer
     whose transaction has not ended.
     """
 
@@ -99,7 +99,7 @@ def _pending(groups: I64, row: I64, producer: I64, is_tombstone: Bools, waits: B
     place = np.arange(len(row))
     behind = place > deleted[np.searchsorted(events.last, place)]
     left = events.order[behind & waits[events.order]].astype(np.int64, copy=False)
-    # Of those of one producer and key the newest.
+    # The newest commit of each producer and key is kept.
     left = left[np.lexsort((row[left], producer[left], groups[left]))]
     newest = np.ones(len(left), dtype=np.bool_)
     newest[:-1] = (np.diff(groups[left]) != 0) | (np.diff(producer[left]) != 0)

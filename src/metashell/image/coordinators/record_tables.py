@@ -92,8 +92,8 @@ def record_batches(
         records: The log.
         partition: Which partition of the coordinators' topic it is of.
         name: The type, such as ``OffsetCommit``.
-        columns: Those that are wanted of `record_schema`, in their order.
-        redaction: What may be shown.
+        columns: The wanted columns of `record_schema`, in their order.
+        redaction: Says what may be shown.
         only: int64: rows of some that decode, ascending; None for all.
 
     Yields:
@@ -156,7 +156,7 @@ def _arrays(columns: Columns) -> dict[str, pa.Array]:
 
 
 def _place(records: KeyedRecords, partition: int, found: KeyedColumns) -> Makers:
-    """What makes each column of `PLACE`."""
+    """The functions that make the columns of `PLACE`."""
     frames, rows = records.frames, found.rows
 
     def producers() -> pa.Array:

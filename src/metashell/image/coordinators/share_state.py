@@ -1,9 +1,9 @@
-"""What one partition of ``__share_group_state`` says: how far share groups are in each partition.
+"""The state of one partition of ``__share_group_state``: the progress of share groups.
 
 A snapshot replaces the state of a group's partition, an update changes it: start offset and leader
 epoch -1 keep what is there, batches of offsets are laid over those before. Where batches overlap an
-offset has the state with the higher delivery count, then the higher state. What lies before the
-start offset is dropped. An update without a snapshot stands alone. A snapshot's tombstone deletes.
+offset has the state with the higher delivery count, then the higher state. Offsets before the start
+offset are dropped. An update without a snapshot stands alone. A snapshot's tombstone deletes.
 
 Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard, PersisterStateBatchCombiner. Where
 batches with one state adjoin, brokers may keep them apart; here they are one.
@@ -114,7 +114,7 @@ class _Events:
     is_tombstone: Bools
 
     def batches(self, at: I64) -> ShareBatches:
-        """Those of some events."""
+        """The batches of some events."""
         found = self.value.structs("state_batches").take(at)
         columns = ("first_offset", "last_offset", "delivery_state", "delivery_count")
         return ShareBatches(found.list_offsets, *(found.items.fixed(name) for name in columns))
@@ -135,7 +135,7 @@ class ShareLog:
 
     @property
     def state(self) -> ShareState:
-        """What the share partitions are. Cost: folds them."""
+        """The share partitions. Cost: folds them."""
         return fold_share(self.records)
 
 
@@ -148,7 +148,7 @@ def fold_share(records: KeyedRecords) -> ShareState:
     order = sort_events(keys, events.row)
     snapshot = events.is_snapshot[order.order]
     tombstone = events.is_tombstone[order.order]
-    # Of each event the snapshot, or the deletion, that it builds on; -1 for none.
+    # For each event the snapshot, or the deletion, that it builds on; -1 for none.
     base = last_marked(order, snapshot)[order.last]
     is_deleted = (base >= 0) & tombstone[base]
     begin = np.where(base >= 0, base + is_deleted, order.first[order.last])
@@ -224,7 +224,7 @@ def _batches(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches
 
 
 def _laid_over(events: _Events, order: I64, begin: I64, last: I64) -> ShareBatches:
-    """Of share partitions with several events each the batches of all, laid over each other."""
+    """The batches of each share partition with several events, laid over each other."""
     places, term_bounds = ranges(begin, last - begin + 1)
     sizes = np.diff(term_bounds)
     term = np.repeat(np.arange(len(begin)), sizes)
@@ -332,7 +332,7 @@ def batch_text(first: int, last: int, state: int, count: int) -> str:
 
 
 def batches_shown(batches: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The same of each batch of a record."""
+    """The text of each batch of a record."""
     return [batch_text(*(batch[name] for name in _BATCH)) for batch in batches]
 
 
@@ -342,7 +342,7 @@ def state_name(number: int) -> str:
 
 
 def batch_texts(batches: ShareBatches) -> pa.LargeStringArray:
-    """The same of each batch."""
+    """The text of each batch, see `batch_text`."""
     import pyarrow as pa
 
     from metashell.schema.arrow_texts import number_texts, side_by_side

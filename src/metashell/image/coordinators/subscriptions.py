@@ -75,7 +75,7 @@ def classic_subscriptions(
 
 
 def lists_where(lists: StructArrayColumn, kept: Bools) -> StructArrayColumn:
-    """The same lists, those that are not kept empty."""
+    """The lists, but those that are not kept are empty."""
     counts = np.where(kept, np.maximum(lists.counts, 0), 0)
     items = np.repeat(kept, np.maximum(lists.counts, 0))
     kept_items = lists.items.take(np.flatnonzero(items))

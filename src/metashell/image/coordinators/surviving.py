@@ -53,7 +53,7 @@ class ThingRows:
         return self.row[begin:end], self.created[begin:end]
 
     def where(self, chosen: Bools) -> ThingRows:
-        """Those chosen: bool[n]."""
+        """The chosen rows: bool[n]."""
         return ThingRows(self.of[chosen], self.row[chosen], self.created[chosen])
 
 
@@ -62,10 +62,10 @@ NO_ROWS: Final = ThingRows(*np.empty((3, 0), dtype=np.int64))
 
 @dataclass(slots=True)
 class TableRows:
-    """What tells of the leaves of a table: n records, or n rows of a state."""
+    """The sources of the leaves of a table: n records, or n rows of a state."""
 
     rows: ThingRows
-    """Of each row of a state, the newest record that tells of it."""
+    """For each row of a state, the newest record about it."""
     levels: Callable[[], Levels] = dict
     """Gives n values a level; a leaf without any is its thing."""
     waits: Callable[[], Bools] | None = None
@@ -97,11 +97,11 @@ class Survivors:
 
 
 class SurvivingFold:
-    """What records of a partition say of things; of each key the newest one counts.
+    """The things in the records of a partition; for each key the newest record counts.
 
     Args:
         records: All of the partition, or those about one name.
-        parts: Those that are below the directory.
+        parts: The parts below the directory.
     """
 
     def __init__(self, records: KeyedRecords, parts: Sequence[PartSpec]) -> None:
@@ -160,7 +160,7 @@ class SurvivingFold:
 
     @cached_property
     def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
-        """What tells of nodes, and what of leaves of tables, by the directory below a thing."""
+        """The rows of nodes, and those of leaves of tables, by the directory below a thing."""
         every, tables = [NO_ROWS], dict[NodeNames, TableRows]()
         for name, found in self._surviving.items():
             of = self._places_of(found.key)

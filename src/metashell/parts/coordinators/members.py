@@ -1,4 +1,4 @@
-"""Members of groups. Those of a classic group stand in the record of the group."""
+"""Members of groups. The record of a classic group holds its members."""
 
 from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
 

@@ -1,4 +1,4 @@
-"""What the log's control records say of the quorum: voters, kraft.version, who led.
+"""The state of the quorum in the log's control records: voters, kraft.version, past leaders.
 
 It is not below ``/image``: a checkpoint writes these records anew.
 
