@@ -15,11 +15,11 @@ from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import (
     Survey,
+    refuse_unknown,
     share_text,
     size_text,
     subject_of,
 )
-from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     from metashell.answers.usage.usage import Others, Usage, UsageRow
@@ -150,16 +150,13 @@ class DuCommand(RowsCommand):
 
 def _refuse_other_logs(context: Context, by: str) -> None:
     """Refuse to group by what the records of a log do not have."""
-    source = context.needs_source()
+    source, known = context.needs_source(), _BY[:6]
     subject = subject_of(source)
-    known, what = _BY[:6], "a metadata log"
     if subject is not None and source.of_coordinator is not None:
-        partition = source.of_coordinator.partition_log.partition
-        topic = ("topic",) if partition.log == "__consumer_offsets" else ()
-        known, what = ("type", subject, *topic, "hour", "file"), str(partition)
-    if by not in known:
-        hint = f"--by {', '.join(known)} work here"
-        raise UsageError(f"--by {by}: the records of {what} have none", hint=hint)
+        log = source.of_coordinator.partition_log.partition.log
+        topic = ("topic",) if log == "__consumer_offsets" else ()
+        known = ("type", subject, *topic, "hour", "file")
+    refuse_unknown(source, "--by", by, known, "the records of {} have none")
 
 
 def _mappings(rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:

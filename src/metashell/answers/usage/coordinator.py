@@ -19,6 +19,7 @@ from metashell.answers.usage.usage import Usage, usage_of_file
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.offsets import NO_PRODUCER, commit_outcomes
 from metashell.image.fold import group_keys
+from metashell.image.keyed import join_spans
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import NO_NUMBER, keyed_control
 from metashell.log.layout import TRANSACTIONAL
@@ -112,11 +113,7 @@ class CoordinatorUsage(Usage):
         types = [records.types.by_name[name] for name in COMMITS if name in records.types.by_name]
         found = [(rows := records.sound_rows(t.name), records.keys_of(t, rows)) for t in types]
         rows = np.concatenate([rows for rows, _ in found])
-        spans = [columns.span("topic") for _, columns in found]
-        starts, counts = (
-            np.concatenate([getattr(span, name) for span in spans]) for name in ("starts", "counts")
-        )
-        return rows, SpanColumn(records.frames.arena, "u1", starts, counts)
+        return rows, join_spans(*(columns.span("topic") for _, columns in found))
 
     def type_name(self, key: int) -> str:
         """Name of a type of records, by what their keys begin with."""

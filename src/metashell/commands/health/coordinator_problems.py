@@ -42,8 +42,6 @@ GONE: Final = "offsets-of-gone-topic"
 EXPIRING: Final = "offsets-expiring"
 HOT: Final = "hot-coordinator-partition"
 OF_GROUPS: Final = frozenset({EARLIER, GONE, EXPIRING, HOT})
-CODES: Final = OF_GROUPS | {REFUSES, HANGING}
-"""The kinds that are found here."""
 
 _TIMEOUT: Final = "transaction.max.timeout.ms"
 _MINUTE_MS: Final = 60_000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.shared.unread import unread_of
-from metashell.errors import ExitCode, SourceError
+from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.places.files import name_of
 from metashell.places.vanished import VanishedError
@@ -34,6 +34,26 @@ def subject_of(source: Source) -> str | None:
 
     log = source.of_coordinator.partition_log.partition.log
     return "transaction" if log is CoordinatorLog.TRANSACTIONS else "group"
+
+
+def refuse_unknown(source: Source, option: str, word: str, known: Sequence[str], why: str) -> None:
+    """Refuse what the records of a log do not have.
+
+    Args:
+        source: Has the log.
+        option: The option that asks for it.
+        word: Its value.
+        known: Values that work.
+        why: What a log lacks; takes what the log is.
+
+    Raises:
+        UsageError: The value is not among them.
+    """
+    if word not in known:
+        of = source.of_coordinator
+        log = "a metadata log" if of is None else str(of.partition_log.partition)
+        hint = f"{option} {', '.join(known)} work here"
+        raise UsageError(f"{option} {word}: {why.format(log)}", hint=hint)
 
 
 def _usage_of(source: Source, wanted: Collection[str], n_batches: int | None) -> Usage:

@@ -14,7 +14,7 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.unread import status_after, unread_of
-from metashell.commands.shared.usage_scan import Survey, subject_of
+from metashell.commands.shared.usage_scan import Survey, refuse_unknown, subject_of
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
@@ -278,15 +278,11 @@ def _sections(context: Context) -> Sequence[str]:
 
 def _refuse_other_logs(context: Context, sections: Sequence[str]) -> None:
     """Refuse a section about what a log does not have."""
-    of_coordinator = context.needs_source().of_coordinator
-    known: Sequence[str] = (*_PAGE, _TIMELINE)
-    what = "a metadata log"
-    if of_coordinator is not None:
-        known, what = tuple(_sections(context)), str(of_coordinator.partition_log.partition)
+    source, known = context.needs_source(), _sections(context)
+    if source.of_coordinator is None:
+        known = (*known, _TIMELINE)
     for section in sections:
-        if section not in known:
-            hint = f"--section {', '.join(known)} work here"
-            raise UsageError(f"--section {section}: {what} does not have that", hint=hint)
+        refuse_unknown(source, "--section", section, known, "{} does not have that")
 
 
 def timeline_lines(rows: Sequence[RowMapping], axis: Axis) -> list[str]:
