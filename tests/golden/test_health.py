@@ -64,15 +64,3 @@ def test_at_min_isr(name: str) -> None:
         (missing if is_under else spare)[line["Topic"]] += line["Leader"] != "none"
     assert counts(found, "at-min-isr") == missing
     assert counts(found, "no-spare-replica") == spare
-
-
-def test_a_broker_that_is_down() -> None:
-    """It is named, and so are the partitions that it alone could lead."""
-    found = rows("real-44-broker-down")
-    assert {"broker 103"} == {r["subject"] for r in found if r["problem"] == "fenced-broker"}
-    assert {"clicks": 3} == counts(found, "offline-partitions")
-    detail = rows("real-44-broker-down", "health offline-partitions --detail")
-    assert ["partition clicks-2", "partition clicks-5", "partition clicks-7"] == [
-        row["subject"] for row in detail
-    ]
-    assert all(row["since_offset"] is not None for row in detail)

@@ -21,6 +21,7 @@ from support.small_cluster import (
 
 _HOUR: Final = 3_600_000
 _TOPIC: Final = 2
+_BROKER: Final = 4
 
 
 def _cluster(
@@ -202,6 +203,39 @@ _UNLED: Final = (
     ),
 )
 """Most partitions of coordinators have no leader, and configs were lowered."""
+CONFIGS: Final = (
+    broker(1),
+    broker(2),
+    controller(7),
+    _topic("t", 1),
+    config(_TOPIC, "t", "min.insync.replicas", "2"),
+    config(_TOPIC, "ghost", "retention.ms", "1"),
+    config(_TOPIC, "t", "retention.msec", "1"),
+    config(_BROKER, "", "message.max.bytes", "7"),
+    config(_BROKER, "", "listeners", "x"),
+    config(_BROKER, "1", "message.max.bytes", "8"),
+    config(_BROKER, "2", "log.retention.hours", "3"),
+    config(_BROKER, "7", "num.io.threads", "3"),
+    config(_BROKER, "9", "num.io.threads", "3"),
+    config(_BROKER, "odd", "num.io.threads", "3"),
+    config(_BROKER, "1", "listener.name.x.ssl.key.password", "hunter2"),
+    config(_BROKER, "1", "my.plugin", "hunter2"),
+    config(8, "9", "kafka", "DEBUG"),
+    config(16, "m", "interval.ms", "5"),
+    config(32, "g", "consumer.session.timeout.ms", "5"),
+    config(1, "what", "ever", "5"),
+)
+"""Two brokers, a topic, and configs of what is there and what is not."""
+_LONG: Final = (
+    broker(1),
+    broker(2, fenced=True),
+    *(
+        value
+        for i, name in enumerate((*(f"t{i:02}" for i in range(19)), f"a-{'x' * 240}-orders"), 1)
+        for value in (_topic(name, i), _partition(i, 0, 2, leader=-1))
+    ),
+)
+"""A topic whose name is as long as Kafka allows, among short ones."""
 _STATIC: Final = {"voters": [1], "dynamic": False}
 
 CLUSTERS: Final[Mapping[str, tuple[Callable[[Path], Sequence[str]], str]]] = {
@@ -210,6 +244,8 @@ CLUSTERS: Final[Mapping[str, tuple[Callable[[Path], Sequence[str]], str]]] = {
         _cluster(level("metadata.version", 32), _acl(1, host="10.0.0.0/8")),
         "access",
     ),
+    "configs": (_cluster(*CONFIGS), "configs"),
+    "long-name": (_cluster(*_LONG), "widths"),
     "story": (_cluster(*_STORY), "story"),
     "coordinators-few": (_cluster(*_COORDINATORS), "keys"),
     "coordinators-unled": (_cluster(*_UNLED), "keys"),

@@ -340,7 +340,7 @@ _VOTERS: Final[Mapping[str, Sequence[int]]] = {
     "static-3": (1, 2, 3),
     "two-epochs-3": (2, 3),
 }
-_SHOP: Final = Place(_recorded("shop"), (*_ALL, "drawn", "words", "sql"))
+_SHOP: Final = Place(_recorded("shop"), (*_ALL, "drawn", "widths", "words", "sql"))
 
 PLACES: Final[Mapping[str, Place]] = {
     "shop": _SHOP,

@@ -16,40 +16,18 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
+from support.approved_clusters import CONFIGS
 from support.fixtures import fixture
-from support.logs import record
 from support.shell import Captured, run_on
 from support.small_cluster import broker, cluster, config, controller
 
-TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
+BROKER = 4
 
 
 @pytest.fixture
 def source() -> Iterator[Source]:
     """Two brokers, a topic, and configs of what is there and what is not."""
-    values = [
-        broker(1),
-        broker(2),
-        controller(7),
-        record("TopicRecord", name="t", topic_id=bytes(15) + b"\1"),
-        config(TOPIC, "t", "min.insync.replicas", "2"),
-        config(TOPIC, "ghost", "retention.ms", "1"),
-        config(TOPIC, "t", "retention.msec", "1"),
-        config(BROKER, "", "message.max.bytes", "7"),
-        config(BROKER, "", "listeners", "x"),
-        config(BROKER, "1", "message.max.bytes", "8"),
-        config(BROKER, "2", "log.retention.hours", "3"),
-        config(BROKER, "7", "num.io.threads", "3"),
-        config(BROKER, "9", "num.io.threads", "3"),
-        config(BROKER, "odd", "num.io.threads", "3"),
-        config(BROKER, "1", "listener.name.x.ssl.key.password", "hunter2"),
-        config(BROKER, "1", "my.plugin", "hunter2"),
-        config(LOGGER, "9", "kafka", "DEBUG"),
-        config(METRICS, "m", "interval.ms", "5"),
-        config(GROUP, "g", "consumer.session.timeout.ms", "5"),
-        config(1, "what", "ever", "5"),
-    ]
-    with cluster(*values) as opened:
+    with cluster(*CONFIGS) as opened:
         yield opened
 
 
@@ -58,37 +36,6 @@ def rows(source: Source, line: str) -> list[dict[str, Any]]:
     ran = run_on(source, f"{line} -o json")
     found: list[dict[str, Any]] = json.loads(ran.out)
     return found
-
-
-def test_a_topic_has_a_row_for_each_broker_that_differs(source: Source) -> None:
-    """And one for the others."""
-    found = rows(source, "config max.message.bytes topic:t")
-    assert [("8", 1, "DYNAMIC_BROKER_CONFIG"), ("7", None, "DYNAMIC_DEFAULT_BROKER_CONFIG")] == [
-        (row["value"], row["broker"], row["source"]) for row in found
-    ]
-    assert [False, False] == [row["assumed"] for row in found]
-
-
-def test_what_kafka_does_not_take_from_there_changes_nothing(source: Source) -> None:
-    """A read-only key of a broker, and a broker's own key that is set for all."""
-    (row,) = rows(source, "config retention.ms topic:t")
-    assert ("604800000", "DEFAULT_CONFIG", True) == (row["value"], row["source"], row["assumed"])
-    (row,) = rows(source, "config listeners broker:1")
-    assert "DEFAULT_CONFIG" == row["source"]
-
-
-def test_what_is_gone(source: Source) -> None:
-    """Topics and nodes; a controller is there, and of groups nobody knows."""
-    found = {(row["resource_type"], row["resource_name"]) for row in rows(source, "config --gone")}
-    wanted = {("TOPIC", "ghost"), ("BROKER", "9"), ("BROKER", "odd"), ("BROKER_LOGGER", "9")}
-    assert wanted == found
-    assert rows(source, "config --resource group:g")[0]["gone"] is None
-
-
-def test_keys_that_nobody_knows(source: Source) -> None:
-    """Names of loggers are no keys of Kafka, and are not said to be unknown."""
-    found = {row["key"] for row in rows(source, "config --unknown")}
-    assert {"retention.msec", "my.plugin", "ever"} == found
 
 
 def test_secrets_are_hidden_everywhere(source: Source, tmp_path: Path) -> None:
@@ -128,43 +75,6 @@ def test_a_file_stands_below_what_is_set(source: Source, tmp_path: Path) -> None
         "STATIC_BROKER_CONFIG:min.insync.replicas=3",
         "DEFAULT_CONFIG:min.insync.replicas=1",
     ] == row["synonyms"]
-
-
-def test_a_key_alone_finds_who_sets_it(source: Source) -> None:
-    """The brokers' keys that topics fall back to among them."""
-    found = rows(source, "config max.message.bytes")
-    assert [("BROKER", ""), ("BROKER", "1")] == [
-        (row["resource_type"], row["resource_name"]) for row in found
-    ]
-
-
-def test_when_it_was_set(source: Source) -> None:
-    """The record that set what holds; none for a default."""
-    assert 4 == rows(source, "config min.insync.replicas topic:t")[0]["set_offset"]
-    assert rows(source, "config retention.ms topic:t")[0]["set_offset"] is None
-    assert 9 == rows(source, "config max.message.bytes topic:t")[0]["set_offset"]
-
-
-@pytest.mark.parametrize(
-    ("line", "status", "said"),
-    [
-        ("config retention.ms topic:none", 1, "topic:none: no such resource"),
-        ("config retention.ms broker:99", 1, "broker:99: no such resource"),
-        ("config no.such.key topic:t", 1, "no.such.key: not set"),
-        ("config retention.ms what", 1, "what: nothing has this name"),
-        ("config retention.ms topic", 1, "topic: nothing has this name"),
-        ("config retention.ms broker:x", 2, "not the id of a broker"),
-        ("config a topic:t --resource topic:t", 2, "two resources"),
-        ("config a topic:t more", 2, "too many arguments: more"),
-        ("config --all", 2, "--all needs a KEY or a resource"),
-        ("config --assume /no/such/file", 3, "/no/such/file"),
-    ],
-)
-def test_what_is_wrong_is_said(source: Source, line: str, status: int, said: str) -> None:
-    """In one sentence."""
-    ran = run_on(source, line)
-    assert status == ran.status
-    assert said in " ".join(ran.err)
 
 
 def test_completion_proposes_keys_then_resources() -> None:
