@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import cache
-from itertools import combinations, zip_longest
-from typing import TYPE_CHECKING, Final
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.errors import SchemaError
 from metashell.parts.spec import NodeNames, PartSpec, Put
@@ -15,6 +15,9 @@ from metashell.redact import type_may_hold_secrets
 if TYPE_CHECKING:
     from metashell.schema.coordinators import RecordType
 
+_Event: TypeAlias = tuple[PartSpec, Put]
+_ANY: Final = "{}"
+"""Stands in a path for any column."""
 _TAKEN: Final = ("bootstrap", "image", "local", "log", "quorum")
 """Directories of the root that are no part's."""
 
@@ -113,29 +116,32 @@ def check_directories(parts: Collection[PartSpec]) -> None:
         if first.path == second.path:
             _check_side_by_side(first, second)
     folded = {part.path for part in parts if part.fold}
-    puts = [(part, put) for part in parts for put in part.puts]
-    for (part, put), (beside, other) in combinations(puts, 2):
-        if part.path != beside.path or not _meet(put.at, other.at):
-            continue
-        # Only a fold of their own can make one leaf of a table of two types of records.
-        is_one = part is beside and part.path in folded
-        if (not is_one and table_levels(put) is not None) or not _are_one(put.at, other.at):
-            raise SchemaError(
-                f"part {beside.name}: {other.message} has the path {part.path[0]}/{other.at}, which"
-                f" may be that of {put.message} of {part.name}: {part.path[0]}/{put.at}"
-            )
-
-
-def _are_one(path: str, other: str) -> bool:
-    """Whether two paths have columns and fixed names at the same places."""
-    pairs = zip_longest(path.split("/"), other.split("/"), fillvalue="")
-    return all(one == two or (_is_column(one) and _is_column(two)) for one, two in pairs)
+    found: dict[tuple[str, str], _Event] = {}
+    for part in parts:
+        for put in part.puts:
+            event = part, put
+            before = found.setdefault((part.path[0], re.sub("{.*?}", _ANY, put.at)), event)
+            # Only a fold of their own can make one leaf of a table of two types of records.
+            is_folded = part is before[0] and part.path in folded
+            if before is not event and table_levels(put) is not None and not is_folded:
+                raise _clash(before, event)
+    for (place, event), (other_place, other) in combinations(found.items(), 2):
+        if place[0] == other_place[0] and _meet(place[1], other_place[1]):
+            raise _clash(event, other)
 
 
 def _meet(path: str, other: str) -> bool:
     """Whether something may have both paths, or lie below what has the other."""
     pairs = zip(path.split("/"), other.split("/"), strict=False)
-    return all(one == two or _is_column(one) or _is_column(two) for one, two in pairs)
+    return all(one == two or _ANY in (one, two) for one, two in pairs)
+
+
+def _clash(event: _Event, other: _Event) -> SchemaError:
+    (part, put), (beside, new) = event, other
+    return SchemaError(
+        f"part {beside.name}: {new.message} has the path {part.path[0]}/{new.at}, which may be that"
+        f" of {put.message} of {part.name}: {part.path[0]}/{put.at}"
+    )
 
 
 def _check_side_by_side(one: PartSpec, other: PartSpec) -> None:
