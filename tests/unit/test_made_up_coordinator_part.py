@@ -334,6 +334,13 @@ def test_an_event_that_cannot_work_says_so(put: PutEvent, expected: str) -> None
         check_directories([*coordinator_parts().values(), part])
 
 
+def test_columns_that_nothing_gives_say_so() -> None:
+    """The error names the part and what it lacks."""
+    part = replace(made_up("{g}", path="g"), asked_for=("lag",))
+    with pytest.raises(SchemaError, match="part gadgets: nothing gives its columns of asked_for"):
+        check_directories([*coordinator_parts().values(), part])
+
+
 def test_a_second_fold_says_so() -> None:
     """The parts of a directory have one fold."""
     part = replace(made_up("{g}/gadgets"), path=("groups",), log=CoordinatorLog.GROUPS, fold="x:y")

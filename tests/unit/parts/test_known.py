@@ -12,6 +12,7 @@ import pytest
 
 import metashell
 from metashell.errors import SchemaError
+from metashell.fs.record_paths import forms_of
 from metashell.parts.known import (
     all_parts,
     check_levels,
@@ -109,6 +110,8 @@ def test_each_part_of_a_coordinators_log_has_definitions_paths_and_hooks() -> No
     assert set(types) == set(puts_by_record())
     for name, (part, put) in puts_by_record().items():
         check_path(part, put, types[name])
+        assert len(put.fields) == len(forms_of(types[name]))
+        assert not put.whole or callable(hook(put.whole))
     for part in coordinator_parts().values():
         assert part.log in (*CoordinatorLog, "")
         said = (str(value) for value in vars(part).values())
