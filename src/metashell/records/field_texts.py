@@ -7,8 +7,8 @@ values. Every secret is redacted here.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from itertools import repeat
 from typing import Final
 
@@ -260,15 +260,15 @@ class PythonTexts:
         self, spec: MessageSpec, version: int, columns: Columns, without: str | None = None
     ) -> bool:
         """Add the fields of each message."""
-        return self.each(self._fields.texts(spec, version, columns, without))
+        return self.each(partial(self._fields.texts, spec, version, columns, without))
 
-    def each(self, texts: Sequence[str]) -> bool:
+    def each(self, texts: Callable[[], Sequence[str]]) -> bool:
         """Add a text to each line, from which the first sign is taken where it is opened."""
         n = len(self._fields.form.comma)
-        self._pieces.append([text[n:] for text in texts] if self._opens else texts)
+        self._pieces.append([text[n:] for text in texts()] if self._opens else texts())
         self._opens = False
         return True
 
     def topics(self, ids: AnyArray) -> bool:
         """Add what each line says of its topic."""
-        return self.each(self._fields.topics(ids.tolist()))
+        return self.each(partial(self._fields.topics, ids.tolist()))

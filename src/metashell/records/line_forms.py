@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any, Final, Protocol
 
@@ -18,18 +17,14 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.log.frames import NO_NUMBER
 from metashell.log.layout import TRANSACTIONAL
-from metashell.records.consumer_protocol import PROTOCOLS_RECORD, protocols_json
-from metashell.records.dumped_values import HOLDS_MESSAGES, dumped, show_protocols, status_field
-from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
 from metashell.records.messages import AnyRecords, DecodedMessages
+from metashell.records.records import Records
 from metashell.redact import REDACTED
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn
-from metashell.schema.coordinators import RecordType
 from metashell.schema.dump import json_text
 from metashell.schema.json_writer import to_json
 from metashell.schema.model import MessageSpec
-from metashell.schema.rows import to_rows
 from metashell.schema.uuids import uuid_text
 
 
@@ -58,8 +53,8 @@ class Texts(Protocol):
     ) -> bool:
         """Add the fields of each message."""
 
-    def each(self, texts: Sequence[str]) -> bool:
-        """Add a text to each line."""
+    def each(self, texts: Callable[[], Sequence[str]]) -> bool:
+        """Add a text to each line; they are made if they can be written."""
 
     def topics(self, ids: AnyArray) -> bool:
         """Add what each line says of its topic."""
@@ -122,10 +117,6 @@ class Form(ABC):
     def of_object(self, data: Mapping[str, object]) -> str:
         """Fields that were turned into plain values, a sign that parts fields before each."""
 
-    def of_value(self, kind: RecordType, version: int, fields: Mapping[str, object]) -> str:
-        """The same of a value that says more than its fields do."""
-        return self.of_object(dumped(kind, version, fields))
-
     @abstractmethod
     def topic(self, name: str | None, topic_id: bytes) -> str:
         """What a line says of a topic."""
@@ -157,19 +148,9 @@ class Form(ABC):
 
     def value(self, texts: Texts, found: DecodedMessages, without: str | None = None) -> bool:
         """Add the fields of values."""
-        kind, spec, version, columns = found.type, found.spec, found.version, found.columns
-        if kind is not None and kind.name in HOLDS_MESSAGES:
-            return texts.each([self.of_value(kind, version, row) for row in to_rows(columns)])
-        status = status_field(kind, version)
-        if status is None:
-            return texts.fields(spec, version, columns, without)
-        at = spec.fields.index(status)
-        if not texts.fields(replace(spec, fields=spec.fields[:at]), version, columns):
-            return False
-        names = self.strings(TRANSACTION_STATES)
-        numbers = columns.fixed(status.column_name).astype(np.int64)
-        texts.choice(self.key(status.json_name), names, numbers, is_of_line=False)
-        return texts.fields(replace(spec, fields=spec.fields[at + 1 :]), version, columns)
+        if found.more is not None:
+            return found.more.add_to(texts, self)
+        return texts.fields(found.spec, found.version, found.columns, without)
 
 
 class JsonForm(Form):
@@ -219,7 +200,7 @@ class JsonForm(Form):
         texts.numbers(',"offset":', frames.offset[rows])
         texts.numbers(',"timestamp":', frames.timestamps(rows))
         texts.numbers(',"epoch":', frames.epochs(rows))
-        if isinstance(records, KeyedRecords):
+        if not isinstance(records, Records):
             header = frames.batches.header[batch]
             texts.numbers(',"producerId":', header["producer_id"])
             texts.numbers(',"producerEpoch":', header["producer_epoch"])
@@ -243,7 +224,7 @@ class JsonForm(Form):
             if not self.value(texts, found):
                 return False
             texts.literal("}}")
-            return kind.name != PROTOCOLS_RECORD or texts.each(_protocols(found.columns))
+            return found.more is None or found.more.add_beside(texts)
         start = f'"control":{name}' if found.is_control else f'"type":{name},"version":{version}'
         texts.literal(f',{start},"data":{{', opens=True)
         if not self.value(texts, found):
@@ -281,17 +262,6 @@ def _shown(fields: str | None, raw: str) -> str:
     return f'"raw":{json_text(raw)}' if fields is None else f'"data":{{{fields}}}'
 
 
-def _protocols(columns: Columns) -> list[str]:
-    """What members say in the classic protocol."""
-    members = (fields.get("classic_member_metadata") for fields in to_rows(columns))
-    return [
-        f',"classicProtocolsDecoded":{json_text(protocols_json(member))}'
-        if isinstance(member, Mapping)
-        else ""
-        for member in members
-    ]
-
-
 class ReadableForm(Form):
     """Lines to be read: place, type, and the fields that say something.
 
@@ -326,12 +296,6 @@ class ReadableForm(Form):
             if value != []
         )
 
-    def of_value(self, kind: RecordType, version: int, fields: Mapping[str, object]) -> str:
-        """The fields of a value, and what its bytes say."""
-        data = dumped(kind, version, fields)
-        show_protocols(fields, data)
-        return self.of_object(data)
-
     def topic(self, name: str | None, topic_id: bytes) -> str:
         """The name of a topic, or its id."""
         return f" topicId={uuid_text(topic_id)}" if name is None else f" topic={self.string(name)}"
@@ -340,7 +304,7 @@ class ReadableForm(Form):
         """Add offset, time and epoch."""
         frames = records.frames
         texts.numbers("", frames.offset[rows])
-        none = "-" if isinstance(records, KeyedRecords) else None
+        none = None if isinstance(records, Records) else "-"
         if not texts.times(" ", frames.timestamps(rows), none):
             return False
         texts.numbers(" ", frames.epochs(rows))
@@ -348,7 +312,7 @@ class ReadableForm(Form):
 
     def tails(self, records: AnyRecords, rows: I64) -> list[str] | None:
         """Who wrote the batch, where a producer with an id did."""
-        if not isinstance(records, KeyedRecords):
+        if isinstance(records, Records):
             return None
         header = records.frames.batches.header[records.frames.batch[rows]]
         ids, epochs = header["producer_id"], header["producer_epoch"]

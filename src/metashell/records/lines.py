@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from ctypes import CDLL
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,29 +28,14 @@ from metashell.log.frames import (
 from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
-from metashell.records.flaws import Flaw
-from metashell.records.keyed_records import KeyedRecords
 from metashell.records.line_forms import FaultyRecord, Form, JsonForm, ReadableForm
 from metashell.records.messages import AnyRecords, DecodedMessages, messages_of
-from metashell.records.native_lines import Names, NativeTexts, is_left, write_lines
+from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.records.written_lines import WrittenLines
-from metashell.redact import Redaction, hidden_bytes
+from metashell.redact import Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64
-from metashell.schema.scalar import decode_prefix
-
-_VALUE_IS_SOUND = frozenset(
-    {Flaw.UNKNOWN_STATE, Flaw.NO_PARTITIONS, Flaw.UNKNOWN_TRANSACTION_VERSION}
-)
-"""What may be wrong with a record whose value can be read."""
-_KEY_IS_SOUND = _VALUE_IS_SOUND | {
-    Flaw.SHORT_VALUE,
-    Flaw.UNKNOWN_VERSION,
-    Flaw.BAD_VALUE,
-    Flaw.NO_VALUE,
-}
-"""The same of one whose key can be."""
 
 _Found: TypeAlias = Callable[[DecodedMessages], None]
 
@@ -148,7 +134,7 @@ class LineWriter:
         for i in np.flatnonzero(np.diff(batch, prepend=-1)).tolist():
             file, pos = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
             fields = batch_fields(batches.header[int(batch[i])])
-            if isinstance(records, KeyedRecords):
+            if not isinstance(records, Records):
                 fields |= _fields_of_producer(batches.header[int(batch[i])])
             lines.append((i, self._form.batch(file, pos, fields)))
         return lines
@@ -165,7 +151,7 @@ class LineWriter:
             return None
         kind_of = np.full(len(rows), -1, dtype=np.int32)
         kinds: list[tuple[LineTexts, int]] = []
-        for found in messages_of(records, rows, lambda spec: not is_left(spec)):
+        for found in messages_of(records, rows, lambda spec: not type_may_hold_secrets(spec.name)):
             on_found(found)
             texts = head.copy()
             if form.message(texts, found):
@@ -192,9 +178,14 @@ class LineWriter:
         """Records that can't be decoded, and why."""
         if not len(rows):
             return []
-        if isinstance(records, KeyedRecords):
+        if not isinstance(records, Records):
+            from metashell.records.keyed_messages import keyed_fault
+
             _ = records.flaws()
-            return [self._keyed_fault(records, row) for row in rows.tolist()]
+            return [
+                keyed_fault(records, row, self._fields, partial(self._raw, records, row))
+                for row in rows.tolist()
+            ]
         if self._reported is not records:
             report_unknown(records)
             self._reported = records
@@ -212,32 +203,6 @@ class LineWriter:
             for row, key, version, value in places
         ]
 
-    def _keyed_fault(self, records: KeyedRecords, row: int) -> FaultyRecord:
-        at, frames, flaw = np.array([row]), records.frames, records.flaw(row)
-        number, version = int(frames.api_key[row]), int(frames.version[row])
-        (key,), (value,) = frames.keys(at), frames.values(at)
-        key_text = value_text = None
-        if flaw in _KEY_IS_SOUND:
-            kind = records.types.by_number[number]
-            keys = records.keys_of(kind, at)
-            n = len(self._form.comma)
-            (key_text,) = self._fields.texts(kind.key, kind.key.versions.low, keys)
-            key_text = key_text[n:]
-            if flaw in _VALUE_IS_SOUND and value is not None:
-                fields, _ = decode_prefix(kind.value, version, value[2:])
-                value_text = self._form.of_value(kind, version, fields)[n:]
-        return FaultyRecord(
-            name=type_name(records, number),
-            number=None if number == NO_NUMBER else number,
-            version=None if version == NO_NUMBER else version,
-            reason=records.reason(row),
-            raw=None if value is None else self._raw(records, row, value),
-            verdict=str(records.verdict(row)),
-            raw_key=None if key is None else self._raw(records, row, key),
-            key=key_text,
-            value=value_text,
-        )
-
     def _raw(self, records: AnyRecords, row: int, data: bytes, key: int = NO_KEY) -> str:
         """Bytes as text, with the api key of the type whose definition tells of secrets."""
         spec = records.spec_of_key(key) if isinstance(records, Records) else None
@@ -249,7 +214,7 @@ class LineWriter:
 
 def type_name(records: AnyRecords, key: int) -> str | None:
     """What lines call a type of records; None where a record has none."""
-    if isinstance(records, KeyedRecords):
+    if not isinstance(records, Records):
         if is_keyed_control(key):
             return control_type_name(KEYED_CONTROL_KEY - key)
         return None if key == NO_NUMBER else records.types.type_name(key)

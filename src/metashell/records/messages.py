@@ -6,21 +6,24 @@ A message of a metadata log is the value of a record without a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.log.control import control_type_name
-from metashell.log.frames import CONTROL_KEY, NO_NUMBER
-from metashell.records.keyed_records import KeyedRecords
+from metashell.log.frames import CONTROL_KEY
 from metashell.records.records import Records
-from metashell.schema.arena import I64, Bools
-from metashell.schema.columns import Columns, FixedColumn
-from metashell.schema.coordinators import RecordType, data_message
+from metashell.schema.arena import I64
+from metashell.schema.columns import Columns
 from metashell.schema.model import MessageSpec
 
-AnyRecords: TypeAlias = Records | KeyedRecords
+if TYPE_CHECKING:
+    from metashell.records.dumped_values import DumpedValues
+    from metashell.records.keyed_records import KeyedRecords
+    from metashell.schema.coordinators import RecordType
+
+AnyRecords: TypeAlias = Union[Records, "KeyedRecords"]
 _Wanted: TypeAlias = Callable[[MessageSpec], bool]
 
 
@@ -43,6 +46,8 @@ class DecodedMessages:
     """Their type, in a log with keys; None for markers."""
     key: Columns | None = None
     """The fields of their keys, where they have keys."""
+    more: DumpedValues | None = None
+    """Set where values say more than their fields do."""
 
 
 def messages_of(
@@ -55,9 +60,10 @@ def messages_of(
         rows: int64[n], ascending.
         is_wanted: Whether messages of a definition are decoded.
     """
-    if isinstance(records, KeyedRecords):
-        yield from _with_keys(records, rows, is_wanted)
-        yield from _markers(records, rows)
+    if not isinstance(records, Records):
+        from metashell.records.keyed_messages import keyed_messages_of
+
+        yield from keyed_messages_of(records, rows, is_wanted)
         return
     frames = records.frames
     keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
@@ -76,36 +82,3 @@ def messages_of(
         control = key <= CONTROL_KEY
         name = control_type_name(CONTROL_KEY - key) if control else spec.type_name
         yield DecodedMessages(name, at, spec, version, columns, control)
-
-
-def _with_keys(records: KeyedRecords, rows: I64, is_wanted: _Wanted) -> Iterator[DecodedMessages]:
-    numbers = records.frames.api_key[rows]
-    for number in np.unique(numbers).tolist():
-        found = records.types.by_number.get(number)
-        if found is None or not (is_wanted(found.key) and is_wanted(found.value)):
-            continue
-        columns = records.decode(found.name, rows[numbers == number])
-        places = np.searchsorted(rows, columns.rows)
-        versions = records.frames.version[columns.rows]
-        versions = np.where(columns.is_tombstone, NO_NUMBER, versions)
-        for version in np.unique(versions).tolist():
-            at = np.flatnonzero(versions == version)
-            key, value = columns.key, columns.value
-            if len(at) < len(columns):
-                key, value = key.take(at), value.take(at)
-            yield DecodedMessages(
-                *(found.type_name, places[at], found.value, version, value), type=found, key=key
-            )
-
-
-def _markers(records: KeyedRecords, rows: I64) -> Iterator[DecodedMessages]:
-    """The control records of a log with keys, whatever their version says."""
-    frames, spec = records.frames, data_message("EndTxnMarker")
-    at = np.flatnonzero(frames.is_control[rows])
-    kinds, epochs = frames.control_types(rows[at]), frames.coordinator_epochs(rows[at])
-    for kind in np.unique(kinds).tolist():
-        these: Bools = kinds == kind
-        fields = {"coordinator_epoch": FixedColumn(epochs[these])}
-        n = int(these.sum())
-        columns = Columns(spec.fields, n, np.ones(n, dtype=np.bool_), fields)
-        yield DecodedMessages(control_type_name(kind), at[these], spec, 0, columns, True)

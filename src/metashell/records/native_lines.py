@@ -17,12 +17,10 @@ import numpy as np
 from metashell.kernel import lines as kernel
 from metashell.kernel.ids import Ids
 from metashell.kernel.lines import LineTexts
-from metashell.records.dumped_values import HOLDS_MESSAGES
 from metashell.records.field_texts import is_flat
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import field_key
 from metashell.records.written_lines import ENCODING, WrittenLines
-from metashell.redact import type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
 from metashell.schema.columns import (
     Columns,
@@ -135,7 +133,7 @@ class NativeTexts:
         self._flush()
         return add_fields(self.texts, fields, version, columns, self._arena)
 
-    def each(self, texts: Sequence[str]) -> bool:
+    def each(self, texts: Callable[[], Sequence[str]]) -> bool:
         """Leave them to Python."""
         return False
 
@@ -145,14 +143,6 @@ class NativeTexts:
         key = " topic=" if self.texts.is_bare else ',"topic":'
         self._names.add_to(self.texts, key, ids, leaves_unknown=self.texts.is_bare)
         return True
-
-
-def is_left(spec: MessageSpec) -> bool:
-    """Whether messages are left to Python: they may hold secrets, or other messages."""
-    return type_may_hold_secrets(spec.name) or spec.name in _HOLD_MESSAGES
-
-
-_HOLD_MESSAGES: Final = frozenset(f"{name}Value" for name in HOLDS_MESSAGES)
 
 
 class Names:

@@ -15,10 +15,10 @@ import numpy as np
 from metashell.kernel import library as load
 from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
-from metashell.records.keyed_records import KeyedRecords
 from metashell.records.line_forms import FaultyRecord, JsonForm, Texts, topic_ids
 from metashell.records.lines import LineWriter, type_name
 from metashell.records.messages import AnyRecords, DecodedMessages
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.columns import SpanColumn
@@ -132,7 +132,7 @@ class RecordRows:
         n = len(rows)
         topics: list[str | None] = [None] * n
         errors, raws = topics.copy(), topics.copy()
-        writer = self._keyed_writer if isinstance(records, KeyedRecords) else self._writer
+        writer = self._writer if isinstance(records, Records) else self._keyed_writer
         data = writer.written(records, rows, partial(self._note_topics, topics))
         left = [i for i, text in enumerate(data) if text is None]
         for i, fault in zip(left, writer.faults(records, rows[left]), strict=True):
@@ -171,7 +171,7 @@ class RecordRows:
         frames = records.frames
         versions = frames.version[rows]
         has_none = frames.is_control[rows] | (versions == NO_NUMBER)
-        if not isinstance(records, KeyedRecords):
+        if isinstance(records, Records):
             has_none |= frames.api_key[rows] == NO_KEY
         return [None if no else v for v, no in zip(versions.tolist(), has_none, strict=True)]
 

@@ -30,12 +30,12 @@ from metashell.records.filter import (
     select_batches,
     select_rows,
 )
-from metashell.records.keyed_records import KeyedRecords
+from metashell.records.messages import AnyRecords
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 
-_R = TypeVar("_R", Records, KeyedRecords)
+_R = TypeVar("_R", bound="AnyRecords")
 
 BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
