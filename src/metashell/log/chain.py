@@ -62,7 +62,7 @@ that overlap each other could otherwise make the search quadratic."""
 
 @dataclass(frozen=True, slots=True)
 class LogKind:
-    """What the walk has to know of a log."""
+    """The facts that the walk has to know of a log."""
 
     has_keys: bool
     """Whether records have keys: then they are small, and there are many batches."""
@@ -162,7 +162,7 @@ def hop(
         span: Position to begin at, end of the bytes, and the position where the walk ends.
         last: Offset and epoch of the last batch before.
         positions: int64: the position of each batch found is added.
-        kind: Of which log.
+        kind: The kind of the log.
 
     Returns:
         (where to go on; the last offset; the last epoch).
@@ -191,7 +191,7 @@ class Chainer:
         after: Offset behind which the file's batches must lie: the last of the file before it.
         carry: Of the windows before, for a window; brought up to date by `run`. What can't be
             judged without bytes behind the window is left to the next, at ``carry.pos``.
-        kind: Of which log.
+        kind: The kind of the log.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What lies between the batches of a log with keys: messages of formats 0 and 1, and worse.
+"""Messages of formats 0 and 1 between the batches of a log with keys, and other magics.
 
 The walk over batches (`metashell.log.chain`) asks here where something is no sound batch of format
 2. Brokers wrote messages before there were batches. Each message counts as a batch of its own; a

@@ -1,7 +1,7 @@
 """Values of coordinators' records that say more than their fields do, as kafka-dump-log has them.
 
-The state of a transaction has its name. What members of the consumer protocol say stands in place
-of its bytes.
+The state of a transaction has its name. Messages of the consumer protocol stand in place of their
+bytes.
 """
 
 from __future__ import annotations

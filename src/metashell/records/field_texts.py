@@ -35,7 +35,7 @@ _CACHED_ARRAYS: Final = 100_000
 
 _CONFIG_FIELDS: Final = frozenset({"resource_type", "resource_name", "name", "value"})
 _NO_DEFAULT: Final = object()
-"""Of a field that is always there."""
+"""The default of a field that is always there."""
 
 
 def is_flat(spec: MessageSpec, version: int) -> bool:
@@ -58,7 +58,7 @@ class FieldTexts:
     Args:
         form: How values are written.
         names: Names of topics.
-        redaction: What may be shown.
+        redaction: Says which values may be shown.
     """
 
     def __init__(self, form: Form, names: TopicNames, redaction: Redaction) -> None:
@@ -202,7 +202,7 @@ def _number(key: str, value: object, default: object) -> str:
 
 
 class PythonTexts:
-    """What stands in some lines, as `metashell.records.line_forms.Texts` says, by Python.
+    """Some lines by Python; see `metashell.records.line_forms.Texts`.
 
     Args:
         fields: Writes fields.
@@ -215,7 +215,7 @@ class PythonTexts:
         self._opens = False
 
     def lines(self) -> list[str]:
-        """What stands in each line."""
+        """Each line."""
         if not self._pieces:
             return [""] * self._n
         return list(map("".join, zip(*self._pieces, strict=True)))

@@ -24,14 +24,14 @@ from metashell.schema.scalar import decode_prefix
 _VALUE_IS_SOUND: Final = frozenset(
     {Flaw.UNKNOWN_STATE, Flaw.NO_PARTITIONS, Flaw.UNKNOWN_TRANSACTION_VERSION}
 )
-"""What may be wrong with a record whose value can be read."""
+"""Flaws of records whose values can be read."""
 _KEY_IS_SOUND: Final = _VALUE_IS_SOUND | {
     Flaw.SHORT_VALUE,
     Flaw.UNKNOWN_VERSION,
     Flaw.BAD_VALUE,
     Flaw.NO_VALUE,
 }
-"""The same of one whose key can be."""
+"""Flaws of records whose keys can be read."""
 
 
 def keyed_messages_of(
@@ -84,7 +84,7 @@ def keyed_fault(
     """A record that can't be read.
 
     Args:
-        records: Of which file; what is wrong with them is known.
+        records: The records of a file, whose flaws are known.
         row: Which.
         fields: Writes what can be read of it.
         raw: Writes bytes.

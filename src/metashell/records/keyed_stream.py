@@ -101,11 +101,11 @@ class KeyedStream(Stream[KeyedRecords]):
     Args:
         log: The partition.
         types: Definitions of its records.
-        selection: As there.
-        on_fault: As there.
-        poll: As there.
+        selection: See `Stream`.
+        on_fault: See `Stream`.
+        poll: See `Stream`.
         reads_anew: Whether files are read again; else those that were read lie in memory.
-        window_bytes: As there.
+        window_bytes: See `Stream`.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ from metashell.schema.uuids import uuid_text
 
 
 class Texts(Protocol):
-    """What stands in lines, piece after piece. Methods return whether it can be written."""
+    """Lines that are put together piece by piece. Methods return whether they can be written."""
 
     def literal(self, text: str, *, opens: bool = False) -> None:
         """Add a text that all lines have; `opens` where fields follow it."""
@@ -65,21 +65,21 @@ class FaultyRecord:
     """A record that can't be decoded."""
 
     name: str | None
-    """What lines call its type; None where there is no number."""
+    """The name of its type; None where there is no number."""
     is_control: bool = False
     number: int | None = None
-    """Of its type, in a log with keys."""
+    """The number of its type, in a log with keys."""
     version: int | None
     reason: str
     raw: str | None
     """The bytes of its value, as text; None for null."""
     verdict: str | None = None
-    """What a broker does with it; None in a metadata log, whose records have no keys."""
+    """The answer of a broker to it; None in a metadata log, whose records have no keys."""
     raw_key: str | None = None
     key: str | None = None
     """The fields of its key; None where they can't be read."""
     value: str | None = None
-    """Those of its value."""
+    """The fields of its value; None where they can't be read."""
 
 
 class Form(ABC):
@@ -91,10 +91,10 @@ class Form(ABC):
     # Values.
 
     comma: str
-    """What stands before each field but the first."""
+    """The sign before each field but the first."""
 
     def key(self, name: str) -> str:
-        """What stands before a field's value, the sign that parts fields first."""
+        """The text before a field's value, the sign that parts fields first."""
         return field_key(name, is_bare=self.is_bare)
 
     def array(self, items: Iterable[str]) -> str:
@@ -119,7 +119,7 @@ class Form(ABC):
 
     @abstractmethod
     def topic(self, name: str | None, topic_id: bytes) -> str:
-        """What a line says of a topic."""
+        """The text about a topic."""
 
     # Lines.
 
@@ -128,11 +128,11 @@ class Form(ABC):
         """Add where each record stands."""
 
     def tails(self, records: AnyRecords, rows: I64) -> list[str] | None:
-        """What stands behind each record; None for nothing."""
+        """The text behind each record; None for nothing."""
         return None
 
     end = ""
-    """What stands at the end of each line."""
+    """The end of each line."""
 
     @abstractmethod
     def message(self, texts: Texts, found: DecodedMessages) -> bool:
@@ -140,7 +140,7 @@ class Form(ABC):
 
     @abstractmethod
     def error(self, fault: FaultyRecord) -> str:
-        """The same of a record that can't be decoded."""
+        """The text behind the place of a record that can't be decoded."""
 
     @abstractmethod
     def batch(self, file: str, pos: int, fields: Mapping[str, Any]) -> str:
@@ -381,7 +381,7 @@ def _is_plain(text: str) -> bool:
 
 
 def field_key(name: str, *, is_bare: bool) -> str:
-    """What stands before a field's value, the sign that parts fields first."""
+    """The text before a field's value, the sign that parts fields first."""
     return f" {name}=" if is_bare else f',"{name}":'
 
 

@@ -55,7 +55,7 @@ class LineWriter:
 
     Args:
         form: The form of lines.
-        redaction: What may be shown.
+        redaction: Says which values may be shown.
         names: Names of topics, where records have ids of topics.
         library: The kernel's; None to write by Python.
     """
@@ -90,10 +90,10 @@ class LineWriter:
     def bodies(
         self, records: AnyRecords, rows: I64, on_found: _Found = lambda _: None
     ) -> list[str | None]:
-        """What stands in each row's line behind its place; None where it can't be decoded.
+        """The text of each row's line behind its place; None where it can't be decoded.
 
         Args:
-            records: Of which file.
+            records: The records of a file.
             rows: Ascending.
             on_found: Called with what is decoded; of what the kernel leaves to Python twice.
         """
@@ -112,7 +112,7 @@ class LineWriter:
     def written(
         self, records: AnyRecords, rows: I64, on_found: _Found = lambda _: None
     ) -> list[str | None]:
-        """As `bodies`, of a form without heads, by the kernel where there is one."""
+        """Write `bodies` of a form without heads, by the kernel where there is one."""
         by_kernel = self._by_kernel(records, rows, on_found)
         if by_kernel is None:
             return self.bodies(records, rows, on_found)
@@ -213,7 +213,7 @@ class LineWriter:
 
 
 def type_name(records: AnyRecords, key: int) -> str | None:
-    """What lines call a type of records; None where a record has none."""
+    """The name of a type in lines; None where a record has no type."""
     if not isinstance(records, Records):
         if is_keyed_control(key):
             return control_type_name(KEYED_CONTROL_KEY - key)
@@ -246,7 +246,7 @@ def batch_fields(header: Any) -> dict[str, object]:
 
 
 def _fields_of_producer(header: Any) -> dict[str, object]:
-    """What lines say beside it in a log with keys."""
+    """The fields that lines add in a log with keys."""
     return {
         "magic": int(header["magic"]),
         "transactional": bool(int(header["attributes"]) & TRANSACTIONAL),

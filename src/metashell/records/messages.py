@@ -29,16 +29,16 @@ _Wanted: TypeAlias = Callable[[MessageSpec], bool]
 
 @dataclass(frozen=True, slots=True)
 class DecodedMessages:
-    """Those of some rows that are of one type and version, and decode."""
+    """Messages of some rows that are of one type and version, and decode."""
 
     name: str
-    """What lines call their type."""
+    """The name of their type in lines."""
     at: I64
     """int64[n], ascending: which of the rows."""
     spec: MessageSpec
     """The definition of their values."""
     version: int
-    """Of their values; `NO_NUMBER` for tombstones, whose values are null."""
+    """The version of their values; `NO_NUMBER` for tombstones, whose values are null."""
     columns: Columns
     """The fields of their values."""
     is_control: bool = False
@@ -56,7 +56,7 @@ def messages_of(
     """The messages of some rows.
 
     Args:
-        records: Of which file.
+        records: The records of a file.
         rows: int64[n], ascending.
         is_wanted: Whether messages of a definition are decoded.
     """

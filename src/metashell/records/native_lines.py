@@ -55,12 +55,12 @@ def write_lines(
 
 
 class NativeTexts:
-    """What stands in some lines, as `metashell.records.line_forms.Texts` says, by the kernel.
+    """Some lines by the kernel; see `metashell.records.line_forms.Texts`.
 
     Args:
         arena: What the columns point into.
         names: Names of topics.
-        texts: What stands in them so far.
+        texts: The pieces so far.
     """
 
     def __init__(self, arena: Arena, names: Names, texts: LineTexts) -> None:
@@ -73,7 +73,7 @@ class NativeTexts:
         return NativeTexts(self._arena, self._names, self.texts.copy())
 
     def finished(self, end: str) -> LineTexts:
-        """What stands in the lines, with a text at the end of each."""
+        """The lines, with a text at the end of each."""
         self.literal(f"{end}\n")
         self._flush()
         return self.texts

@@ -51,7 +51,7 @@ class KeyedDataForm(DataForm):
     comma = ", "
 
     def key(self, name: str) -> str:
-        """What stands before a field's value."""
+        """The text before a field's value."""
         return f', "{name}": '
 
     def array(self, items: Iterable[str]) -> str:
@@ -184,7 +184,7 @@ class RecordRows:
 
 
 def _data_or_raw(fault: FaultyRecord) -> tuple[str | None, str | None]:
-    """What is known of the fields of a record at fault; else its bytes."""
+    """The fields of a record at fault, or else its bytes."""
     if fault.verdict is None:
         return None, fault.raw
     parts = {"key": (fault.raw_key, fault.key), "value": (fault.raw, fault.value)}

@@ -177,13 +177,13 @@ class LogStream(Stream[Records]):
 
     Args:
         registry: Message definitions.
-        selection: What is asked for.
+        selection: The records asked for.
         names: Where topics are noted as they come by.
-        on_fault: As there.
-        poll: As there.
+        on_fault: See `Stream`.
+        poll: See `Stream`.
         hide: Api key of the records that are left out and counted; None for none.
         learns_all: Whether topics are noted of batches, too, that can't hold what is asked for.
-        window_bytes: As there.
+        window_bytes: See `Stream`.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
@@ -42,6 +42,21 @@ class Request:
     file: str | None
     checkpoints: bool
     follow: bool
+    is_filtered: bool
+    """Whether more is asked for than offsets."""
+
+
+_METADATA_ALONE: Final = ("--broker", "--checkpoints")
+"""Options that ask for what only a metadata log has."""
+_COORDINATORS_ALONE: Final = ("--group", "--transaction")
+"""Options that ask for what only the logs of coordinators have."""
+_LACKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "__consumer_offsets": ("--transaction",),
+    "__share_group_state": ("--transaction", "--topic"),
+    "__transaction_state": ("--group",),
+}
+"""By log, options that ask for what the records of other coordinators have."""
+_NO_FILTERS: Final = frozenset({"--offset", "--json", "--all", "--batches"})
 
 
 def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -> Request:
@@ -52,7 +67,7 @@ def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -
     """
     parsed = command.parse(args)
     check_words(command, context, parsed)
-    return request_of(context, parsed)
+    return request_of(context, context.needs_source(), parsed)
 
 
 def check_words(command: RowsCommand, context: Context, parsed: Parsed) -> None:
@@ -103,44 +118,33 @@ def _refuse_contradictions(parsed: Parsed) -> None:
         raise UsageError("--context needs --offset")
 
 
-def request_of(context: Context, parsed: Parsed) -> Request:
-    """The request that the words make of this source.
+def request_of(context: Context, source: Source, parsed: Parsed) -> Request:
+    """The request that the words make of a source.
 
     Raises:
-        UsageError: They are wrong.
+        UsageError: They are wrong, or ask for what only another log has.
         NotCoveredError: A point lies outside the log.
     """
-    source = context.needs_source()
     values, switches = parsed.values, parsed.switches
-    for flag in ("--group", "--transaction"):
-        if flag in values:
-            raise UsageError(
-                f"{flag} is for the logs of coordinators, and this is a metadata log",
-                hint="`metashell -d DIR/__consumer_offsets-3 log` prints one",
-            )
-    first, last = offsets("--offset", values.get("--offset"))
-    end = source.moment_offset
-    if end is not None:
-        last = end if last is None else min(last, end)
-    single = first if first is not None and first == last else None
-    around = number("--context", values.get("--context")) or 0
-    types, not_types = each(parsed, "--type"), each(parsed, "--not-type")
-    keys = _keys(source.registry, types) if types else None
+    given = {*switches, *values}
+    _refuse_what_it_lacks(source, given)
+    types = _types_of(source)
+    wanted, unwanted = each(parsed, "--type"), each(parsed, "--not-type")
+    keys = frozenset(type_key(name, types) for name in wanted) if wanted else None
+    not_keys = frozenset(type_key(name, types) for name in unwanted)
+    offsets_asked, single = _offsets_asked(source, values)
+    period = period_of(
+        source,
+        parsed,
+        lambda text: context.warn(f"log: {text}"),
+        is_open=FOLLOW in switches,
+    )
+    selection = _selection(source, parsed, period, offsets_asked, keys, not_keys)
     noop = source.registry.by_name.get("NoOpRecord")
     names_noops = keys is not None and noop is not None and noop.api_key in keys
-    selection = _selection(
-        parsed,
-        period_of(
-            source,
-            parsed,
-            lambda text: context.warn(f"log: {text}"),
-            is_open=FOLLOW in switches,
-        ),
-        None if first is None else max(first - around, 0),
-        None if last is None else last + around,
-        keys,
-        _keys(source.registry, not_types),
-    )
+    is_filtered = selection.by_content or selection.since_ms is not None
+    if source.of_coordinator is not None:
+        is_filtered = bool(given - _NO_FILTERS)
     return Request(
         selection,
         single,
@@ -153,6 +157,91 @@ def request_of(context: Context, parsed: Parsed) -> Request:
         file=values.get("--file"),
         checkpoints="--checkpoints" in switches,
         follow=FOLLOW in switches,
+        is_filtered=is_filtered,
+    )
+
+
+def _refuse_what_it_lacks(source: Source, given: Set[str]) -> None:
+    """Refuse options that ask for something that a log does not have.
+
+    Raises:
+        UsageError: One of them is given.
+    """
+    coordinator = source.of_coordinator
+    if coordinator is None:
+        for flag in _COORDINATORS_ALONE:
+            if flag in given:
+                raise UsageError(
+                    f"{flag} is for the logs of coordinators, and this is a metadata log",
+                    hint="`metashell -d DIR/__consumer_offsets-3 log` prints one",
+                )
+        return
+    partition = coordinator.partition_log.partition
+    hint = "--grep REGEX finds records by what their lines say"
+    for flag in _METADATA_ALONE:
+        if flag in given:
+            text = f"{flag} is for metadata logs, and this is {partition}"
+            raise UsageError(text, hint=hint)
+    for flag in _LACKS[partition.log]:
+        if flag in given:
+            raise UsageError(f"{flag}: the records of {partition} have none", hint=hint)
+
+
+def _offsets_asked(
+    source: Source, values: Mapping[str, str]
+) -> tuple[tuple[int, int | None], int | None]:
+    """The first and the last offset asked for, None for any; and the one offset, if it is one."""
+    first, last = offsets("--offset", values.get("--offset"))
+    end, coordinator = source.moment_offset, source.of_coordinator
+    around = number("--context", values.get("--context")) or 0
+    if coordinator is None and end is not None:
+        last = end if last is None else min(last, end)
+    single = first if first is not None and first == last else None
+    low = 0 if first is None else max(first - around, 0)
+    high = None if last is None else last + around
+    if coordinator is not None:
+        ends = [high, end, None if coordinator.end is None else coordinator.end - 1]
+        high = min((one for one in ends if one is not None), default=None)
+    return (low, high), single
+
+
+def _selection(
+    source: Source,
+    parsed: Parsed,
+    period: Period,
+    offsets_asked: tuple[int, int | None],
+    keys: frozenset[int] | None,
+    not_keys: frozenset[int],
+) -> Selection:
+    from metashell.records.filter import MAX_OFFSET, Selection
+
+    values, (low, last) = parsed.values, offsets_asked
+    high = MAX_OFFSET if last is None else min(last, MAX_OFFSET)
+    since, until = period.since, period.until
+    if since is not None and since.offset is not None:
+        low = max(low, since.offset)
+    if until is not None and until.offset is not None:
+        high = min(high, until.offset)
+    since_ms = None if since is None else since.timestamp_ms
+    until_ms = None if until is None else until.timestamp_ms
+    if source.of_coordinator is not None and since_ms is None and until_ms is not None:
+        # A message of format 0 has no time.
+        since_ms = 0
+    epochs = offsets("--epoch", values.get("--epoch"))
+    return Selection(
+        first_offset=min(low, MAX_OFFSET),
+        last_offset=high,
+        since_ms=since_ms,
+        until_ms=until_ms,
+        first_epoch=-(1 << 31) if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
+        last_epoch=(1 << 31) - 1 if epochs[1] is None else min(epochs[1], (1 << 31) - 1),
+        keys=keys,
+        not_keys=not_keys,
+        control="--control" in parsed.switches,
+        name=glob(values.get("--group", values.get("--transaction"))),
+        topic=glob(values.get("--topic")),
+        partition=number("--partition", values.get("--partition")),
+        broker=number("--broker", values.get("--broker")),
     )
 
 
@@ -160,40 +249,6 @@ def each(parsed: Parsed, flag: str) -> list[str]:
     """All values of an option that may be repeated and lists several."""
     values = parsed.every.get(flag, [])
     return [name for value in values for name in value.split(",") if name]
-
-
-def _selection(
-    parsed: Parsed,
-    period: Period,
-    first: int | None,
-    last: int | None,
-    keys: frozenset[int] | None,
-    not_keys: frozenset[int],
-) -> Selection:
-    from metashell.records.filter import MAX_OFFSET, Selection
-
-    values = parsed.values
-    low, high = first or 0, MAX_OFFSET if last is None else min(last, MAX_OFFSET)
-    since, until = period.since, period.until
-    if since is not None and since.offset is not None:
-        low = max(low, since.offset)
-    if until is not None and until.offset is not None:
-        high = min(high, until.offset)
-    epochs = offsets("--epoch", values.get("--epoch"))
-    return Selection(
-        first_offset=min(low, MAX_OFFSET),
-        last_offset=high,
-        since_ms=None if since is None else since.timestamp_ms,
-        until_ms=None if until is None else until.timestamp_ms,
-        first_epoch=-(1 << 31) if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
-        last_epoch=(1 << 31) - 1 if epochs[1] is None else min(epochs[1], (1 << 31) - 1),
-        keys=keys,
-        not_keys=not_keys,
-        control="--control" in parsed.switches,
-        topic=glob(values.get("--topic")),
-        partition=number("--partition", values.get("--partition")),
-        broker=number("--broker", values.get("--broker")),
-    )
 
 
 def glob(text: str | None) -> Callable[[str], bool] | None:
@@ -242,18 +297,6 @@ def regex(text: str | None) -> re.Pattern[str] | None:
         raise UsageError(f"--grep {text}: not a regular expression: {e}") from e
 
 
-def _keys(registry: Registry, names: Sequence[str]) -> frozenset[int]:
-    """Api keys of the types named.
-
-    Raises:
-        UsageError: There is no such type.
-    """
-    by_name = _type_keys(registry)
-    shown = {plain(name): name for name in _type_names(registry)}
-    known = {name: (key, shown.get(name)) for name, key in by_name.items()}
-    return frozenset(type_key(name, known) for name in names)
-
-
 def type_key(name: str, known: Mapping[str, tuple[int, str | None]]) -> int:
     """The number of a type of records.
 
@@ -284,14 +327,21 @@ def plain(name: str) -> str:
     return plain
 
 
-def _type_keys(registry: Registry) -> dict[str, int]:
+def _types_of(source: Source) -> dict[str, tuple[int, str | None]]:
+    """By the `plain` name of a type: its number, and the name to propose."""
     from metashell.log.control import CONTROL_NAMES
-    from metashell.log.frames import control_key
+    from metashell.log.frames import control_key, keyed_control
 
+    coordinator, registry = source.of_coordinator, source.registry
+    if coordinator is not None:
+        known = {plain(n): (keyed_control(kind), n) for kind, n in CONTROL_NAMES.items()}
+        types = coordinator.record_types.by_number.values()
+        return {**known, **{plain(t.name): (t.number, t.name) for t in types}}
     keys = {plain(name): control_key(kind) for kind, name in CONTROL_NAMES.items()}
     keys.update({plain(s.name): control_key(kind) for kind, s in registry.control.items()})
     keys.update({plain(s.name): key for key, s in registry.metadata.items()})
-    return keys
+    shown = {plain(name): name for name in _type_names(registry)}
+    return {name: (key, shown.get(name)) for name, key in keys.items()}
 
 
 def _type_names(registry: Registry) -> list[str]:

@@ -55,10 +55,14 @@ class LinePrinter:
         context: Where to.
         writer: Makes the lines.
         batches: Whether the line of a batch goes before that of its first record.
+        repeats: Whether it goes before its first record of those that are given together.
     """
 
-    def __init__(self, context: Context, writer: LineWriter, *, batches: bool) -> None:
+    def __init__(
+        self, context: Context, writer: LineWriter, *, batches: bool, repeats: bool
+    ) -> None:
         self._context, self._writer, self._batches = context, writer, batches
+        self._last_batch, self._repeats = ("", -1), repeats
 
     def items(self, records: AnyRecords, rows: I64) -> Sequence[str]:
         """Lines without their ends."""
@@ -67,7 +71,9 @@ class LinePrinter:
             return lines
         lines = list(lines)
         for i, header in self._writer.batch_lines(records, rows):
-            lines[i] = f"{header}\n{lines[i]}"
+            batch = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
+            if self._repeats or batch != self._last_batch:
+                self._last_batch, lines[i] = batch, f"{header}\n{lines[i]}"
         return lines
 
     def write(self, items: Sequence[str]) -> None:

@@ -1,0 +1,195 @@
+"""One run of ``log``, whatever log it prints."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.log.follow import LogGrowth, last_offset
+from metashell.commands.log.logs import MetadataLogPrinted, PrintedLog
+from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
+from metashell.commands.rows.query import RowsQuery
+from metashell.records.filter import MAX_OFFSET
+from metashell.records.grep import matching_rows
+from metashell.records.lines import json_lines, readable_lines
+from metashell.records.stream import Block, LogPath, Stream
+
+
+class LogRun:
+    """One run of the command.
+
+    Args:
+        context: Where it runs.
+        parsed: The command's words.
+        query: Takes rows; None for lines.
+
+    Raises:
+        UsageError: The words are wrong, or ask for what only another log has.
+        NotCoveredError: A point lies outside the log.
+    """
+
+    def __init__(self, context: Context, parsed: Parsed, query: RowsQuery | None = None) -> None:
+        self._log = _printed(context, parsed)
+        self._context, self._query = context, query
+        self._request, self._report = self._log.request, self._log.report
+        self._n_hidden = 0
+        self._left = self._request.limit
+        redaction, names = self._log.source.redaction, self._log.names
+        self._readable = readable_lines(redaction, names)
+        self._printer: Printer
+        if query is None:
+            writer = json_lines(redaction, names) if self._request.json else self._readable
+            self._printer = LinePrinter(
+                context,
+                writer,
+                batches=self._request.batches,
+                repeats=self._request.tail is not None,
+            )
+        else:
+            from metashell.records.rows import RecordRows
+
+            all_names = [column.name for column in TABLES[0].columns]
+            wanted = query.columns
+            columns = [name for name in all_names if wanted is None or name in wanted]
+            self._printer = RowPrinter(RecordRows(names, redaction, columns), query)
+
+    def run(self) -> int:
+        """Print, then tell what was left out and what is wrong."""
+        log, request = self._log, self._request
+        paths = log.paths()
+        log.look_for_names()
+        # Before anything is looked at: what comes from then on is new.
+        growth = LogGrowth(self._context, log.source) if request.follow else None
+        stream = log.stream(request.selection)
+        if request.tail is None:
+            self._forward(stream.blocks(paths))
+        elif request.tail == 0:
+            stream = self._from_now(log.newest(paths))
+        else:
+            self._backward(stream, paths, request.tail)
+        self._tell_the_rest()
+        if growth is not None and self._left != 0:
+            try:
+                self._follow(growth, stream)
+            except KeyboardInterrupt:
+                # The usual end: what was read before it is not lost.
+                self._context.out.flush()
+                raise
+        self._report.whether_found(request.single, is_filtered=log.is_filtered)
+        return self._report.status
+
+    # The two directions.
+
+    def _forward(self, blocks: Iterable[Block[Any]]) -> None:
+        for block in blocks:
+            stop_if_cancelled(self._context)
+            rows, lines = self._lines(block, most=self._left)
+            self._printer.write(lines)
+            if self._left is not None:
+                self._left -= len(lines)
+                if not self._left:
+                    self._n_hidden += sum(row < rows[-1] for row in block.hidden.tolist())
+                    return
+            self._n_hidden += len(block.hidden)
+
+    def _from_now(self, paths: Sequence[LogPath]) -> Stream[Any]:
+        """A stream that has come to the end of files, without a record of them."""
+        stream = self._log.stream(replace(self._request.selection, first_offset=MAX_OFFSET))
+        for path in paths:
+            for _ in stream.blocks_of(path, is_last=True):
+                stop_if_cancelled(self._context)
+        return stream
+
+    def _backward(self, stream: Stream[Any], paths: Sequence[LogPath], n: int) -> None:
+        """From the newest file to as old a one as is needed; each is read forwards."""
+        kept: deque[tuple[Any, int]] = deque()
+        behind = 0
+        for group in reversed(self._log.groups(paths)):
+            of_group: deque[tuple[Any, int]] = deque(maxlen=n - len(kept))
+            before = 0
+            for path in group:
+                for block in stream.blocks_of(path, is_last=path is paths[-1]):
+                    stop_if_cancelled(self._context)
+                    rows, lines = self._lines(block, last=n)
+                    hidden = block.hidden.tolist()
+                    for row, line in zip(rows, lines, strict=True):
+                        n_before = bisect_left(hidden, row)
+                        of_group.append((line, before + n_before))
+                        before, hidden = 0, hidden[n_before:]
+                    before += len(hidden)
+            behind += before
+            if kept and of_group:
+                kept[0] = (kept[0][0], kept[0][1] + before)
+                behind -= before
+            kept.extendleft(reversed(of_group))
+            if len(kept) == n:
+                break
+        # NoOps before the first line are not among what was asked for.
+        self._n_hidden = behind + sum(n_before for _, n_before in list(kept)[1:])
+        lines = [line for line, _ in kept]
+        if self._left is not None:
+            lines = lines[: self._left]
+            self._left -= len(lines)
+        self._printer.write(lines)
+
+    def _follow(self, growth: LogGrowth, stream: Stream[Any]) -> None:
+        """Print what comes, until nothing more is asked for."""
+        printed, selected, ends = self._log, self._request.selection, stream.ends
+        self._report.is_following = True
+        self._context.out.flush()
+        for log in growth.logs():
+            printed.grew(log)
+            if last_offset(ends) >= selected.last_offset:
+                return
+            paths, selection = growth.new_paths(log, selected, ends, compacts=printed.compacts)
+            stream = printed.stream(selection)
+            stream.ends = ends
+            self._forward(stream.blocks(paths))
+            # Not when the next records come: those may be long in coming.
+            self._context.out.flush()
+            if self._left == 0:
+                return
+
+    def _lines(
+        self, block: Block[Any], *, most: int | None = None, last: int | None = None
+    ) -> tuple[list[int], Sequence[Any]]:
+        """Rows of a block's records, and what is written of each.
+
+        Args:
+            block: Some records.
+            most: Only so many, the first ones.
+            last: Only so many, the last ones.
+        """
+        records, rows, request = block.records, block.rows, self._request
+        if len(rows) and request.single is not None:
+            found = bool((records.frames.offset[rows] == request.single).any())
+            self._report.single_found |= found
+        if request.grep is not None:
+            rows = matching_rows(partial(self._readable.lines, records), rows, request.grep)
+        rows = rows[:most] if last is None else rows[-last:]
+        if not len(rows):
+            return [], []
+        return rows.tolist(), self._printer.items(records, rows)
+
+    def _tell_the_rest(self) -> None:
+        self._report.rest()
+        if self._n_hidden and self._request.grep is None:
+            records = "record" if self._n_hidden == 1 else "records"
+            self._context.warn(f"log: {self._n_hidden} NoOp {records} not shown (--all shows them)")
+
+
+def _printed(context: Context, parsed: Parsed) -> PrintedLog:
+    """The log that is open."""
+    coordinator = context.needs_source().of_coordinator
+    if coordinator is None:
+        return MetadataLogPrinted(context, parsed)
+    from metashell.commands.log.coordinator_log import CoordinatorLogPrinted
+
+    return CoordinatorLogPrinted(context, parsed, coordinator)
