@@ -172,7 +172,6 @@ def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
     (log,) = fold.logs()
     assert not isinstance(log, Failure)
     assert_same_image(Image(log.records), source.image, HIDDEN)
-    assert fold.jobs[0].uncut
 
 
 # Search; its breadth is in tests/unit/spark_backend/test_tasks.py.

@@ -15,8 +15,8 @@ from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import fleet_row
 from metashell.spark_backend.find import find, search_of
 from metashell.spark_backend.fold import fold_directories
-from metashell.spark_backend.opening import Engine, _runner
-from metashell.spark_backend.session import SparkSettings
+from metashell.spark_backend.opening import _runner
+from metashell.spark_backend.session import Engine, SparkSettings
 from support.fleets import node, topics
 
 if TYPE_CHECKING:

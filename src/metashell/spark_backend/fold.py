@@ -6,8 +6,7 @@ all splits. So the rows are the local engine's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from itertools import groupby
@@ -54,7 +53,6 @@ from metashell.spark_backend.tasks import (
     condense,
     condense_part,
     job_of_pieces,
-    log_of,
     log_or_whole,
 )
 from metashell.sql.tables import state_schema
@@ -184,41 +182,23 @@ class Fold:
     def logs(self) -> list[CondensedLog | Failure]:
         """The condensed log of each directory, put together here.
 
-        A file that was not cut well is read again, uncut.
+        A directory with a file that was not cut well is condensed here, uncut.
         """
-        found: dict[int, CondensedLog | Failure] = {}
-        jobs, left = list(self.jobs), list(range(len(self.jobs)))
-        while left:
-            again = []
-            for number, log in self._logs_of(jobs, left):
-                found[number] = log
-                file = log.file if isinstance(log, Failure) else None
-                if file is not None and file not in jobs[number].uncut:
-                    with _as_failure(found, number):
-                        jobs[number] = jobs[number].planned_uncut(file)
-                        again.append(number)
-            left = again
-        self.jobs = jobs
-        return [found[i] for i in range(len(jobs))]
 
-    def _logs_of(
-        self, jobs: Sequence[FoldJob], numbers: Sequence[int]
-    ) -> Iterator[tuple[int, CondensedLog | Failure]]:
         def condense_all(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
             del part
             pieces = pieces.set_column(_JOB, PIECES.field(_JOB), pa.nulls(len(pieces), pa.binary()))
             return condense_part(job, pieces) if job.n_parts else pieces
 
-        anew = replace(self, jobs=jobs)
-        found = anew.each(condense_all, PIECES, only=numbers).toArrow().cast(PIECES)
-        for i in numbers:
-            yield i, log_of(jobs[i], found.filter(pc.equal(found["directory"], i)))
+        found = self.each(condense_all, PIECES).toArrow().cast(PIECES)
+        own = (found.filter(pc.equal(found["directory"], i)) for i in range(len(self.jobs)))
+        return [log_or_whole(*one)[0] for one in zip(self.jobs, own, strict=True)]
 
     def pieces(self) -> DataFrame:
         """What is left of every split, by part; columns as `PIECES`."""
         if self._kept is not None:
             return self._kept
-        works, _ = self._works(range(len(self.jobs)))
+        works, _ = self._works()
         return self._run(works, condense, PIECES)
 
     def each(
@@ -226,8 +206,6 @@ class Fold:
         function: PartFunction,
         schema: pa.Schema,
         parts: Parts = ALL_PARTS,
-        *,
-        only: Sequence[int] | None = None,
     ) -> DataFrame:
         """Call a function with the pieces of each part of each directory.
 
@@ -238,9 +216,8 @@ class Fold:
             function: Makes rows of a part.
             schema: Their columns.
             parts: Which parts of directories that are spread; the others are handed over whole.
-            only: Numbers of the directories wanted; all where None.
         """
-        works, n_groups = self._works(range(len(self.jobs)) if only is None else only)
+        works, n_groups = self._works()
         alone = [work for work in works if not work.n_parts]
         spread = [work for work in works if work.n_parts]
         frames = []
@@ -257,14 +234,13 @@ class Fold:
             frames.append(together.mapInArrow(_together(function), to_struct(schema)))
         return reduce(lambda one, other: one.unionAll(other), frames)
 
-    def _works(self, numbers: Iterable[int]) -> tuple[list[Work], int]:
+    def _works(self) -> tuple[list[Work], int]:
         """What is to be condensed, and how many parts are spread."""
         works: list[Work] = []
         n_groups = 0
-        for i in numbers:
-            works += self.jobs[i].work(i, n_groups)
-            if self.jobs[i].n_parts:
-                n_groups += self.jobs[i].n_parts + 1
+        for i, job in enumerate(self.jobs):
+            works += job.work(i, n_groups)
+            n_groups += job.n_parts + 1 if job.n_parts else 0
         return works, n_groups
 
     def _run(
@@ -328,14 +304,6 @@ def _of_part(function: PartFunction, batches: Iterable[pa.RecordBatch]) -> Batch
     if len(pieces):
         part = LogPart(pieces["directory"][0].as_py(), pieces["part"][0].as_py())
         yield from function(job_of_pieces(pieces), part, pieces).to_batches()
-
-
-@contextmanager
-def _as_failure(found: dict[int, CondensedLog | Failure], number: int) -> Iterator[None]:
-    try:
-        yield
-    except MetashellError as e:
-        found[number] = Failure(e.message, e.hint)
 
 
 def fold_directories(

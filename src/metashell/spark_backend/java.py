@@ -14,16 +14,22 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.errors import SourceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _START_LIMIT_S: Final = 120.0
 _END_LIMIT_S: Final = 10.0
 _POLL_S: Final = 0.05
+_LOOK_S: Final = 1.0
+_EXECUTORS_MAX: Final = 10
+"""Executors that may end before any task does, as Spark's master counts them."""
 _LOG_TAIL: Final = 1 << 16
 _CONNECT_LIMIT_MS: Final = 5000
 
@@ -177,33 +183,6 @@ def with_logging(conf: Mapping[str, str], directory: Path) -> dict[str, str]:
     return {**conf, key: options}
 
 
-def connect_gateway(process: JavaProcess) -> Any:
-    """PySpark's gateway to the process."""
-    from pyspark import java_gateway
-
-    launch: Any = java_gateway.launch_gateway
-
-    names = {
-        "PYSPARK_GATEWAY_PORT": str(process.port),
-        "PYSPARK_GATEWAY_SECRET": process.secret,
-    }
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    try:
-        return launch()
-    finally:
-        restore_environment(before)
-
-
-def restore_environment(before: Mapping[str, str | None]) -> None:
-    """Set variables to what they were."""
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
 def check_reachable(gateway: Any, addresses: list[tuple[str, int]], shown: str) -> None:
     """Check from Java that one of a master's addresses takes connections: Spark itself would try
     for minutes, and end the session without saying why.
@@ -249,3 +228,38 @@ def in_time(work: Callable[[], object], limit_s: float) -> bool:
     thread.start()
     thread.join(limit_s)
     return done.is_set()
+
+
+@contextmanager
+def watched_executors(
+    made: SparkSession, process: JavaProcess
+) -> Iterator[Callable[[], str | None]]:
+    """Cancel jobs whose executors end again and again, and tell why these ended.
+
+    A master of Spark's own may start them anew without end, and jobs wait for them meanwhile.
+    """
+    over, tracker, found = threading.Event(), made.sparkContext.statusTracker(), list[str]()
+
+    def done() -> int:
+        jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
+        stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+    def look() -> None:
+        with suppress(Exception):
+            while not over.wait(_LOOK_S):
+                ended = process.ended_executors()
+                if len(ended) >= _EXECUTORS_MAX and not done() and tracker.getActiveJobsIds():
+                    found.append(ended[-1])
+                    made.sparkContext.cancelAllJobs()
+                    return
+
+    def why() -> str | None:
+        return f"its executors can't start: {found[-1]}" if found else None
+
+    thread = threading.Thread(target=look, daemon=True, name="metashell-spark-executors")
+    thread.start()
+    try:
+        yield why
+    finally:
+        over.set()

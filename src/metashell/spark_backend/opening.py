@@ -7,7 +7,7 @@ image, once it is here, needs no session any more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +30,7 @@ from metashell.sources.without_image import SourceWithoutImage
 from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts, search_of
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.packing import result_of, run_each
-from metashell.spark_backend.session import SparkSettings, explanation, session
+from metashell.spark_backend.session import Engine, SparkSettings
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure
@@ -40,63 +40,6 @@ if TYPE_CHECKING:
 
 _D = TypeVar("_D")
 _T = TypeVar("_T")
-
-
-class Engine:
-    """A session that is made when it is first used.
-
-    Args:
-        settings: Where Spark runs.
-        progress: How far its jobs have come; None for nobody to tell.
-        announce: Called before the session is made.
-    """
-
-    def __init__(
-        self, settings: SparkSettings, progress: JobProgress | None, announce: Callable[[], None]
-    ) -> None:
-        self._settings, self._progress, self._announce = settings, progress, announce
-        self._stack = ExitStack()
-        self._session: SparkSession | None = None
-        self.failure: SourceError | None = None
-        """Why it last ended."""
-
-    @property
-    def session(self) -> SparkSession:
-        """The session."""
-        if self._session is None:
-            self._announce()
-            made = session(self._settings, progress=self._progress)
-            self._session = self._stack.enter_context(made)
-        return self._session
-
-    def quiet(self) -> None:
-        """Erase what was drawn of the progress."""
-        if self._progress is not None:
-            self._progress.close()
-
-    def close(self) -> None:
-        """End the session, whatever it does."""
-        self._session = None
-        try:
-            self._stack.close()
-        finally:
-            self.quiet()
-
-    def run(self, job: Callable[[SparkSession], Any]) -> Any:
-        """Run something that ends with the session: a failure or ^C ends it as well.
-
-        Raises:
-            SourceError: Spark failed.
-        """
-        from metashell.spark_backend.failures import failures
-
-        try:
-            with failures("the Spark job failed", explain=explanation):
-                return job(self.session)
-        except BaseException as error:
-            self.failure = error if isinstance(error, SourceError) else None
-            self.close()
-            raise
 
 
 class _Delegated:
@@ -340,7 +283,7 @@ def _condensed(
     (log,) = fold.logs()
     if isinstance(log, Failure):
         raise SourceError(log.message, hint=log.hint)
-    return log, fold.jobs[0].how
+    return log, Condensing.of_plan(log.plan, settings)
 
 
 def _site(path: str) -> Site:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.sources.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
+from metashell.sources.request import JobProgress
 from metashell.spark_backend.failures import failure, failures
 from metashell.spark_backend.java import (
     JavaProcess,
     check_reachable,
-    connect_gateway,
     in_time,
-    restore_environment,
+    watched_executors,
 )
 from metashell.spark_backend.needs import check, is_connect
 from metashell.spark_backend.package import package_zip
@@ -39,7 +39,7 @@ from metashell.spark_backend.progress import Progress, watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkSettings", "session"]
+__all__ = ["Engine", "SparkSettings", "session"]
 
 _MEBIBYTE: Final = 1 << 20
 _DRIVER_MEMORY_MIN: Final = 1 << 30
@@ -48,9 +48,6 @@ _CONNECT_LIMIT_S: Final = 10.0
 _CONNECT_RETRIES: Final = 8
 _CANCEL_LIMIT_S: Final = 3.0
 _STOP_LIMIT_S: Final = 10.0
-_LOOK_S: Final = 1.0
-_EXECUTORS_MAX: Final = 10
-"""Executors that may end before any task does, as Spark's master counts them."""
 
 _PYTHON_KEY: Final = "spark.pyspark.python"
 _FOREIGN: Final = (
@@ -116,27 +113,68 @@ def session(settings: SparkSettings, *, progress: Progress | None = None) -> Ite
         make(settings, Path(directory), progress or _no_progress) as (made, explain),
         failures("the Spark job failed", explain=explain),
         watch(made, progress),
-        _explained(explain),
     ):
         yield made
 
 
-_explanations: Final[list[Callable[[], str | None]]] = []
-"""Of the session that this process has of its own."""
+class Engine:
+    """A session that is made when it is first used.
 
+    Args:
+        settings: Where Spark runs.
+        progress: How far its jobs have come; None for nobody to tell.
+        announce: Called before the session is made.
+    """
 
-@contextmanager
-def _explained(explain: Callable[[], str | None]) -> Iterator[None]:
-    _explanations.append(explain)
-    try:
-        yield
-    finally:
-        _explanations.remove(explain)
+    def __init__(
+        self, settings: SparkSettings, progress: JobProgress | None, announce: Callable[[], None]
+    ) -> None:
+        self._settings, self._progress, self._announce = settings, progress, announce
+        self._stack = ExitStack()
+        self._session: SparkSession | None = None
+        self.failure: SourceError | None = None
+        """Why it last ended."""
 
+    @property
+    def session(self) -> SparkSession:
+        """The session."""
+        if self._session is None:
+            self._announce()
+            made = session(self._settings, progress=self._progress)
+            self._session = self._stack.enter_context(made)
+        return self._session
 
-def explanation() -> str | None:
-    """Why the session of this process failed, where its own errors say less; else None."""
-    return _explanations[-1]() if _explanations else None
+    def quiet(self) -> None:
+        """Erase what was drawn of the progress."""
+        if self._progress is not None:
+            self._progress.close()
+
+    def close(self) -> None:
+        """End the session, whatever it does."""
+        self._session = None
+        try:
+            self._stack.close()
+        finally:
+            self.quiet()
+
+    def run(self, job: Callable[[SparkSession], Any]) -> Any:
+        """Run something that ends with the session: a failure or ^C ends it as well.
+
+        Raises:
+            SourceError: Spark failed.
+        """
+        try:
+            return job(self.session)
+        except BaseException:
+            self._session = self.failure = None
+            try:
+                with self._stack:
+                    raise
+            except SourceError as error:
+                self.failure = error
+                raise
+            finally:
+                self.quiet()
 
 
 def active_session() -> SparkSession | None:
@@ -198,14 +236,14 @@ def _classic_session(
         )
         stack.callback(process.end)
         with failures("Spark could not be started"):
-            gateway = connect_gateway(process)
+            gateway = _gateway(process)
             stack.callback(_forget_gateway, gateway)
             check_reachable(gateway, addresses_of(settings.master), shown_master(settings.master))
         made = _start(settings, conf, gateway, process)
         stack.push(lambda kind, *_: _end_classic(made, kind is not None))
         if not is_local(settings.master):
             made.sparkContext.addPyFile(str(package_zip(directory)))
-        executors = stack.enter_context(_watched_executors(made, process))
+        executors = stack.enter_context(watched_executors(made, process))
 
         def explain() -> str | None:
             if not process.is_running:
@@ -213,41 +251,6 @@ def _classic_session(
             return executors()
 
         yield made, explain
-
-
-@contextmanager
-def _watched_executors(
-    made: SparkSession, process: JavaProcess
-) -> Iterator[Callable[[], str | None]]:
-    """Cancel jobs whose executors end again and again, and tell why these ended.
-
-    A master of Spark's own may start them anew without end, and jobs wait for them meanwhile.
-    """
-    over, tracker, found = threading.Event(), made.sparkContext.statusTracker(), list[str]()
-
-    def done() -> int:
-        jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
-        stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
-        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
-
-    def look() -> None:
-        with suppress(Exception):
-            while not over.wait(_LOOK_S):
-                ended = process.ended_executors()
-                if len(ended) >= _EXECUTORS_MAX and not done() and tracker.getActiveJobsIds():
-                    found.append(ended[-1])
-                    made.sparkContext.cancelAllJobs()
-                    return
-
-    def why() -> str | None:
-        return f"its executors can't start: {found[-1]}" if found else None
-
-    thread = threading.Thread(target=look, daemon=True, name="metashell-spark-executors")
-    thread.start()
-    try:
-        yield why
-    finally:
-        over.set()
 
 
 def _start(
@@ -283,6 +286,16 @@ def _end_classic(made: SparkSession, failed: bool) -> None:
     in_time(made.stop, _STOP_LIMIT_S)
     if accumulators is not None:
         accumulators.server_close()
+
+
+def _gateway(process: JavaProcess) -> Any:
+    """PySpark's gateway to a Java process."""
+    from pyspark import java_gateway
+
+    launch: Any = java_gateway.launch_gateway
+    port, secret = str(process.port), process.secret
+    with _environment({"PYSPARK_GATEWAY_PORT": port, "PYSPARK_GATEWAY_SECRET": secret}):
+        return launch()
 
 
 def _forget_gateway(gateway: Any) -> None:
@@ -402,12 +415,20 @@ def _environment(wanted: Mapping[str, str | None]) -> Iterator[None]:
     """
     before: dict[str, str | None] = {name: os.environ.get(name) for name in wanted}
     before |= {name: value for name, value in os.environ.items() if "SPARK" in name}
-    restore_environment(wanted)
+    _set_environment(wanted)
     try:
         yield
     finally:
         added = {name for name in os.environ if "SPARK" in name} - before.keys()
-        restore_environment({**before, **dict.fromkeys(added)})
+        _set_environment({**before, **dict.fromkeys(added)})
+
+
+def _set_environment(wanted: Mapping[str, str | None]) -> None:
+    for name, value in wanted.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @contextmanager

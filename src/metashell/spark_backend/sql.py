@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ from metashell.spark_backend.coordinator_frames import CoordinatorFrames
 from metashell.spark_backend.datasource import KRaftDataSource
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.schemas import ORIGIN, coordinator_tables, registry_of
+from metashell.spark_backend.session import Engine
 from metashell.spark_backend.sites import Site
 from metashell.spark_backend.unread import (
     FAILED,
@@ -69,20 +70,6 @@ _PLACE: Final = re.compile(r"\(line (\d+), pos (\d+)\)|line (\d+),? pos (\d+)")
 _LENGTH_MAX: Final = 300
 
 
-class Runs(Protocol):
-    """Runs jobs in a session; see `metashell.spark_backend.opening.Engine`."""
-
-    @property
-    def session(self) -> SparkSession:
-        """The session."""
-
-    def run(self, job: Callable[[SparkSession], Any]) -> Any:
-        """Run something; a failure ends the session."""
-
-    def quiet(self) -> None:
-        """Erase what was drawn of the progress."""
-
-
 class SparkTables:
     """The tables of some directories in Spark.
 
@@ -99,7 +86,7 @@ class SparkTables:
 
     def __init__(
         self,
-        engine: Runs,
+        engine: Engine,
         sites: Sequence[Site],
         settings: ReadSettings,
         clusters: Mapping[str, str] | None = None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -31,7 +30,7 @@ from metashell.condensed.table import EVERYWHERE, FileFacts, buckets_of, records
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.names import Listing
-from metashell.log.splits import Plan, Split, SplitError, plan_splits
+from metashell.log.splits import Plan, Split, SplitError
 from metashell.places.place import Place
 from metashell.spark_backend.packing import FILE_BYTES
 from metashell.spark_backend.schemas import registry_of
@@ -64,7 +63,7 @@ class Failure:
     message: str
     hint: str | None
     file: str | None = None
-    """The file that is to be planned anew, uncut; None where that would not help."""
+    """The file that was not cut well; None where reading it uncut would not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,6 @@ class FoldJob:
     """What rows say of where they come from."""
     above: tuple[str, ...] = ()
     """Names above the directory's own root: ``("clusters", "c1")`` in a fleet."""
-    uncut: frozenset[str] = frozenset()
-    """As it was planned."""
     failure: Failure | None = None
     """Why it could not be planned."""
 
@@ -119,17 +116,6 @@ class FoldJob:
             )
             for i, own in enumerate(together)
         ]
-
-    def planned_uncut(self, file: str) -> FoldJob:
-        """Plan it again with one more file in one piece.
-
-        Raises:
-            SourceError: It can't be read.
-        """
-        uncut = self.uncut | {file}
-        plan = plan_splits(self.place, settings=self.how.settings, uncut=uncut)
-        how = replace(Condensing.of_plan(plan, self.how.settings), merges=self.how.merges)
-        return replace(self, plan=plan, how=how, uncut=uncut)
 
     @property
     def files(self) -> list[FileFacts]:

@@ -20,8 +20,8 @@ from metashell.log.splits import plan_splits
 from metashell.read_settings import READ_DEFAULTS
 from metashell.sources.cached import open_cached_source
 from metashell.sources.source import Source
-from metashell.spark_backend.opening import DelegatedSource, Engine
-from metashell.spark_backend.session import SparkSettings
+from metashell.spark_backend.opening import DelegatedSource
+from metashell.spark_backend.session import Engine, SparkSettings
 from support.cached import append, keep
 from support.logs import make_directory, topic_batch
 from support.shell import Captured

@@ -15,7 +15,7 @@ import pytest
 import metashell
 from metashell.errors import SourceError
 from metashell.read_settings import READ_DEFAULTS
-from metashell.spark_backend import opening, session
+from metashell.spark_backend import java, opening, session
 from metashell.spark_backend.java import executors_ended, with_logging
 from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
@@ -141,7 +141,7 @@ def test_executors_that_end_again_and_again(
     n_ended: int, n_done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any task is done they end the job; one that loses some of them goes on."""
-    monkeypatch.setattr(session, "_LOOK_S", 0.001)
+    monkeypatch.setattr(java, "_LOOK_S", 0.001)
     looked, cancelled = threading.Semaphore(0), threading.Event()
 
     class Process:
@@ -157,7 +157,7 @@ def test_executors_that_end_again_and_again(
     context = SimpleNamespace(statusTracker=lambda: tracker, cancelAllJobs=cancelled.set)
     made: Any = SimpleNamespace(sparkContext=context)
     process: Any = Process()
-    with session._watched_executors(made, process) as why:
+    with java.watched_executors(made, process) as why:
         if (n_ended, n_done) == (10, 0):
             assert cancelled.wait(LIMIT_S)
             assert "its executors can't start: Exit code 1" == why()
@@ -174,9 +174,9 @@ def test_what_fails_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         starts.append("session")
         raise SourceError("its executors can't start")
 
-    monkeypatch.setattr(opening, "session", fail)
+    monkeypatch.setattr(session, "session", fail)
     for line in ("find /image", "find /image -count", "find / -name x -count"):
-        engine = opening.Engine(SparkSettings(), None, lambda: None)
+        engine = session.Engine(SparkSettings(), None, lambda: None)
         source = opening.DelegatedSource(engine, str(DEMO), READ_DEFAULTS, use_cache=False)
         ran = run_on(source, line)
         assert (3, "", ("find: its executors can't start",)) == (ran.status, ran.out, ran.err)

@@ -338,10 +338,6 @@ def test_a_file_cut_wrongly_is_read_uncut(n_parts: int) -> None:
     assert file == failed.file
     failures = [log_of(job, part) for _, part in groups(pieces, "part")]
     assert [file] * (n_parts + 1) == [getattr(f, "file", None) for f in failures]
-    again = job.planned_uncut(file)
-    assert {file} == again.uncut
-    log = folded(again, pieces_of([again], rng))
-    assert_same_image(Image(log.records), source.image, HIDDEN)
     whole, is_whole = log_or_whole(job, pieces)
     assert is_whole
     assert not isinstance(whole, Failure)
@@ -349,15 +345,6 @@ def test_a_file_cut_wrongly_is_read_uncut(n_parts: int) -> None:
     local = run(source.root, "find /", source=source)
     found = run(source.root, "find /", source=InParts([job], rng))  # type: ignore[arg-type]
     compared(local, found, "find /")
-
-
-def test_planned_uncut_twice_keeps_both_and_what_is_committed() -> None:
-    """A second file that was not cut well does not cut the first one again."""
-    settings = ReadSettings(committed_only=True)
-    job = make_job(fixture("real-44-admin").input, 700, 0, settings)
-    again = job.planned_uncut("a").planned_uncut("b")
-    assert {"a", "b"} == again.uncut
-    assert {s.name for s in job.plan.splits} == {s.name for s in again.plan.splits}
 
 
 @pytest.mark.parametrize("n_parts", [0, 2])
