@@ -67,10 +67,11 @@ def measure(master: str, runs: int, fleets: Sequence[str]) -> dict[str, Any]:
 
 def searched(spark: Any, members: Sequence[str]) -> str:
     """The directories called ``byName`` of all members."""
-    from metashell.spark_backend.find import find, search_of
+    from metashell.spark_backend.find import find
+    from metashell.spark_backend.find_tasks import FindTask
     from metashell.spark_backend.fold import fold_directories
 
-    search = search_of(["/", "-name", "byName"], "/", escapes=False)
+    search = FindTask(["/", "-name", "byName"], "/", escapes=False)
     names = [Path(member).name for member in members]
     return "".join(find(fold_directories(spark, members), search, names))
 

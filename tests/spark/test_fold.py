@@ -21,7 +21,8 @@ from metashell.image.image import Image
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.source import Source
-from metashell.spark_backend.find import SparkSearch, find, is_for_parts, search_of
+from metashell.spark_backend.find import SparkSearch, find, is_for_parts
+from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_directories
 from metashell.spark_backend.tasks import Failure, FoldJob, from_bytes
 from support.condensed import assert_same_image
@@ -180,7 +181,7 @@ def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
 def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> SparkSearch:
     """A search at the root."""
     assert is_for_parts(args)
-    return find(fold, search_of(args, "/", escapes=False), names)
+    return find(fold, FindTask(args, "/", escapes=False), names)
 
 
 @pytest.mark.parametrize(

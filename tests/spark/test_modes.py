@@ -37,7 +37,8 @@ import metashell
 from metashell.image.image import Image
 from metashell.condensed.spread import Spread
 from metashell.redact import Redaction
-from metashell.spark_backend.find import find, search_of
+from metashell.spark_backend.find import find
+from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.session import SparkSettings, session
 from support.condensed import assert_same_image
@@ -60,7 +61,7 @@ def check_table(table, found):
 
 def check_find(fold):
     args = ["/clusters/*/image", "/clusters/a/log", "-name", "[0b]*"]
-    found = "".join(find(fold, search_of(args, "/", escapes=False), ["a", "b"][:len(places)]))
+    found = "".join(find(fold, FindTask(args, "/", escapes=False), ["a", "b"][:len(places)]))
     wanted = ""
     for name, place in zip("ab", places):
         root = sources[place].root
@@ -156,7 +157,8 @@ def test_through_spark_connect(marked: Marked, connect_url: str) -> None:
 @pytest.mark.slow
 def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:
     """A glob over a bucket: tables, logs and a search, and no key in what is shown."""
-    from metashell.spark_backend.find import find, search_of
+    from metashell.spark_backend.find import find
+    from metashell.spark_backend.find_tasks import FindTask
     from metashell.spark_backend.fold import fold_directories
     from metashell.spark_backend.tasks import Failure
 
@@ -178,7 +180,7 @@ def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:
         assert not isinstance(log, Failure)
         assert_same_image(Image(log.records), sources[site.directory].image, Redaction())
     names = [Path(site.directory).parent.name for site in fold.sites]
-    search = search_of(["/clusters/*/image/topics"], "/", escapes=False)
+    search = FindTask(["/clusters/*/image/topics"], "/", escapes=False)
     assert "".join(find(fold, search, names)).splitlines() == [
         f"/clusters/{name}{line}"
         for name in sorted(PLACES)

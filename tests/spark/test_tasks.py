@@ -13,7 +13,8 @@ import pytest
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import fleet_row
-from metashell.spark_backend.find import find, search_of
+from metashell.spark_backend.find import find
+from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.opening import _runner
 from metashell.spark_backend.session import Engine, SparkSettings
@@ -84,7 +85,7 @@ def test_tasks_carry_their_own_members_alone(
         else:
             fold = fold_directories(spark, paths)
             if work == "find":
-                search = search_of(["/", "-name", "byName"], "/", escapes=False)
+                search = FindTask(["/", "-name", "byName"], "/", escapes=False)
                 names = [f"c{i:04}" for i in range(n)]
                 wanted = [f"/clusters/{name}/image/topics/byName" for name in names]
                 assert wanted == "".join(find(fold, search, names)).splitlines()

@@ -21,10 +21,9 @@ from metashell.spark_backend.find import (
     below_names,
     is_for_parts,
     join_found,
-    search_of,
     share_of,
 )
-from metashell.spark_backend.find_tasks import find_in_pieces
+from metashell.spark_backend.find_tasks import FindTask, find_in_pieces
 from metashell.spark_backend.fold import job_of
 from metashell.spark_backend.tasks import (
     Failure,
@@ -115,7 +114,7 @@ class InParts:
         """Search all parts, and send what they found in several streams of batches."""
         if not is_for_parts(args):
             return None
-        search, jobs = search_of(args, cwd, escapes=escapes), below_names(self.jobs, self.names)
+        search, jobs = FindTask(args, cwd, escapes), below_names(self.jobs, self.names)
 
         def found() -> Iterator[FoundRow]:
             tables = []

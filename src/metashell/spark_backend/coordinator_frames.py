@@ -6,7 +6,7 @@ could not read comes among its rows, so nothing is read twice to be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.packing import FILE_BYTES, Batches, run_packed
-from metashell.spark_backend.schemas import coordinator_tables, spark_type
+from metashell.spark_backend.schemas import coordinator_tables, filled, spark_type
 from metashell.spark_backend.sites import PartitionPiece, is_partition, numbers_of
 from metashell.spark_backend.tables import PartitionReport, partition_batches
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, WARNED, Told
@@ -130,7 +130,8 @@ def _piece_batches(
         for batch in partition_batches(piece, name, Reading(settings=settings), report):
             rows = with_sql_times(batch, report.unread)
             own = dict(zip(rows.schema.names, rows.columns, strict=True))
-            yield _batch(rows.num_rows, own, cluster, schema)
+            n, name_of = rows.num_rows, pa.scalar(cluster, pa.string())
+            yield filled(n, {_CLUSTER: pa.repeat(name_of, n), **own}, schema)
         told = [(UNREAD, text) for text in report.unread_texts]
         told += [(REMARKED, text) for text in report.remarks]
         told += [(WARNED, text) for text in report.warnings]
@@ -140,19 +141,4 @@ def _piece_batches(
         kinds, texts = zip(*told, strict=True)
         values = ([place] * len(kinds), kinds, texts)
         columns = {f.name: pa.array(v, f.type) for f, v in zip(_TOLD, values, strict=True)}
-        yield _batch(len(kinds), columns, cluster, schema)
-
-
-def _batch(
-    n: int, columns: Mapping[str, pa.Array], cluster: str | None, schema: pa.Schema
-) -> pa.RecordBatch:
-    """Some columns of a table, with nulls in the others."""
-    arrays = []
-    for field in schema:
-        if field.name == _CLUSTER and cluster is not None:
-            arrays.append(pa.repeat(pa.scalar(cluster, field.type), n))
-        elif field.name in columns:
-            arrays.append(columns[field.name].cast(field.type))
-        else:
-            arrays.append(pa.nulls(n, field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        yield filled(len(kinds), columns, schema)

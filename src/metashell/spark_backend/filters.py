@@ -7,7 +7,7 @@ understood here costs time and never rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -154,41 +154,37 @@ class TableFilter:
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch that are wanted, by its columns of text, numbers and times."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         mask = None
         for column in dict.fromkeys((*self.values, *self.ranges, *self.texts, *self.nulls)):
             at = batch.schema.get_field_index(column)
-            if at < 0:
-                continue
-            array = batch.column(at)
-            for is_null in self.nulls.get(column, ()):
-                test = pc.is_null(array) if is_null else pc.is_valid(array)
-                mask = test if mask is None else pc.and_(mask, test)
-            if pa.types.is_timestamp(array.type):
-                array = array.cast(pa.int64())
-            if not (pa.types.is_integer(array.type) or pa.types.is_string(array.type)):
-                continue
-            array = array.cast(pa.int64()) if pa.types.is_integer(array.type) else array
-            tests = []
-            if column in self.values:
-                fitting = str if pa.types.is_string(array.type) else int
-                wanted = [v for v in self.values[column] if type(v) is fitting]
-                if len(wanted) < len(self.values[column]):
-                    continue
-                tests.append(pc.is_in(array, pa.array(wanted, type=array.type)))
-            if column in self.ranges and pa.types.is_integer(array.type):
-                low, high = self.ranges[column]
-                if LEAST <= low <= MOST and LEAST <= high <= MOST:
-                    tests.append(pc.greater_equal(array, low))
-                    tests.append(pc.less_equal(array, high))
-            if pa.types.is_string(array.type):
-                of_text = self.texts.get(column, ())
-                tests += [getattr(pc, test)(array, text) for test, text in of_text]
-            for test in tests:
+            for test in self._tests(column, batch.column(at)) if at >= 0 else ():
                 mask = test if mask is None else pc.and_(mask, test)
         return batch if mask is None else batch.filter(mask, null_selection_behavior="drop")
+
+    def _tests(self, column: str, array: pa.Array) -> Iterator[pa.Array]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for is_null in self.nulls.get(column, ()):
+            yield pc.is_null(array) if is_null else pc.is_valid(array)
+        is_text = pa.types.is_string(array.type)
+        if pa.types.is_timestamp(array.type) or pa.types.is_integer(array.type):
+            array = array.cast(pa.int64())
+        elif not is_text:
+            return
+        if column in self.values:
+            wanted = [v for v in self.values[column] if type(v) is (str if is_text else int)]
+            if len(wanted) < len(self.values[column]):
+                return
+            yield pc.is_in(array, pa.array(wanted, type=array.type))
+        low, high = self.ranges.get(column, (LEAST, MOST))
+        if column in self.ranges and not is_text and LEAST <= low <= MOST and LEAST <= high <= MOST:
+            yield pc.greater_equal(array, low)
+            yield pc.less_equal(array, high)
+        for test, text in self.texts.get(column, ()) if is_text else ():
+            yield getattr(pc, test)(array, text)
 
 
 def _plain(value: object) -> object:

@@ -4,16 +4,15 @@ names on the way to its first node, which is the order of a walk, and streamed b
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metashell.commands.find.parser import parse
-from metashell.commands.framework.command_line import Word
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.path import CLUSTERS
@@ -50,42 +49,29 @@ def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         Batches of `JOINED`.
     """
     for batch in batches:
-        is_told = pc.less(batch.column("word"), 0)
+        rows = batch.to_pylist()
         told = [
-            {"word": row["word"], "name": row["components"][0], "text": row["text"]}
-            for row in batch.filter(is_told).to_pylist()
+            (r["word"], *map(_decoded, (r["components"][0], r["text"])))
+            for r in rows
+            if r["word"] < 0
         ]
-        batch = batch.filter(pc.invert(is_told))  # noqa: PLW2901
-        quits = batch.column("quits").to_pylist()
-        end = quits.index(True) + 1 if True in quits else len(quits)
-        words = batch.column("word").slice(0, end).unique().to_pylist()
-        text = b"".join(batch.column("text").slice(0, end).to_pylist())
-        row = {
-            "text": text,
-            "words": words,
-            "quits": end > 0 and bool(quits[end - 1]),
-            "told": told,
-        }
-        yield pa.RecordBatch.from_pylist([row], schema=JOINED)
-        if row["quits"]:
+        own = [row for row in rows if row["word"] >= 0]
+        end = next((i for i, row in enumerate(own) if row["quits"]), None)
+        own = own if end is None else own[: end + 1]
+        text = _decoded(b"".join(row["text"] for row in own))
+        words = list(dict.fromkeys(row["word"] for row in own))
+        found = FoundRow(text, words, end is not None, told)
+        yield pa.RecordBatch.from_pylist([{"found": pickle.dumps(found)}], schema=JOINED)
+        if found.quits:
             return
 
 
-_TOLD: Final = pa.struct([("word", pa.int32()), ("name", pa.binary()), ("text", pa.binary())])
-
-JOINED: Final = pa.schema(
-    [
-        ("text", pa.binary()),
-        ("words", pa.list_(pa.field("element", pa.int32()))),
-        ("quits", pa.bool_()),
-        ("told", pa.list_(pa.field("element", _TOLD))),
-    ]
-)
+JOINED: Final = pa.schema([("found", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """Some of what a search found: a row of `JOINED`."""
+    """Some of what a search found."""
 
     text: str
     words: Sequence[int]
@@ -95,15 +81,11 @@ class FoundRow:
     told: Sequence[tuple[int, str, str]] = ()
     """`FAILED`, `WARNED` or `LACKING`, what a directory is called, and what is to be said of it."""
 
-    @classmethod
-    def of(cls, row: Any) -> FoundRow:
-        """Of a row."""
-        return cls(
-            text=_decoded(row["text"]),
-            words=row["words"],
-            quits=row["quits"],
-            told=[(t["word"], _decoded(t["name"]), _decoded(t["text"])) for t in row["told"]],
-        )
+    @staticmethod
+    def of(row: Any) -> FoundRow:
+        """Of a row of `JOINED`."""
+        found: FoundRow = pickle.loads(row["found"])
+        return found
 
 
 def _decoded(data: bytes) -> str:
@@ -152,15 +134,6 @@ def is_for_parts(args: Sequence[str]) -> bool:
     in one and be in all.
     """
     return not any(".." in start.split("/") for start in parse(args).starts)
-
-
-def search_of(args: Sequence[str], cwd: str, *, escapes: bool) -> FindTask:
-    """The words of a ``find``, to be sent."""
-    words = tuple(
-        (str(arg), arg.pattern, arg.wild) if isinstance(arg, Word) else (str(arg), None, False)
-        for arg in args
-    )
-    return FindTask(words=words, cwd=cwd, escapes=escapes)
 
 
 def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> SparkSearch:

@@ -17,7 +17,6 @@ from metashell.commands.find.expression import Query
 from metashell.commands.find.parser import parse
 from metashell.commands.find.search import Search
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.targets import line_of, matches
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, PathError, SourceError
@@ -56,22 +55,15 @@ _BY: Final = ("byId", "byName")
 _Row = tuple[int, list[bytes], int, bytes, bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FindTask:
     """A ``find``, as it was typed; picklable."""
 
-    words: tuple[tuple[str, str | None, bool], ...]
-    """Each word: its text, its pattern, whether its wildcards are meant."""
+    words: Sequence[str]
+    """As the command got them."""
     cwd: str
     escapes: bool
     """Whether control characters are escaped: the output is a terminal."""
-
-    def typed(self) -> list[str]:
-        """The words as the command got them."""
-        return [
-            text if pattern is None else Word(text, pattern, wild=wild)
-            for text, pattern, wild in self.words
-        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +204,7 @@ def find_part(
     Returns:
         Rows of `FOUND`.
     """
-    query, out = parse(search.typed()), _Texts(search.escapes)
+    query, out = parse(search.words), _Texts(search.escapes)
     context = Context(part_root(root, share), out, lambda _: None, search.cwd)
     searching = _PartSearch(context, query, failed, share, out)
     for word, start in enumerate(query.starts or (".",)):

@@ -7,10 +7,10 @@ move from one broker's directory to another's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from metashell.checks.replicas import Reach, reach_of
 from metashell.dataclass import dataclass
@@ -22,7 +22,6 @@ from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory, read_log_directory
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
-from metashell.places.parallel import in_parallel
 from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import LogReplica, by_node
@@ -30,9 +29,7 @@ from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.cursor import NO_LIMIT, Cursor, ListedLog, PartitionWalk, Walk
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
-from metashell.spark_backend.sites import Origin, Site, find_sites, log_directory, nodes_of
-
-_T = TypeVar("_T")
+from metashell.spark_backend.sites import Origin, Site, at_once, find_sites, log_directory, nodes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +220,6 @@ def _reach(replica: LogReplica) -> Reach:
     end = LogTail(replica.place, replica.name.name).end()
     epochs = (start.epoch for start in _epochs(replica.place))
     return reach_of(end.last_epoch, epochs, end.end_offset)
-
-
-def at_once(jobs: Sequence[Callable[[], _T]], places: Sequence[str]) -> list[_T]:
-    """The results of some jobs; of a store, which answers slowly, at the same time."""
-    return in_parallel(jobs) if any(map(is_uri, places)) else [job() for job in jobs]
 
 
 def _directories(node: NodePlaces) -> list[LogDirectory]:

@@ -27,7 +27,8 @@ from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
-from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts, search_of
+from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts
+from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.packing import result_of, run_each
 from metashell.spark_backend.session import Engine, SparkSettings
@@ -331,7 +332,7 @@ def _finding(
     escapes: bool,
     names: Sequence[str] | None,
 ) -> SparkSearch:
-    search = search_of(args, cwd, escapes=escapes)
+    search = FindTask(args, cwd, escapes)
 
     def pieces() -> Iterator[FoundRow]:
         def start(spark: SparkSession) -> Fold:

@@ -6,7 +6,7 @@ fails a query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +21,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split, Takes, plan_splits, plan_wanted
 from metashell.node_files.log_directory import read_log_directory
-from metashell.places.parallel import in_parallel
-from metashell.places.place import expand, is_uri, parent_of
+from metashell.places.place import expand, parent_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.spark_backend import tables
@@ -44,6 +43,7 @@ from metashell.spark_backend.sites import (
     PartitionPiece,
     Site,
     absolute,
+    at_once,
     find_sites,
     log_directory,
     nodes_of,
@@ -156,7 +156,8 @@ class KRaftReader(DataSourceReader):
             return _together([SitePiece(site, is_alone=len(sites) == 1) for site in sites])
         found: list[tuple[int, Piece]] = []
         told: list[Piece] = [FaultPiece(one, reason=one.reason) for one in bad]
-        for pieces in _each(sites, self._plan):
+        plans = [partial(self._plan, site) for site in sites]
+        for pieces in at_once(plans, [site.opened_by for site in sites]):
             for piece in pieces:
                 if isinstance(piece, SplitPiece):
                     cost = piece.split.end - piece.split.begin + FILE_BYTES
@@ -333,10 +334,3 @@ def _together(pieces: Sequence[Piece]) -> list[InputPartition]:
     """A task for each, or for several where there are very many."""
     step = -(-len(pieces) // _TASKS_MAX) or 1
     return [Task(pieces[at : at + step]) for at in range(0, len(pieces), step)]
-
-
-def _each(sites: Sequence[Site], work: Callable[[Site], Any]) -> list[Any]:
-    """The results of some work on each directory; at once where they answer slowly."""
-    if any(is_uri(site.opened_by) for site in sites):
-        return in_parallel([partial(work, site) for site in sites])
-    return [work(site) for site in sites]

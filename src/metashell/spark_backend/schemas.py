@@ -7,7 +7,7 @@ signed ones of twice the width, times in milliseconds times in microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -199,6 +199,11 @@ def conform(own: pa.RecordBatch, wanted: pa.Schema, origin: Sequence[object]) ->
     columns: dict[str, pa.Array] = dict(zip(names, own.columns, strict=True))
     for field, value in zip(ORIGIN, origin, strict=True):
         columns[field.name] = pa.repeat(pa.scalar(value, type=field.type), n)
+    return filled(n, columns, wanted)
+
+
+def filled(n: int, columns: Mapping[str, pa.Array], wanted: pa.Schema) -> pa.RecordBatch:
+    """A batch of n rows of some columns, with nulls in the others."""
     arrays = []
     for field in wanted:
         array = columns.get(field.name)

@@ -6,11 +6,11 @@ Log directories with one cluster id are one cluster, as with ``--join``.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
@@ -24,6 +24,8 @@ from metashell.places.uri import local_path, shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.node_places import NodePlaces, distinct, nodes_at
 from metashell.spark_backend.filters import TableFilter
+
+T = TypeVar("T")
 
 Origin: TypeAlias = tuple[str | None, int | None, str]
 """Cluster, node and directory: what the first columns of rows say."""
@@ -73,7 +75,7 @@ def find_sites(paths: Iterable[str], wanted: TableFilter) -> tuple[list[Site], l
     places = list(dict.fromkeys(absolute(place) for path in paths for place in expand(path)))
     sites: dict[str, Site] = {}
     bad: dict[str, BadSite] = {}
-    for found in _look_at_all(places):
+    for found in at_once([partial(_look, place) for place in places], places):
         if not _is_wanted(found, wanted):
             continue
         if isinstance(found, Site):
@@ -96,11 +98,9 @@ def absolute(place: str) -> str:
     return os.path.abspath(place if path is None else path)
 
 
-def _look_at_all(places: Sequence[str]) -> list[Site | BadSite]:
-    if any(map(is_uri, places)):
-        # They answer slowly.
-        return in_parallel([partial(_look, place) for place in places])
-    return [_look(place) for place in places]
+def at_once(jobs: Sequence[Callable[[], T]], places: Iterable[str]) -> list[T]:
+    """The results of some jobs; of a store, which answers slowly, at the same time."""
+    return in_parallel(jobs) if any(map(is_uri, places)) else [job() for job in jobs]
 
 
 def _look(place: str) -> Site | BadSite:

@@ -43,7 +43,6 @@ from metashell.spark_backend.followed import (
     FollowedLog,
     FollowedLogs,
     FollowedPartitions,
-    at_once,
 )
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.schemas import (
@@ -53,7 +52,7 @@ from metashell.spark_backend.schemas import (
     is_of_coordinators,
     with_origin,
 )
-from metashell.spark_backend.sites import Origin, absolute
+from metashell.spark_backend.sites import Origin, absolute, at_once
 from metashell.spark_backend.tables import BATCH_ROWS, split_batches
 
 _VERSION: Final = 1
