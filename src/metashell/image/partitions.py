@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from metashell.image.elr import Clears, find_clears
 from metashell.image.fold import Events, distinct, index_type, last_marked, sort_events, take
 from metashell.image.partition_replay import (
     EMPTY,
     NO_LEADER_CHANGE,
     NO_STATE_CHANGE,
+    Clears,
     Happenings,
     Replay,
     State,
+    find_clears,
 )
 from metashell.image.topics import Topics
 from metashell.log.frames import Merged

@@ -10,15 +10,21 @@ import pyarrow as pa
 
 from metashell.commands.framework.command import Command, Context
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows.columns import Column
+from metashell.commands.rows.output import Shape
 from metashell.commands.rows.query import form_of
+from metashell.commands.rows.stream import RowWriter
 from metashell.commands.shared.unread import status_after
+from metashell.commands.sql.cells import as_cells, column_names, empty_cells
 from metashell.commands.sql.mode import SqlMode
-from metashell.commands.sql.output import write_result
 from metashell.commands.sql.session import names_of, runner
 from metashell.errors import ExitCode, UsageError
 from metashell.sql.result import Result
 from metashell.sql.statements import is_blank, split_statements
 from metashell.sql.tables import type_name
+
+_PLAN: Final = ("explain_key", "explain_value")
+"""The columns of a plan."""
 
 _SCRIPT_BYTES: Final = 1 << 20
 """A longer script on standard input is refused."""
@@ -121,3 +127,36 @@ def _schema(context: Context, table: str | None) -> Result:
 
 def _result(table: pa.Table) -> Result:
     return Result(table.schema, iter(table.to_batches()), True)
+
+
+def write_result(context: Context, result: Result, parsed: Parsed) -> int:
+    """Write the rows of a statement; its columns are known once it runs.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        UsageError: The options name columns that it has not.
+    """
+    names = column_names(result.schema)
+    columns = tuple(Column(name, "") for name in names)
+    shape = Shape.of(parsed, columns)
+    if shape.form == "table" and tuple(names) == _PLAN and not shape.count:
+        return _write_plan(context, result)
+    writer = RowWriter(context, columns, shape, empty=lambda: empty_cells(result.schema, names))
+    for batch in result.batches:
+        if batch.num_rows:
+            writer.add(as_cells(batch, names))
+    n_rows = writer.close()
+    if not n_rows and shape.form == "table" and not shape.count:
+        context.warn("sql: the statement gives no rows")
+    return n_rows
+
+
+def _write_plan(context: Context, result: Result) -> int:
+    n_rows = 0
+    for batch in result.batches:
+        for text in batch.column(1).to_pylist():
+            context.write(text.rstrip("\n") + "\n")
+            n_rows += 1
+    return n_rows
