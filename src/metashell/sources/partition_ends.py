@@ -1,4 +1,4 @@
-"""What lies at the ends of partitions' logs: their end offsets, producers, open transactions."""
+"""The ends of partitions' logs: their end offsets, producers, open transactions."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def explored(program: Program, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
     def run(*argv: str, explorer: Callable[[ExplorerSession], int]) -> Result:
         monkeypatch.setattr(session_module, "run", explorer)
-        monkeypatch.setattr("metashell.cli.explore._is_terminal", lambda _: True)
+        monkeypatch.setattr("metashell.cli.work._is_terminal", lambda _: True)
         return program(*argv)
 
     return run

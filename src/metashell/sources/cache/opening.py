@@ -72,7 +72,7 @@ def entry_of(place: Place, settings: ReadSettings) -> EntryDirectory | None:
 
 
 def text_of(place: Place) -> str:
-    """What names a place on this machine; never with credentials."""
+    """The name of a place on this machine; never with credentials."""
     return os.path.abspath(place) if isinstance(place, str) else str(place)
 
 

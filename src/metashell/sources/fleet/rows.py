@@ -1,8 +1,8 @@
-"""What is told of one directory of a fleet, as plain dicts.
+"""The facts about one directory of a fleet, as plain dicts.
 
-Each function takes a place and how to read it, and never raises for what is wrong with the place:
-the dict then has it as ``error``. So they can run in another process, or on another machine, and
-one bad directory is one bad row.
+Each function takes a place and how to read it. It never raises for trouble with the place: the dict
+then has that as ``error``. So it can run in another process, or on another machine, and one bad
+directory is one bad row.
 """
 
 from __future__ import annotations
