@@ -22,7 +22,7 @@ from metashell.fs.nodes.partitioned import PartitionsDirectory
 from metashell.fs.record_paths import NOTHING_SHOWN, Fields, Telling, tell
 from metashell.image.coordinators.surviving import SurvivingFold
 from metashell.parts.known import coordinator_parts, puts_by_record
-from metashell.parts.spec import NodeNames, hook
+from metashell.parts.spec import NodeNames, Put, hook
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
@@ -30,6 +30,8 @@ from metashell.schema.arena import I64
 _BLOCK_ROWS: Final = 8192
 _OF_THING: Final = 2
 """Names in the path of a group, or of a transactional id."""
+_ANY: Final = Put("")
+"""Stands for what a type of records does that no part declares."""
 _WRITTEN: Final = ""
 """Stands for the types of records that may wait for the end of a transaction."""
 _COMMIT: Final = "COMMIT"
@@ -105,6 +107,7 @@ class RecordReplay:
         self._records, self._partition, self._redaction = records, partition, redaction
         self._in_full = in_full
         self._tests, self._topics = tests, topics
+        self._puts = {each: put for each, (_, put) in puts_by_record().items()}
         self._groups: dict[NodeNames, dict[NodeNames, dict[str, Any]]] = {}
         """What records say of each node, by type, in the group that it is of."""
         self._row_of: dict[NodeNames, int] = {}
@@ -145,7 +148,7 @@ class RecordReplay:
         folds = self._folds()
         return frozenset(
             name
-            for name, (_, put) in puts_by_record().items()
+            for name, put in self._puts.items()
             if not put.waits and not all(fold.counts_by_key(name) for fold in folds)
         )
 
@@ -223,14 +226,14 @@ class RecordReplay:
                     shown = self._shown(each.path)
                     yield Effect(each.path, shown, shown, refused[row])
             return
-        put = puts_by_record()[name][1] if name in puts_by_record() else None
-        if put is not None and put.whole:
+        put = self._puts.get(name, _ANY)
+        if put.whole:
             yield from self._whole(name, told)
             return
         for each in told:
-            if put is not None and put.waits:
+            if put.waits:
                 yield from self._waiting(row, each, producer)
-            elif put is not None and put.onto and each.fields is not None:
+            elif put.onto and each.fields is not None:
                 known = self._around(each.path).get(each.path, {}).get(put.onto, {})
                 said = {key: value for key, value in each.fields.items() if value != put.kept}
                 yield from self._put(each.path, put.onto, {**known, **said})
