@@ -69,7 +69,7 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
 
 @dataclass(slots=True)
 class _CommittedTopics:
-    """Of each committed offset, in the order of ``log.offsets.last``: its group and its topic.
+    """The group and the topic of each committed offset, in the order of ``log.offsets.last``.
 
     ``topic_id``: ``V16[k]``, zeros where the commit has none: before version 4 none has.
     """

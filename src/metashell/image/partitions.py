@@ -281,8 +281,8 @@ class Partitions:
     def written(self) -> tuple[I64, I64]:
         """How much the records say of each topic's partitions: (records, bytes), int64[topics].
 
-        A record of a reduced log counts as all records it stands for; bytes are those of the
-        reduced log.
+        A record of a condensed log counts as all records it stands for; bytes are those of the
+        condensed log.
         """
         frames = self._records.frames_at(self._h.rows)
         topic, n = self._topics_of_events(), len(self.topics)

@@ -44,7 +44,7 @@ def refuse_unknown(source: Source, option: str, word: str, known: Sequence[str],
         option: The option that asks for it.
         word: Its value.
         known: Values that work.
-        why: What a log lacks; takes what the log is.
+        why: The reason, with a place for the kind of log.
 
     Raises:
         UsageError: The value is not among them.
