@@ -37,7 +37,7 @@ _KEY_IS_SOUND: Final = _VALUE_IS_SOUND | {
 def keyed_messages_of(
     records: KeyedRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool]
 ) -> Iterator[DecodedMessages]:
-    """The messages of some rows, markers last; see `messages_of`."""
+    """The messages of some rows, markers last; rows ascend."""
     numbers = records.frames.api_key[rows]
     for number in np.unique(numbers).tolist():
         found = records.types.by_number.get(number)

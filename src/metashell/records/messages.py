@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from metashell.schema.coordinators import RecordType
 
 AnyRecords: TypeAlias = Union[Records, "KeyedRecords"]
-_Wanted: TypeAlias = Callable[[MessageSpec], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +49,10 @@ class DecodedMessages:
     """Set where values say more than their fields do."""
 
 
-def messages_of(
-    records: AnyRecords, rows: I64, is_wanted: _Wanted = lambda _: True
+def metadata_messages_of(
+    records: Records, rows: I64, is_wanted: Callable[[MessageSpec], bool]
 ) -> Iterator[DecodedMessages]:
-    """The messages of some rows.
-
-    Args:
-        records: The records of a file.
-        rows: int64[n], ascending.
-        is_wanted: Whether messages of a definition are decoded.
-    """
-    if not isinstance(records, Records):
-        from metashell.records.keyed_messages import keyed_messages_of
-
-        yield from keyed_messages_of(records, rows, is_wanted)
-        return
+    """The messages of some rows of a metadata log; rows ascend."""
     frames = records.frames
     keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
     kinds, firsts, kind_of = np.unique(
