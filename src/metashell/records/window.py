@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
+from itertools import pairwise
 from threading import RLock
 from typing import Any, Final
 
@@ -163,7 +164,7 @@ def _cut(
     steps = np.arange(file.start, file.start + file.size, piece_bytes)
     steps = np.union1d(steps, np.array(borders, dtype=np.int64) + file.start)
     cuts = np.unique(np.searchsorted(pos, steps)).tolist()
-    for first, behind in zip(cuts, [*cuts[1:], len(pos)], strict=True):
+    for first, behind in pairwise([*cuts, len(pos)]):
         if first >= behind:
             continue
         ends = [positions[first], positions[behind - 1]]
