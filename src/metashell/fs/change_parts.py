@@ -1,4 +1,4 @@
-"""What a record does to the nodes that it concerns: one small state machine for each part.
+"""The effects of a record on the nodes that it concerns: one small state machine for each part.
 
 Given records in replay order, as dicts, each part keeps what it knows of its nodes and tells what
 each record changed from what to what. Records before the oldest checkpoint meet nodes of which
@@ -38,7 +38,7 @@ IMAGE: Final = "image"
 
 
 class _Unknown:
-    """Of a value that no record at hand tells."""
+    """The value of a field that no record at hand tells."""
 
     def __repr__(self) -> str:
         return "?"
@@ -49,7 +49,7 @@ UNKNOWN: Final = _Unknown()
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a record did to one node: ``before`` or ``after`` is None where the node is not there.
+    """The effect of a record on a node: ``before`` or ``after`` is None where there is no node.
 
     Both map the node's fields to values; a node without fields of its own has the one field "".
     """

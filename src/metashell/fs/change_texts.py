@@ -22,7 +22,7 @@ _NEW: Final[Mapping[str, Mapping[str, Any]]] = {
     "REGISTER_BROKER_RECORD": {"fenced": True, "inControlledShutdown": False},
     "REGISTER_CONTROLLER_RECORD": {"zkMigrationReady": False},
 }
-"""What a new thing has unless its record says otherwise, by the type of the record."""
+"""The defaults of a new thing's fields, by the type of its record."""
 _COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
 """Fields that move with others."""
 _DETAILS: Final = frozenset(
@@ -66,7 +66,7 @@ def with_names(name: str, value: Any) -> Any:
 
 
 def new_in_short(record: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What a new thing is, without what is so by default.
+    """The fields of a new thing, without defaults.
 
     Args:
         record: The type of the record that made it.
@@ -106,10 +106,10 @@ def change_text(
     in_checkpoint: bool = False,
     is_verbose: bool = False,
 ) -> str:
-    """What a record did to a node, in words: ``leader 101 → -1``.
+    """The effect of a record on a node, in words: ``leader 101 → -1``.
 
     Args:
-        verb: As `metashell.fs.changes.NodeChange` has it.
+        verb: The verb of a `metashell.fs.changes.NodeChange`.
         fields: Old and new value, by the name of a field.
         record: The type of the record.
         reason: Why it was refused.

@@ -1,4 +1,4 @@
-"""What a search asks of the contents of nodes, and how nodes answer without being read one by one.
+"""The tests of a search about contents of nodes, answered without reading nodes one by one.
 
 A search brings a `Judge`, which knows its tests. A node says what it is about (a partition, a
 broker, a config) and returns the judge's *code* for that: bit i is set where test i passes. The
@@ -21,19 +21,19 @@ class Judge(Protocol):
     """The tests of a search; every array is int64, a code each."""
 
     def partitions(self, image: Image) -> I64:
-        """Of each partition, in the order of `Image.partitions`."""
+        """The code of each partition, in the order of `Image.partitions`."""
 
     def partition(self, image: Image, topic: int, partition: int) -> int:
-        """Of one; the topic is given by its index."""
+        """The code of one partition; the topic is given by its index."""
 
     def topics(self, image: Image) -> I64:
-        """Of each topic, in the order of `Image.topics`."""
+        """The code of each topic, in the order of `Image.topics`."""
 
     def brokers(self, image: Image) -> I64:
-        """Of each broker, in the order of `Image.brokers`."""
+        """The code of each broker, in the order of `Image.brokers`."""
 
     def configs(self, image: Image) -> I64:
-        """Of each config value, in the order of `Image.configs`."""
+        """The code of each config value, in the order of `Image.configs`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,16 +43,16 @@ class Difference:
 
     change: ChangeKind
     part: str
-    """As digests name the parts."""
+    """The name of the part, the same that digests use."""
     names: Names
     topic: str | None = None
-    """Of a topic that is told in one: its id."""
+    """For a topic that is reported as a whole: its id."""
     n_partitions: int = 0
     """Likewise."""
 
 
 class Scope:
-    """What is to be compared: some nodes and all below them."""
+    """The nodes to compare, with all below them."""
 
     def __init__(self, nodes: Collection[Names]) -> None:
         self._nodes = frozenset(nodes)
@@ -92,7 +92,7 @@ def find_differences(
     Args:
         left: The image before.
         right: The image after.
-        scope: What to compare.
+        scope: The nodes to compare.
         whole_topics: Tell a topic that only one image has leaf by leaf.
         two_clusters: The images are of two clusters: ACLs are the same whatever their ids.
     """
@@ -115,13 +115,13 @@ def node_differences(
 ) -> Iterator[Difference]:
     """Yield the leaves that differ at and below two nodes, sorted by path.
 
-    What only one of them has at hand is left out.
+    Nodes that only one of them has at hand are left out.
 
     Args:
         left: The node before; None where there was none.
         right: The node after.
-        names: What it is called, from the root down.
-        scope: What to compare.
+        names: The names of the node, from the root down.
+        scope: The nodes to compare.
     """
     if not scope.touches(names):
         return

@@ -59,7 +59,7 @@ def lines_of(fields: Sequence[Cells], *, as_json: bool) -> pa.LargeStringArray:
 
 
 def lines_one_by_one(values: Iterable[Fields], *, as_json: bool) -> pa.LargeStringArray:
-    """The same of fields that are no columns."""
+    """The lines of fields that are no columns."""
     write = _json_of if as_json else fields_text
     return pa.array([f"{write(fields)}\n" for fields in values], pa.large_string())
 
@@ -70,7 +70,7 @@ def row_lines(
     """The line of each of some nodes.
 
     Args:
-        records: Those of the partition.
+        records: The records of the partition.
         rows: int64[n]: the record that tells of each.
         values: Gives the fields of the nodes at int64[k] places.
         as_json: Whether they are JSON.

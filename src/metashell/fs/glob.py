@@ -5,7 +5,7 @@ decodes ``%XX`` as every path does. Matches come in the order of a walk (by comp
 time, and what can't match is not opened: a literal beginning narrows the names by bisection, and a
 directory with a grid opens only the children whose leaves fit.
 
-As in every shell, a pattern that matches nothing is tried as a literal path. Nothing here knows
+A pattern that matches nothing is tried as a literal path, as in every shell. Nothing here knows
 what a command does with a match.
 """
 
@@ -57,8 +57,8 @@ def expand(
     Args:
         root: The root of the file system.
         typed: The path without its quoting.
-        pattern: The same path with a backslash before each character that was quoted; `typed` is
-            the pattern where it is None.
+        pattern: The path with a backslash before each character that was quoted; `typed` is the
+            pattern where it is None.
         cwd: Where a relative path starts.
         failed: Told of what a wildcard meets and can't be looked at.
 
@@ -138,7 +138,7 @@ def _matches(
 
 
 def _children(match: Match, components: Sequence[_Component], i: int) -> Iterator[Match]:
-    """What component `i` names below a match."""
+    """The nodes that component `i` names below a match."""
     component = components[i]
     place = match.place
     node = place.node

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Grid:
-    """What `find` and globs know of such a subtree without making its nodes.
+    """A subtree that `find` and globs answer for without making its nodes.
 
-    Many of its directories hold leaves of the same names (``0 1 2 id name``), so the distinct
-    lists of names, the *shapes*, are few. What is asked of everything in it at once is answered
-    here by asking each node; a kind of directory that knows better has a grid of its own.
+    Many of its directories hold leaves of the same names (``0 1 2 id name``), so the distinct lists
+    of names, the *shapes*, are few. Questions about everything in it are answered here by asking
+    each node; a kind of directory that knows better has a grid of its own.
 
     Args:
         directory: The directory whose subtree it is.
@@ -73,7 +73,7 @@ class Grid:
         return GridTimes(changed, leaves, bounds)
 
     def judged(self, judge: Judge) -> GridCodes:
-        """What `Directory.judged` and `Leaf.judged` say of everything in it."""
+        """The codes of everything in it, see `Directory.judged` and `Leaf.judged`."""
         import numpy as np
 
         from metashell.fs.node import Directory
@@ -97,5 +97,5 @@ class Grid:
         return None
 
     def json(self) -> GridTexts | None:
-        """The same of their values, each as JSON on a line."""
+        """The values of the leaves, each as JSON on a line."""
         return None

@@ -1,4 +1,4 @@
-"""What a node of the virtual file system is.
+"""The nodes of the virtual file system.
 
 A node is a lazy view: it holds a reference to the image and nothing decoded. `Directory` and
 `Leaf` are the two kinds; generic code (walk, glob, find, completion) uses only what stands here
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 JsonValue: TypeAlias = (
     "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
 )
-"""What a leaf's structured value is made of."""
+"""The types of a leaf's structured value."""
 
 
 class Leaf(ABC):
@@ -102,7 +102,7 @@ class Directory(ABC):
         return None
 
     def times(self) -> Times | None:
-        """As `Leaf.times`; the last change of anything below counts, removals included."""
+        """The times, see `Leaf.times`; changes of anything below count, removals included."""
         return None
 
     def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
@@ -110,7 +110,7 @@ class Directory(ABC):
         return ask_children(self, names)
 
     def judged(self, judge: Judge) -> int:
-        """As `Leaf.judged`."""
+        """The code of the directory, see `Leaf.judged`."""
         return 0
 
     @property
@@ -192,7 +192,7 @@ class FixedDirectory(Directory):
         self._made: dict[str, Node] = {}
 
     def but(self, makers: Mapping[str, Callable[[], Node]]) -> FixedDirectory:
-        """The same with other children of these names."""
+        """The directory with other children of these names."""
         return FixedDirectory({**self._makers, **makers})
 
     def names(self) -> Sequence[str]:

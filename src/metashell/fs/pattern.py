@@ -74,7 +74,7 @@ class Alternative:
             body = "".join(re.escape(t.text) if t.kind == "lit" else t.text for t in segment)
             parts.append(body if i == 0 else f"(?>.*?{body})")
         if len(parts) > 1:
-            # What follows the last star is held by the end of the name, not by the first place.
+            # The text behind the last star must be at the end of the name, not at the first match.
             parts[-1] = ".*" + parts[-1].removeprefix("(?>.*?").removesuffix(")")
         return "".join(parts)
 

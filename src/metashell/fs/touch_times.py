@@ -1,8 +1,8 @@
 """Times of nodes: which records made them and last changed them.
 
 A time is a *row*, the number of a record in `metashell.records.records`: rows are what folds know
-and what can be compared. What a row means (offset, time, epoch, type) is told by
-`metashell.image.touched.Moments`. In arrays -1 stands for "not known".
+and what can be compared. `metashell.image.touched.Moments` tells the meaning of a row (offset,
+time, epoch, type). In arrays -1 stands for "not known".
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class GridVisit:
     """Everything below a directory, which was visited just before."""
 
     base: str
-    """What stands before its children's names in their paths: its own path and a slash."""
+    """The prefix of its children's paths: its own path and a slash."""
     directory: Directory
     grid: Grid
     depth: int
@@ -199,11 +199,11 @@ def grid_paths(
     """Yield the paths of a grid's directories and their leaves as pieces of text.
 
     Args:
-        base: What stands before each directory's name.
+        base: The text before each directory's name.
         names: Directories, as written.
         shape_of: Index into `shapes` for each.
         shapes: The leaves to print, as written.
-        end: What follows each path.
+        end: The text behind each path.
         directories: Whether the directories themselves are printed.
         leaves: Whether their leaves are.
     """

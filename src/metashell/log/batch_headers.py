@@ -75,7 +75,7 @@ class HeaderWalk:
 
     from_offset: int = 0
     last_offset: int = -1
-    """Of the last batch that was walked over; -1 for none."""
+    """The last offset of the last batch that was walked over; -1 for none."""
     last_epoch: int = -1
     """Its leader epoch; -1 for none, as of older formats."""
     last_timestamp_ms: int = -1

@@ -8,7 +8,7 @@ or any place a whole batch's size before.
 
 Where such a batch follows on the one before, the walk over the whole file (`metashell.log.chain`)
 needs to know nothing of what lies before but the last offset, which is the one before the batch's
-own. What damage further back can do beyond that is found when the part before the cut is read
+own. Other damage further back is found when the part before the cut is read
 (`metashell.log.splits`).
 """
 
@@ -133,7 +133,7 @@ class Cutter:
     Args:
         source: The file.
         size: Bytes of it that count.
-        index: Of a segment, where there is one.
+        index: The offset index of a segment, where there is one.
         max_batch: No batch is larger.
     """
 
@@ -187,8 +187,8 @@ class Cutter:
         while pos < stop:
             batch = self._prove(pos)
             if batch is None:
-                # What is found by search may lie inside a batch that is damaged, or that was
-                # begun in the middle: behind it nothing does.
+                # A batch found by search may lie inside a damaged one, or inside one that was begun
+                # in the middle: a batch behind the largest possible size does not.
                 safe = max(safe, pos + self._max_batch)
                 following = self._search(pos + 1, stop)
                 if following is None:

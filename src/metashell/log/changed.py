@@ -18,7 +18,7 @@ Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
 
 
 class ListedFile(NamedTuple):
-    """What a listing says of a segment or checkpoint."""
+    """A segment or checkpoint in a listing."""
 
     size: int
     """Bytes."""
@@ -35,7 +35,7 @@ class DirectoryState:
 
     place: Place
     names: tuple[str, ...]
-    """Of all that is in it."""
+    """All names in the directory."""
     files: Mapping[str, ListedFile]
     """Segments and checkpoints, but for those that vanished meanwhile."""
 
@@ -46,7 +46,7 @@ class DirectoryState:
 
     @property
     def signature(self) -> Signature:
-        """What tells one state of a directory from another; see `signature`."""
+        """The state of the directory; see `signature`."""
         return tuple(
             sorted(
                 (name, file.size, file.mtime_ns, *(() if file.inode is None else (file.inode,)))
@@ -90,7 +90,7 @@ def list_directory(place: Place) -> DirectoryState:
 
 
 def signature(place: Place) -> Signature:
-    """What tells one state of a directory from another: names, sizes and times of its files.
+    """The state of a directory, to be compared with another: names, sizes and times of its files.
 
     Only segments and checkpoints count, and nothing of them is read. Equal signatures mean that
     nothing was written; a file that vanishes meanwhile is left out, as it is the next time. On this

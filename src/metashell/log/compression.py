@@ -19,7 +19,7 @@ NAMES: Final = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 MAX_BATCH_BYTES: Final = 12 << 20
 """Inflated bytes that one batch may have: half as many again as a controller writes at most.
 
-What a controller writes, to the log or to a checkpoint, has 8 MiB at most, and is not compressed.
+A controller's batch, in the log or in a checkpoint, has 8 MiB at most, and is not compressed.
 
 Source: org.apache.kafka.raft.KafkaRaftClient.MAX_BATCH_SIZE_BYTES, which bounds the batches of
 RecordsSnapshotWriter, of the formatter and of BatchFileWriter, too.
@@ -34,7 +34,7 @@ class InflateError(DecodeError):
     """Data can't be inflated.
 
     Args:
-        message: What is wrong.
+        message: The problem.
         n_bytes: Bytes that were inflated for nothing, at most.
     """
 
@@ -90,7 +90,7 @@ def inflate_start(codec: int, payload: memoryview) -> bytes:
 
 
 def _pieces(codec: int, payload: memoryview, limit: int) -> Iterator[bytes]:
-    """What comes out piece by piece; where there is more than `limit`, up to one byte more."""
+    """The inflated bytes piece by piece; where there are more than `limit`, up to one byte more."""
     if codec not in _CODECS:
         raise InflateError(f"unknown compression codec {codec}", 0)
     n_bytes = 0

@@ -16,7 +16,7 @@ _KEY_BYTES: Final = 4
 
 
 class ControlType(IntEnum):
-    """What a control record is; the value is the type in its key."""
+    """The types of control records; the value is the type in the key."""
 
     ABORT = 0
     COMMIT = 1
@@ -36,11 +36,11 @@ CONTROL_NAMES: Final[dict[int, str]] = {
     ControlType.KRAFT_VERSION: "KRaftVersion",
     ControlType.KRAFT_VOTERS: "KRaftVoters",
 }
-"""What kafka-dump-log calls them."""
+"""The names in kafka-dump-log."""
 
 
 def control_type_name(control_type: int) -> str:
-    """What a control record's type is called; ``UNKNOWN(9)`` where nothing describes it."""
+    """The name of a control record's type; ``UNKNOWN(9)`` where nothing describes it."""
     return CONTROL_NAMES.get(control_type, f"UNKNOWN({control_type})")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from metashell.schema.arena import AnyArray
 
 Rows: TypeAlias = Any
-"""What picks elements of an array: an index, a slice, or an array."""
+"""An index of elements of an array: an integer, a slice, or an array."""
 
 _WIDTHS: Final = tuple((np.iinfo(of), np.dtype(of)) for of in ("i1", "i2", "i4", "i8"))
 
@@ -25,7 +25,7 @@ class Deltas:
         n: How many there are; all equal their bases at first.
         base: Gives the bases of rows, a new array of `dtype`; None where they are 0. They must stay
             the same.
-        dtype: Of the integers: int64 or int32.
+        dtype: The type of the integers: int64 or int32.
     """
 
     __slots__ = ("_base", "_dtype", "_is_blank", "_kept")

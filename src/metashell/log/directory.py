@@ -53,7 +53,7 @@ from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 _LISTING_TRIES: Final = 5
 _MAGIC: Final = 2
-"""Of a batch as metadata logs have them."""
+"""The magic of a batch in a metadata log."""
 
 
 @dataclass(slots=True)
@@ -67,9 +67,9 @@ class MetadataLog:
     checkpoint: CheckpointName | None
     """The one that the replay begins with."""
     faults: list[Fault] = field(default_factory=list)
-    """Of the files as files; those of records come from decoding."""
+    """The faults of files; faults of records come from decoding."""
     notes: list[str] = field(default_factory=list)
-    """What a user should know, a sentence each."""
+    """Remarks for the user, a sentence each."""
 
     is_file: bool = False
     """Whether `path` is one file, opened by itself."""
@@ -128,10 +128,10 @@ def find_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> Place
 
 
 def list_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> DirectoryState:
-    """The same, listed; each directory is listed once.
+    """The directory, listed; each directory is listed once.
 
     Raises:
-        SourceError: As `find_metadata_directory`, or it can't be listed.
+        SourceError: See `find_metadata_directory`; or it can't be listed.
     """
     place, state = _find(path)
     return list_directory(place) if state is None else state
@@ -370,7 +370,7 @@ def segments_after(listing: Listing, end_offset: int) -> tuple[SegmentName, ...]
 
 
 def why_not_whole(loaded: Loaded) -> Fault | None:
-    """What is missing from a checkpoint (the first file) that makes it no base; None if nothing.
+    """The flaw of a checkpoint (the first file) that makes it no base; None if there is none.
 
     A whole one has only sound batches, begins with a SnapshotHeader and ends with a SnapshotFooter.
     """
@@ -436,7 +436,7 @@ def find_gaps(
 
 
 def note_of(fault: Fault, last: bool) -> str:
-    """What a user is told of a fault in a file: of the last one that what is shown ends there."""
+    """The text about a fault in a file: for the last file, that the state ends there."""
     if fault.kind is FaultKind.TORN and last:
         return f"{fault}; shown up to the last whole batch"
     return str(fault)
@@ -477,7 +477,7 @@ def read_file(path: str | RemotePlace, *, progress: ReadProgress | None = None) 
     log.is_file = True
     if checkpoint is not None:
         if not checkpoint.is_bootstrap:
-            # What its records say happened at or before its end, not when it was written.
+            # Its records are from before its end, whenever it was written.
             _stand_for_state(loaded, checkpoint)
             loaded.files[0].is_alone = True
         incomplete = why_not_whole(loaded)

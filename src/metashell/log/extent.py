@@ -1,7 +1,7 @@
 """How much of a file is looked at, where it is larger than any of Kafka's.
 
-Such a file is sparse, or none of Kafka's. What holds data is looked at up to the first long stretch
-of zeros, which ends a log, and never beyond Kafka's limit.
+Such a file is sparse, or none of Kafka's. Data is looked at up to the first long stretch of zeros,
+which ends a log, and never beyond Kafka's limit.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _end_of_data(fd: int, size: int) -> int | None:
 
 
 def _end_before_zeros(fd: int) -> int:
-    """The same by reading, where nothing else tells."""
+    """The position found by reading, where nothing else tells."""
     end = pos = 0
     while pos < LARGEST and pos - end < _ZEROS:
         piece = os.pread(fd, min(_STEP, LARGEST - pos), pos)

@@ -1,4 +1,4 @@
-"""What was wrong with the input, as data: reading goes on after each."""
+"""Faults of the input, as data: reading goes on after each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metashell.dataclass import dataclass
 
 
 class FaultKind(StrEnum):
-    """What sort of trouble a fault is; stable names for scripts."""
+    """The kinds of faults; stable names for scripts."""
 
     TORN = "torn"
     """The last batch of a file is cut off: a crash, or a node that is writing right now."""
@@ -27,7 +27,7 @@ class FaultKind(StrEnum):
 
 
 class FaultCode(StrEnum):
-    """What is wrong with a batch; stable names for scripts."""
+    """The faults of a batch; stable names for scripts."""
 
     CRC_MISMATCH = "crc-mismatch"
     BAD_MAGIC = "bad-magic"

@@ -110,7 +110,7 @@ def _fill(frames: Frames, starts: I64, stops: I64, counts: I64, faults: BatchFau
     """Find every record of batches, and fill in the frames, of which only the batches are known.
 
     Args:
-        frames: Of so many rows.
+        frames: The frames, with that many rows.
         starts: int64[n], where each batch's records begin.
         stops: int64[n], where they end.
         counts: int64[n], how many there are: at most a seventh of the bytes.
@@ -135,7 +135,7 @@ def _fill_columns(
     is_old: Bools,
     faults: BatchFaults,
 ) -> None:
-    """The same for a log with keys; of messages of older formats the rows stay as they are.
+    """Fill in the columns of a log with keys; rows of messages of older formats stay unchanged.
 
     Args:
         arena: The bytes.
@@ -144,7 +144,7 @@ def _fill_columns(
         spans: Starts, stops and counts, as `_fill` takes them.
         columns: By the names of `KEYED_COLUMNS`, to be filled.
         is_old: bool[n]: batches that are such messages.
-        faults: As there.
+        faults: The argument of `_fill`.
     """
     found = load.library()
     if found is not None:
@@ -200,9 +200,9 @@ def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] 
     """Frame what came behind records that are framed already.
 
     Args:
-        frames: Of the files as they were.
-        loaded: The same files, to the last of which batches were added, in a buffer that begins
-            with the same bytes.
+        frames: The frames of the files before.
+        loaded: These files, with batches added to the last, in a buffer that begins with the same
+            bytes.
 
     Returns:
         (all frames, the faults of the new batches), or None where a batch is compressed: what was

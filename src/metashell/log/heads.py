@@ -1,4 +1,4 @@
-"""What stands between a record's length and its message, decoded by numpy.
+"""The bytes between a record's length and its message, decoded by numpy.
 
 Without the kernel `metashell.log.framing` uses it; tests hold the kernel to it.
 
@@ -177,7 +177,7 @@ def record_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64,
 
 
 def _short_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools] | None:
-    """As `record_head`, from one load of eight bytes a record; None where a block needs more.
+    """Decode heads, see `record_head`, by one load of eight bytes each; None if that is too short.
 
     Enough for what a controller writes: a timestamp delta of one byte, an offset delta and a value
     length of up to two, no key, no headers.

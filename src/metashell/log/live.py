@@ -4,8 +4,8 @@ Owns the bytes that came from a quorum, in memory alone, and what of them counts
 above the high watermark are held back until it passes them, and go away again where the quorum
 chose others. A batch comes in only where it proves itself and continues the offsets.
 
-One thread adds and another asks for the files as they are (`LiveLog.metadata_log`). What was handed
-out stays true: committed bytes never move or change, and what comes later lies behind them.
+One thread adds and another asks for the files as they are (`LiveLog.metadata_log`). Results that
+were handed out stay true: committed bytes never move or change, and later ones lie behind them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from metashell.places.files import MemoryFile
 
 _FIRST_CAPACITY: Final = 1 << 20
 _MOST_FORESEEN: Final = 1 << 30
-"""Of what a quorum announces no more than this is set aside before it comes."""
+"""The most memory that is set aside for announced data before it comes."""
 _SNAPSHOT_MAX: Final = (1 << 31) - 1
 """Kafka opens no longer checkpoint (FileRecords)."""
 _BATCH_MAX: Final = 64 << 20
@@ -130,7 +130,7 @@ class _Incoming:
 
 
 class LiveLog:
-    """What was fetched so far, and how much of it is committed."""
+    """The data fetched so far, and how much of it is committed."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -150,7 +150,7 @@ class LiveLog:
         self.lineage = object()
         """Changes where what was committed before is no beginning of what is committed now."""
 
-    # What the observer does.
+    # Methods for the observer.
 
     @property
     def base_offset(self) -> int:
@@ -191,7 +191,7 @@ class LiveLog:
         Args:
             pos: Where in the snapshot it belongs: behind the last piece.
             data: The bytes.
-            size: Of the whole snapshot.
+            size: The size of the whole snapshot.
 
         Returns:
             Whether it is whole and has taken the place of all that was here.
@@ -324,13 +324,13 @@ class LiveLog:
             self._incoming = None
             self._begin_anew(_Buffer(), None)
 
-    # What a source reads.
+    # Methods for a source.
 
     def metadata_log(self, name: str) -> tuple[MetadataLog, int, object]:
-        """What is committed now, as files.
+        """The committed part, as files.
 
         Args:
-            name: What to call the source.
+            name: The name of the source.
 
         Returns:
             (the log, its generation, its lineage: of two logs of one lineage the later begins with

@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class ProducerHistory:
-    """What a broker makes the state of a partition's producers of."""
+    """The data from which a broker makes the state of a partition's producers."""
 
     snapshot: AnyArray
     """Entries as of `metashell.log.producer_snapshot`; none where there is no sound snapshot."""
@@ -66,7 +66,7 @@ class LogEnd:
     """Where a log ends."""
 
     start_offset: int
-    """Base offset of its first segment. What was deleted of that is told elsewhere."""
+    """Base offset of its first segment. Deletions of earlier segments are reported elsewhere."""
     end_offset: int
     """One behind the last offset: the log end offset."""
     last_epoch: int
@@ -80,7 +80,7 @@ class LogTail:
 
     Args:
         place: Its directory.
-        name: As Kafka writes it, such as ``orders-3``.
+        name: The name that Kafka writes, such as ``orders-3``.
     """
 
     def __init__(self, place: Place, name: str) -> None:
@@ -97,7 +97,7 @@ class LogTail:
         return self._listed(self._end)
 
     def producers(self) -> ProducerHistory:
-        """What its newest sound snapshot says, and what lies behind that. Cost: reads that.
+        """The newest sound snapshot of producers, and the batches behind it. Cost: reads that.
 
         Raises:
             SourceError: It can't be read, or has no segment.

@@ -1,8 +1,8 @@
 """``.index`` files: where in a segment the batch with an offset lies, nearly.
 
 Entries of eight bytes, ascending: the last offset of a batch, less the segment's base offset, and
-the position where the batch begins. One is written every few KiB. What is preallocated behind the
-last is zero. A wrong index is no harm: a position is used only where a batch begins there.
+the position where the batch begins. One is written every few KiB. The preallocated entries behind
+the last are zero. A wrong index is no harm: a position is used only where a batch begins there.
 
 Source: org.apache.kafka.storage.internals.log.OffsetIndex.
 """

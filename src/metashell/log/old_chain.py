@@ -34,8 +34,9 @@ LOOKS_LIKE_ANY: Final = re.compile(
     rb"(?s)(?=\x00.{7}(?:[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f][\x00-\x7f]"
     rb"|\x00(?!\x00\x00[\x00-\x0d]).{7}[\x00\x01][\x00-\x0b]))"
 )
-"""As `metashell.log.layout.LOOKS_LIKE_BATCH`, or a message of an older format, of at least fourteen
-bytes and below 16 MiB: what is filled with zeros looks like neither."""
+"""The pattern `metashell.log.layout.LOOKS_LIKE_BATCH`, or a message of an older format, of at least
+fourteen bytes and below 16 MiB: zeros look like neither.
+"""
 
 
 def is_old(view: memoryview, pos: int, stop: int) -> bool:

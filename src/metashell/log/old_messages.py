@@ -126,7 +126,7 @@ class OldMessages:
         """Fill in the columns of the messages, those that are wrapped in place of their wrappers.
 
         Args:
-            arena: As of `find`.
+            arena: The argument of `find`.
             first_row: int64[n + 1], the first row of each batch.
             columns: By the names of `metashell.kernel.frames.KEYED_COLUMNS`.
         """
@@ -147,7 +147,7 @@ class OldMessages:
 def _wrapped(arena: Arena, start: int, stop: int, magic: int) -> tuple[list[int], list[int]]:
     """Positions and written offsets of wrapped messages; none where they are not sound.
 
-    What is cut off behind the last is not there, as for a broker.
+    A message that is cut off behind the last is ignored, as in a broker.
     """
     view = arena.u1[start:stop].data
     at, size = 0, stop - start

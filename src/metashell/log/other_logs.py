@@ -1,6 +1,7 @@
 """Other places than a metadata log: how they are recognised, and what a user is told of them.
 
-Owns the refusal of what is surely no metadata log. What may be a damaged one is let pass.
+Owns the refusal of what is surely no metadata log. A place that may be a damaged metadata log is
+let pass.
 """
 
 from __future__ import annotations

@@ -39,12 +39,12 @@ class CoordinatorPartition:
     number: int
 
     def __str__(self) -> str:
-        """As Kafka writes it: ``__consumer_offsets-3``."""
+        """The name that Kafka writes: ``__consumer_offsets-3``."""
         return f"{self.log}-{self.number}"
 
     @property
     def kind(self) -> LogKind:
-        """What the walk over its batches has to know: share state is never compacted."""
+        """The log's properties for the walk over its batches: share state is never compacted."""
         return UNCOMPACTED if self.log is CoordinatorLog.SHARE else COMPACTED
 
 
@@ -60,9 +60,9 @@ class PartitionLog:
     is_file: bool = False
     """Whether `place` is one file, opened by itself."""
     faults: list[Fault] = field(default_factory=list)
-    """Of the files as files; those of records come from decoding."""
+    """The faults of files; faults of records come from decoding."""
     notes: list[str] = field(default_factory=list)
-    """What a user should know, a sentence each."""
+    """Remarks for the user, a sentence each."""
     signature: Signature = ()
     """The directory's `metashell.log.changed.signature` before its files were read."""
 

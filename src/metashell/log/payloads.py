@@ -72,8 +72,8 @@ def inflated(
     counts, magics = header["count"], header["magic"]
     # One buffer that grows: pieces that are joined would be there twice.
     whole = bytearray(arena.content)
-    # A file of nothing but bombs may not grow without bound either, nor one of tiny records. What
-    # is inflated for nothing counts, too: it takes time.
+    # A file of nothing but bombs may not grow without bound either, nor one of tiny records. Bytes
+    # inflated in vain count, too: it takes time.
     budget = INFLATED_BYTES + 2 * arena.size
     for n_done, i in enumerate(compressed.tolist()):
         if budget <= 0:

@@ -16,7 +16,7 @@ from metashell.errors import NotCoveredError, UsageError
 from metashell.schema.timestamps import iso_time
 
 Origin: TypeAlias = Literal["last", "end", "now"]
-"""What an age counts back from: the last record shown, the log's last record, the present."""
+"""The origin of an age: the last record shown, the log's last record, the present."""
 
 _DURATION: Final = re.compile(r"(?:[0-9]{1,9}(?:ms|[smhdw]))+")
 _DURATION_PART: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
@@ -51,7 +51,7 @@ class Point:
     """So many ms after the midnight (UTC) before the last record."""
     origin: Origin = "last"
     text: str = ""
-    """What was typed, where it is no offset and no full time."""
+    """The typed text, where it is no offset and no full time."""
 
     @property
     def is_relative(self) -> bool:
@@ -69,13 +69,13 @@ class LogClock:
     """Where a state of a log ends, in offsets and in time."""
 
     last_offset: int
-    """Of the last record that the state holds; -1 for none."""
+    """The offset of the last record that the state holds; -1 for none."""
     last_ms: int | None
     """Its time, ms since the epoch; None where no record tells."""
     latest_ms: int | None
     """The latest time of any of its records, which differs where a clock was set back."""
     end_offset: int
-    """Of the last record of the whole log."""
+    """The offset of the last record of the whole log."""
     end_ms: int | None
     """Its time."""
     now_ms: int
@@ -85,11 +85,11 @@ class LogClock:
 
     @property
     def origin_ms(self) -> int | None:
-        """What ages count back from: the present of a live quorum, else the last record."""
+        """The origin of ages: the present of a live quorum, else the last record."""
         return self.now_ms if self.is_live else self.last_ms
 
     def resolve(self, point: Point) -> Point:
-        """The same point as an offset or a time.
+        """The point as an offset or a time.
 
         Raises:
             NotCoveredError: It counts from the last record, and no record has a time.
@@ -108,7 +108,7 @@ class LogClock:
         return Point(timestamp_ms=at, text=point.text)
 
     def covered(self, point: Point) -> Point:
-        """The same point as an offset or a time that the state has reached.
+        """The point as an offset or a time that the state has reached.
 
         Raises:
             NotCoveredError: It lies behind the last record.
@@ -160,7 +160,7 @@ def parse_point(text: str) -> Point:
     ``end-10m`` or ``now-10m``.
 
     Args:
-        text: What was typed.
+        text: The typed text.
 
     Raises:
         UsageError: It is none of these.
@@ -189,7 +189,7 @@ def point_text(point: Point) -> str:
 
 
 def behind_hint(point: Point, clock: LogClock) -> str:
-    """What to type in place of a point behind the last record, or before it."""
+    """A hint at a point to type in place of one behind the last record, or before it."""
     if clock.is_earlier and clock.is_in_log(point):
         return "show the end of the log first: `at end`, or leave out --at"
     if _TIME_OF_DAY.fullmatch(point.text) and point.timestamp_ms is not None:

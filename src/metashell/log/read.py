@@ -85,7 +85,7 @@ class Loaded:
 
     @property
     def faults(self) -> list[Fault]:
-        """What was wrong with their batches, in order."""
+        """The faults of their batches, in order."""
         return [fault for file in self.files for fault in file.chain.faults]
 
     def latest_timestamp_ms(self, file: LogFile) -> int:
@@ -210,7 +210,7 @@ def load(
     Args:
         files: The files.
         progress: Called while bytes are read.
-        kind: Of which log they are.
+        kind: The kind of the log.
 
     Raises:
         VanishedError: One of them is gone.

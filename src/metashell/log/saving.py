@@ -1,4 +1,4 @@
-"""What a copy of a log is made of: files of whole, sound batches, and where its epochs begin.
+"""The contents of a copy of a log: files of whole, sound batches, and where its epochs begin.
 
 Owns which bytes are kept; writing them is for others. Nothing is copied here.
 """
@@ -30,15 +30,15 @@ class SavedFile:
 
 @dataclass(slots=True)
 class LogCopy:
-    """What is to be written of a log."""
+    """The data to write for a log."""
 
     files: list[SavedFile] = field(default_factory=list)
     epochs: list[tuple[int, int]] = field(default_factory=list)
     """(leader epoch, offset of its first record), both growing."""
     last_offset: int | None = None
-    """Of the last record, those of the checkpoint's state included; None without any."""
+    """The offset of the last record, the checkpoint's state included; None without any."""
     notes: list[str] = field(default_factory=list)
-    """What is left out, a sentence each."""
+    """The data that is left out, a sentence each."""
 
     @property
     def size(self) -> int:
@@ -47,7 +47,7 @@ class LogCopy:
 
 
 def copy_of(log: MetadataLog, last_offset: int | None = None) -> LogCopy:
-    """What to write so that replaying it gives the state that the log's loaded files give.
+    """The copy whose replay gives the state that the log's loaded files give.
 
     Args:
         log: The files, as they were read.
@@ -93,7 +93,7 @@ def _add_segment(out: LogCopy, log: MetadataLog, file: LogFile, last_offset: int
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same spans, those that touch as one."""
+    """The spans, with adjoining ones joined."""
     out: list[tuple[int, int]] = []
     for begin, end in spans:
         if out and out[-1][1] == begin:

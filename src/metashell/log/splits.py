@@ -1,8 +1,8 @@
 """A directory's files in pieces that can be read apart from each other, for several processes.
 
 `plan_splits` picks the files as `metashell.log.directory` does and says where to cut them, reading
-little of them; `read_split` gives a piece's batches and faults. Those of all pieces together, in
-their order, are exactly those of the files read in one.
+little of them; `read_split` gives a piece's batches and faults. All pieces together, in their
+order, have exactly the batches and faults of the files read in one.
 
 A plan rests on what was seen at the cuts. Damage in between that reaches across one (offsets that
 go back, say) is found by who reads the piece before it: what he arrives with must be what the next
@@ -92,9 +92,9 @@ class Plan:
     checkpoint: CheckpointName | None
     """The one that the replay begins with; None also where all files were planned."""
     faults: tuple[Fault, ...] = ()
-    """Of files as files, and gaps between them. Those inside of files come with the splits."""
+    """Faults of files, and gaps between them. Faults inside of files come with the splits."""
     notes: tuple[str, ...] = ()
-    """What a user should know, a sentence each."""
+    """Remarks for the user, a sentence each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class KnownBatches:
     """Position behind the last batch that is known."""
     first_offset: int
     last_offset: int
-    """Of what is known, -1 without a batch."""
+    """The last offset of the known part, -1 without a batch."""
 
 
 _End: TypeAlias = tuple[int, int | None]
@@ -127,11 +127,11 @@ class _File:
     """Last offset of the segments before it."""
     cuts: Sequence[Boundary] = ()
     first_offset: int = -1
-    """Of the first batch that counts; -1 without one."""
+    """The offset of the first batch that counts; -1 without one."""
     last_offset: int = -1
-    """Of the last, -1 without one; only where somebody relies on it."""
+    """The offset of the last batch, -1 without one; set only where somebody relies on it."""
     ends: tuple[_End | None, _End | None] = (None, None)
-    """Of the first and the last batch."""
+    """The first and the last batch."""
     begin: Boundary | None = None
     """Where what is not known of it begins; None for a file of which nothing is."""
 
@@ -179,7 +179,7 @@ class _Planner:
     notes: list[str] = field(default_factory=list)
 
     def replay(self, listing: Listing, settings: ReadSettings) -> Plan:
-        """As `metashell.log.directory.read_directory` picks files."""
+        """Plan the files that `metashell.log.directory.read_directory` reads."""
         for checkpoint in reversed(listing.checkpoints):
             if checkpoint.is_bootstrap:
                 break
@@ -203,7 +203,7 @@ class _Planner:
     def tail(
         self, listing: Listing, checkpoint: CheckpointName | None, settings: ReadSettings
     ) -> Plan:
-        """What is not known of the files that begin with a checkpoint."""
+        """Plan the unknown part of the files that begin with a checkpoint."""
         before = [] if checkpoint is None else [self._look(checkpoint, -1, tail=False)]
         segments: Sequence[SegmentName] = ()
         if not settings.committed_only:
@@ -338,7 +338,7 @@ def plan_splits(
     Args:
         path: The directory (see `metashell.log.directory.find_metadata_directory`).
         split_bytes: About how large a split is; files up to that size are left whole.
-        settings: As for `metashell.log.directory.read_directory`.
+        settings: The settings of `metashell.log.directory.read_directory`.
         every: Plan all segments and checkpoints instead of those that make up the newest state.
         uncut: Names of files that are left whole, such as one that a `SplitError` names.
 
@@ -396,14 +396,14 @@ def plan_tail(
     known: Sequence[KnownBatches],
     settings: ReadSettings,
 ) -> Plan:
-    """As `plan_splits`, without what is known of the first files.
+    """Plan the splits of a directory without the known part of its first files.
 
     Args:
         path: The directory.
         listing: Its files.
         checkpoint: The one that the replay begins with.
         known: Files in replay order, that checkpoint first.
-        settings: As for `plan_splits`.
+        settings: The settings of `plan_splits`.
 
     Raises:
         VanishedError: A file is gone.
@@ -426,8 +426,8 @@ def read_split(split: Split, window_bytes: int = WINDOW_BYTES) -> Iterator[Loade
     """Read a split a window at a time; see `metashell.log.window.windows`.
 
     Raises:
-        SplitError: It does not end with the batch that the next split begins behind, or the file
-            is gone or has become shorter. What was yielded before may not be used then.
+        SplitError: It does not end with the batch that the next split begins behind, or the file is
+            gone or has become shorter. Windows yielded before must not be used then.
         SourceError: The file can't be read.
     """
     carry = Carry(split.size, split.after, split.begin, limit=split.end)
@@ -491,7 +491,7 @@ def _is_bootstrap(file: _File) -> bool:
 
 
 def _unfinished(file: _File) -> Fault | None:
-    """What keeps a checkpoint of sound batches from being whole; None where it has no batch."""
+    """The flaw of a checkpoint of sound batches that is not whole; None where it has no batch."""
     for end, (control_type, what) in zip(file.ends, CHECKPOINT_ENDS, strict=True):
         if end is not None and end[1] != control_type:
             reason = f"no snapshot {what}: it was not finished"

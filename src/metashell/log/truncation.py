@@ -49,7 +49,7 @@ class ReadUpTo:
 
     @classmethod
     def of(cls, loaded: Loaded, file: LogFile) -> Self:
-        """What was read of a file that has sound batches."""
+        """The part that was read, of a file that has sound batches."""
         chain = file.chain
         positions = np.frombuffer(chain.positions, dtype=np.int64)[-_KEPT:]
         buffer = np.frombuffer(loaded.buffer, dtype=np.uint8)
@@ -60,7 +60,7 @@ class ReadUpTo:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ReadUpTo:
-        """What `to_bytes` told of a file that has batches.
+        """The part that `to_bytes` wrote, of a file that has batches.
 
         Raises:
             ValueError: It is none.
@@ -78,7 +78,7 @@ class ReadUpTo:
         return batches.tobytes()
 
     def before(self, earlier: ReadUpTo | None) -> ReadUpTo:
-        """The same with the batches that were read of the file before, as far as they are kept."""
+        """This part with the batches that were read of the file before, as far as they are kept."""
         if earlier is None or len(self.positions) >= _KEPT:
             return self
         positions = np.concatenate([earlier.positions, self.positions])[-_KEPT:]
@@ -86,7 +86,7 @@ class ReadUpTo:
         return ReadUpTo(self.end, self.last_offset, self.epoch, positions, heads)
 
     def first(self, n: int, before: int) -> ReadUpTo:
-        """The same as far as its first batches; `before` is the last offset before the file."""
+        """The part up to its first `n` batches; `before` is the last offset before the file."""
         if not n:
             return ReadUpTo.nothing(before)
         head = self.heads[n - 1].tobytes()
@@ -128,7 +128,7 @@ class ReadUpTo:
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """What of a log was read and is gone."""
+    """The part of a log that was read and is gone."""
 
     last_offset: int
     """The last offset that was read."""
@@ -173,7 +173,7 @@ def forget_truncated(
         compacts: Whether batches of a segment that is not the last may go with compaction.
 
     Returns:
-        What is gone; None where nothing is, or where that can't be told at the moment.
+        The part that is gone; None where nothing is, or where that is unknown at the moment.
     """
     segments = {segment.name for segment in listing.segments}
     if not segments:
@@ -206,7 +206,7 @@ def forget_truncated(
 def truncation_of(
     loaded: Loaded, listing: Listing, path_of: Callable[[str], FileRef], changed: Collection[str]
 ) -> Truncation | None:
-    """What is gone of a log whose files were read, here or elsewhere; see `forget_truncated`."""
+    """The part of a read log, read here or elsewhere, that is gone; see `forget_truncated`."""
     ends: dict[str, ReadUpTo] = {}
     for file in loaded.files:
         # A checkpoint numbers its records for itself.

@@ -1,4 +1,4 @@
-"""What of a log's files could not be read for an answer, which then is from less than was asked."""
+"""The unread parts of a log's files, without which an answer is incomplete."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Unread:
     faults: dict[str, bool] = field(default_factory=dict)
     """Sentences, and whether the user was told when the source was opened."""
     n_more: int = 0
-    """Those behind them that were not told."""
+    """The number of further faults that were not reported."""
     remarks: list[str] = field(default_factory=list)
-    """What else a user should know, each once; nothing is missing because of it."""
+    """More remarks for the user, each once; nothing is missing because of them."""
 
     def add(self, fault: Fault, is_known: bool, cluster: str | None = None) -> None:
         """Note a fault, of a fleet that of a cluster."""
@@ -58,7 +58,7 @@ class Unread:
 
     @property
     def news(self) -> list[str]:
-        """What nobody was told yet."""
+        """The faults that nobody was told yet."""
         return [text for text, is_known in self.faults.items() if not is_known]
 
 

@@ -31,14 +31,14 @@ def windows(
     """Read a file a window at a time.
 
     Each has one file, whose ``start`` is minus the window's position in it: a batch's position less
-    that is its position in the file. What is behind the size that the file has now is not read.
+    that is its position in the file. Bytes behind the size that the file has now are not read.
 
     Args:
         file: The file.
         size: Bytes of a window, more where a batch or damage needs it.
         after: Offset behind which the batches must lie: the last of the file before.
         begin: Position to begin at, the end of a batch; `after` is then the last offset before it.
-        kind: Of which log.
+        kind: The kind of the log.
 
     Raises:
         VanishedError: It is gone.
@@ -52,7 +52,7 @@ def windows(
 def windows_of(
     source: OpenFile, name: str, carry: Carry, size: int, kind: LogKind = METADATA
 ) -> Iterator[Loaded]:
-    """As `windows`, from where a carry stands up to its limit; the carry is brought up to date.
+    """Read windows from a carry's position up to its limit; the carry is brought up to date.
 
     Bytes behind the limit are read only where a batch before it can't be judged without them.
     """

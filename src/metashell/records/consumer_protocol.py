@@ -1,4 +1,4 @@
-"""What clients of the consumer protocol say inside the records of their groups.
+"""The messages of the consumer protocol that clients put into the records of their groups.
 
 The members of a classic group have a *subscription* and an *assignment* as bytes: an int16, the
 version, and a message that is never flexible. A consumer group's member that speaks the classic
@@ -105,7 +105,7 @@ class NestedMessage:
     """Whether kafka-dump-log shows it in place of its bytes."""
 
     def to_json(self) -> dict[str, object]:
-        """What is told of it: its version, then its fields, or why there are none."""
+        """The message as JSON: its version, then its fields, or the reason why there are none."""
         out: dict[str, object] = {} if self.version is None else {"version": self.version}
         if self.data is None:
             return out | {"error": self.error}
@@ -137,7 +137,7 @@ def decode_nested(name: str, raw: bytes) -> NestedMessage:
 
 
 def protocols_json(member: Mapping[str, object]) -> list[dict[str, object]]:
-    """What a consumer group's member says that speaks the classic protocol.
+    """The subscriptions of a consumer group's member that speaks the classic protocol.
 
     Args:
         member: The field ``classic_member_metadata`` of its ConsumerGroupMemberMetadata value.

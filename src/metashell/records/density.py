@@ -36,7 +36,7 @@ _INT64: Final = (1 << 63) - 1
 
 
 class RecordGroup(StrEnum):
-    """What records are about."""
+    """The subjects of records."""
 
     TOPICS = "topics"
     """Topics and partitions."""
@@ -48,7 +48,7 @@ class RecordGroup(StrEnum):
     QUORUM = "quorum"
     """Control records, features, and what keeps the cluster itself going."""
     OTHER = "other"
-    """What no definition of Kafka's describes."""
+    """A type that no definition of Kafka's describes."""
     NO_OPS = "no_ops"
     """Records that say nothing."""
 
@@ -73,7 +73,7 @@ def _groups(registry: Registry) -> Mapping[int, RecordGroup]:
 
 
 def group_of(key: int, registry: Registry) -> RecordGroup:
-    """What the records of an api key are about."""
+    """The subject of the records of an api key."""
     if _LOWEST < key <= CONTROL_KEY:
         return RecordGroup.QUORUM
     return _groups(registry).get(key, RecordGroup.OTHER)
@@ -91,7 +91,7 @@ def type_title(key: int, registry: Registry) -> str:
 
 
 class Axis(StrEnum):
-    """What a bar's columns are equally wide in."""
+    """The measure in which a bar's columns are equally wide."""
 
     TIME = "time"
     OFFSET = "offset"
@@ -114,7 +114,7 @@ class Density:
     of_key: Mapping[int, I32]
     """By api key the batch of each record of that type, ascending."""
     faults: tuple[Fault, ...] = ()
-    """What is wrong with the files and batches read."""
+    """The faults of the files and batches that were read."""
 
     def __len__(self) -> int:
         return len(self.base)
@@ -131,7 +131,7 @@ class Density:
 
         Args:
             n: How many columns.
-            axis: What they are equally wide in.
+            axis: The measure in which columns are equally wide.
 
         Returns:
             int64[n + 1]: the first batch of each column, and the number of batches.
@@ -156,7 +156,7 @@ class Density:
 
     def by_key(self, edges: I64) -> dict[int, I64]:
         """Records of each type in columns: int64[n] by api key."""
-        # Of another type, the edges would have a copy made of all that they are sought in.
+        # Edges of another type would make numpy copy the whole array that is searched.
         return {
             key: np.diff(np.searchsorted(batches, edges.astype(batches.dtype)))
             for key, batches in self.of_key.items()
@@ -219,9 +219,9 @@ def density_of(records: Records, after: int = -1, faults: Sequence[Fault] = ()) 
     """Look at the log's own batches among records, those of checkpoints left out. Cost: frames.
 
     Args:
-        records: What was read.
+        records: The records that were read.
         after: Batches up to this offset are left out.
-        faults: Of the files.
+        faults: The faults of the files.
     """
     frames, files = records.frames, records.loaded.files
     batches = frames.batches
@@ -231,7 +231,8 @@ def density_of(records: Records, after: int = -1, faults: Sequence[Fault] = ()) 
     wanted = is_log[batches.file] if len(files) else np.zeros(0, dtype=np.bool_)
     wanted &= (base > after) & (last >= base)
     at = np.flatnonzero(wanted)
-    # What goes back was cut off when a leader changed, or is damage: it is no place to stop at.
+    # Offsets that go back were cut off when a leader changed, or are damage: they are no place to
+    # stop at.
     highest = np.maximum.accumulate(last[at])
     at = at[base[at] > np.append(after, highest[:-1])[: len(at)]]
     number = np.full(len(base), -1, dtype=np.int32)
@@ -296,7 +297,7 @@ def extended(density: Density, records: Records) -> Density | None:
     """The density of the same log after more came behind it; None where it is another log.
 
     Args:
-        density: As it was.
+        density: The density before.
         records: The newest ones: they hold what came, and begin where the log was known.
     """
     if not len(density):

@@ -53,12 +53,12 @@ Matcher: TypeAlias = Callable[[str], bool]
 """Whether a name is one of those asked for."""
 
 _Handler: TypeAlias = Callable[[Records, str, I64], I64]
-"""Of rows of a message's records, those that match."""
+"""(Records, message, rows of the message's records) -> the rows that match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is asked for; every condition given must hold."""
+    """The conditions on records; every condition given must hold."""
 
     first_offset: int = 0
     last_offset: int = MAX_OFFSET
@@ -105,7 +105,7 @@ class Selection:
 class TopicNames:
     """Names by topic id, from TopicRecords met so far and, where one is missing, from elsewhere.
 
-    Of an id with two names, which only damage makes, the first one counts.
+    For an id with two names, which only damage makes, the first one counts.
     """
 
     elsewhere: Iterator[Iterable[Records]] = field(default_factory=lambda: iter(()))

@@ -1,4 +1,4 @@
-"""What is wrong with a coordinator's record, and what a broker does that meets it.
+"""The flaws of a coordinator's record, and how a broker treats a record that has one.
 
 A coordinator passes over a record type that it does not know. Whatever else it can't read ends the
 load: of groups and share state the whole partition then is not served, of transactions what came
@@ -27,7 +27,7 @@ I8: TypeAlias = npt.NDArray[np.int8]
 
 
 class Flaw(IntEnum):
-    """What is wrong with a record; `NONE` where nothing is."""
+    """The flaw of a record; `NONE` where there is none."""
 
     NONE = 0
     UNKNOWN_TYPE = 1
@@ -57,7 +57,7 @@ class Flaw(IntEnum):
 
 
 class LoadVerdict(StrEnum):
-    """What a broker does with a record when it loads the partition."""
+    """A broker's treatment of a record when it loads the partition."""
 
     READ = "read"
     SKIPPED = "skipped"
@@ -80,14 +80,14 @@ _LEFT: Final = {
 
 
 def verdict_of(log: CoordinatorLog, flaw: Flaw) -> LoadVerdict:
-    """What a broker does with a record of a log that has a flaw."""
+    """A broker's verdict on a record of a log that has a flaw."""
     if flaw in (Flaw.NONE, Flaw.OVER_LIMIT):
         return LoadVerdict.READ
     return LoadVerdict.SKIPPED if flaw in _SKIPPED[log] else LoadVerdict.REFUSED
 
 
 def what_a_broker_does(log: CoordinatorLog, flaw: Flaw, offset: int, reason: str) -> str:
-    """The same in words, with the reason; only the reason where a broker reads the record."""
+    """The verdict in words, with the reason; only the reason where a broker reads the record."""
     verdict = verdict_of(log, flaw)
     if verdict is LoadVerdict.REFUSED:
         return f"a broker stops at offset {offset}: {reason}; {_LEFT[log]}"
@@ -106,7 +106,7 @@ def reason_of(
 
     Args:
         types: Definitions of the log's records.
-        flaw: What is wrong, not `Flaw.NONE`.
+        flaw: The flaw, not `Flaw.NONE`.
         number: The type in its key, where it has one.
         version: The version in its value, where it has one.
         key: The whole key.
@@ -177,7 +177,7 @@ def flaws_by_version(frames: Frames, types: RecordTypes) -> I8:
 def _unlike_most(frames: Frames, types: RecordTypes) -> I64:
     """int64: the rows of all records but those that are like most, if nothing is wrong with it.
 
-    Of a type, with a value of a version: those that the record in the middle has.
+    A record is like most if it has the type and the value's version of the record in the middle.
     """
     n = len(frames)
     middle = np.array([n // 2] if n else [], dtype=np.int64)
@@ -189,7 +189,7 @@ def _unlike_most(frames: Frames, types: RecordTypes) -> I64:
 
 
 def _flaws_of(frames: Frames, types: RecordTypes, rows: I64) -> I8:
-    """The same of some records."""
+    """The flaws of some records."""
     flaws = np.zeros(len(rows), dtype=np.int8)
     # By type: the versions that its values may have. The last element is for unknown types.
     low, high = np.zeros(_TYPES + 1, dtype=np.int32), np.full(_TYPES + 1, -1, dtype=np.int32)

@@ -33,7 +33,7 @@ def matching_rows(
     Args:
         lines_of: Makes the lines of rows.
         rows: int64, ascending.
-        pattern: What is looked for, in the first `GREP_CHARS` characters of a line.
+        pattern: The pattern to look for, in the first `GREP_CHARS` characters of a line.
     """
     if not len(rows):
         return rows
@@ -66,7 +66,7 @@ def _among(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[int]:
 
 
 def _searched(lines: Sequence[str], pattern: re.Pattern[str]) -> tuple[re.Pattern[Any], Any]:
-    """What is searched, as bytes or as characters, and by which pattern."""
+    """The text to search, as bytes or as characters, and the pattern for it."""
     text = pattern.pattern
     if isinstance(lines, WrittenLines) and lines.is_ascii and text.isascii():
         # Bytes that are there take no copy. In ASCII they match as characters do: of those that

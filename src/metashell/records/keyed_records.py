@@ -120,7 +120,7 @@ class Refusal:
     reason: str
     """Why it does."""
     text: str
-    """The same, and what a broker then has: ``a broker stops at offset 7: ...``."""
+    """The reason, and the state that a broker then has: ``a broker stops at offset 7: ...``."""
 
 
 class KeyedRecords:
@@ -130,7 +130,7 @@ class KeyedRecords:
         loaded: The files.
         types: Definitions of the log's records.
         before: Rows at or after this number do not count; None for all.
-        whole: The same records without that end, whose frames and columns are used.
+        whole: The records without that end, whose frames and columns are used.
         chosen: int64, ascending: rows that count beside the markers; None for all.
     """
 
@@ -214,7 +214,7 @@ class KeyedRecords:
         last = base + np.maximum(batches.header["last_delta"].astype(np.int64), 0)
         kept = np.diff(batches.first_row)
         gaps = kept < last - base + 1
-        # What lies behind a gap is whole; what lies in a batch with one is not.
+        # Records behind a gap are whole; records in a batch with a gap are not.
         ends = np.flatnonzero(gaps)
         after = int(batches.first_row[ends[-1] + 1]) if ends.size else 0
         breaks = np.flatnonzero(base[1:] > last[:-1] + 1)
@@ -290,7 +290,7 @@ class KeyedRecords:
             value_fields: Names of the value's, None for all.
 
         Returns:
-            The columns, which are kept. What is wrong with the type's other records is noted.
+            The columns, which are kept. Faults of the type's other records are noted.
         """
         wanted = [None if f is None else frozenset(f) for f in (key_fields, value_fields)]
         key = (name, wanted[0], wanted[1])
@@ -336,7 +336,7 @@ class KeyedRecords:
             frames.coordinator_epochs(rows),
         )
 
-    # What is wrong.
+    # Faults.
 
     @lazy
     def _flaws(self) -> I8:
@@ -354,18 +354,18 @@ class KeyedRecords:
         return self._flaws[: self.n_rows]
 
     def flaw(self, row: int) -> Flaw:
-        """What is wrong with a record, whose type has been looked at."""
+        """The flaw of a record. The record's type must have been checked."""
         return Flaw(int(self._flaws[row]))
 
     def verdict(self, row: int) -> LoadVerdict:
-        """What a broker does with a record, whose type has been looked at."""
+        """The broker's verdict on a record. The record's type must have been checked."""
         return verdict_of(self.log, self.flaw(row))
 
     @lazy
     def refusal(self) -> Refusal | None:
         """The first record that ends the load; None where a broker loads all of them.
 
-        What a broker throws at because of the state before a record is not among it.
+        Records that a broker refuses because of the state before them are not considered.
         """
         flaws = self.flaws()
         refused = [flaw for flaw in Flaw if verdict_of(self.log, flaw) is LoadVerdict.REFUSED]
@@ -391,7 +391,7 @@ class KeyedRecords:
         """Faults of records, in log order, `MAX_FAULTS` at most; those of batches are not in it.
 
         Args:
-            rows: Those that are looked at; None for all.
+            rows: The rows that are looked at; None for all.
         """
         flaws = self.flaws()
         if rows is None:
@@ -399,7 +399,7 @@ class KeyedRecords:
         return self._faults(rows[flaws[rows] != Flaw.NONE])
 
     def known_faults(self) -> list[Fault]:
-        """As `faults`, of what was decoded so far; also batches that could not be framed."""
+        """The faults of records decoded so far, and of batches that were not framed."""
         return [*self.unframed, *self._faults(np.flatnonzero(self._flaws[: self.n_rows]))]
 
     def _faults(self, rows: I64) -> list[Fault]:
@@ -437,7 +437,7 @@ class KeyedRecords:
     def _checked_rows(self, record_type: RecordType, rows: I64) -> I64:
         """Note what is wrong with rows of a type without decoding; returns those that are left."""
         if self.log is CoordinatorLog.TRANSACTIONS:
-            # Of these more is looked at than whether they decode.
+            # Records of transactions are checked for more than whether they decode.
             return rows
         found = check_keyed(self.frames.spans(), record_type.key, record_type.value, rows)
         for bad, flaw in ((found.bad_keys, Flaw.BAD_KEY), (found.bad_values, Flaw.BAD_VALUE)):
@@ -479,7 +479,7 @@ class KeyedRecords:
     def _values(
         self, record_type: RecordType, rows: I64, wanted: _Wanted
     ) -> tuple[I64, Columns, I64]:
-        """Of rows whose keys decode those whose values do, too: rows, values and their places."""
+        """The rows whose keys and values decode: rows, values and their places."""
         frames, spec = self.frames, record_type.value
         parts: list[tuple[I64, Columns]] = []
         readable = self._readable(rows)
@@ -494,7 +494,7 @@ class KeyedRecords:
         return rows[kept], value, kept
 
     def _readable(self, rows: I64) -> Bools:
-        """Of rows whose keys decode those that have a value of a version that is known: bool[n]."""
+        """Whether each of the rows, whose keys decode, has a value of a known version: bool[n]."""
         readable: Bools = self.frames.value_size[rows] >= 0
         if self._flaws.any():
             readable &= self._flaws[rows] == Flaw.NONE
@@ -503,7 +503,7 @@ class KeyedRecords:
     def _of_versions(
         self, record_type: RecordType, rows: I64, readable: Bools, wanted: _Wanted
     ) -> list[tuple[I64, Columns]]:
-        """Of the readable among rows, by version: the places of those that decode, and values."""
+        """Decode the readable rows by version: places of rows that decode, and their values."""
         versions = self.frames.version[rows]
         if len(rows) and (readable & (versions == versions[0])).all():
             every = np.arange(len(rows))
@@ -518,7 +518,7 @@ class KeyedRecords:
     def _of_version(
         self, record_type: RecordType, version: int, rows: I64, places: I64, wanted: _Wanted
     ) -> tuple[I64, Columns]:
-        """Of some of the rows, all of one version: the places of those that decode, and values."""
+        """Decode some rows, all of one version: places of rows that decode, and their values."""
         frames, spec, these = self.frames, record_type.value, rows[places]
         asked = wanted
         if self.log is CoordinatorLog.TRANSACTIONS and wanted is not None:
@@ -539,7 +539,7 @@ class KeyedRecords:
         return places, value
 
     def _note_transactions(self, rows: I64, value: Columns) -> Bools:
-        """What a broker reads of a transaction beyond its bytes: bool[n], those that it refuses."""
+        """Check a transaction's contents like a broker: bool[n], those that it refuses."""
         if not set(_TRANSACTION_FIELDS) <= value.fields.keys():
             # A user's definition, of which nothing is known.
             return np.zeros(value.n, dtype=np.bool_)

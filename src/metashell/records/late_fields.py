@@ -25,7 +25,7 @@ LEAST_ROWS: Final = 1 << 16
 
 
 _COMPARED: Final = frozenset({"replicas", "directories", "name"})
-"""What folds look at whatever is asked: two lists of partitions, and names of topics."""
+"""The fields that folds always look at: two lists of partitions, and names of topics."""
 
 
 def early_fields(spec: MessageSpec, n: int, expected: Collection[str] = ()) -> Sequence[str] | None:

@@ -72,7 +72,7 @@ def first_fault(records: Records, of_files: Sequence[Fault] = ()) -> tuple[int, 
     """Where a replay that stops at the first fault ends.
 
     Args:
-        records: Those that the replay is of.
+        records: The records of the replay.
         of_files: Faults of the files, found before any record was looked at.
 
     Returns:

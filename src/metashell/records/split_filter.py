@@ -27,7 +27,7 @@ _UNKNOWN: Final = "UNKNOWN("
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFilter:
-    """What is wanted of a split's records; every condition given must hold.
+    """The conditions on a split's records; every condition given must hold.
 
     Batches are left out by their headers, and what is decoded is only what may be wanted. The rows
     that are left are exactly those that the conditions hold for.

@@ -65,7 +65,7 @@ class LogPiece:
     """Bytes; 0 for up to the file's end."""
     first_offset: int
     last_offset: int
-    """Of a piece of unknown size the last that may be in it."""
+    """The last offset; in a piece of unknown size, the last that may be in it."""
     after: int
     """The last offset before it."""
     mark: int = 0
@@ -96,11 +96,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class PieceMatches:
-    """What is wanted of a piece."""
+    """The matches of a piece."""
 
     piece: LogPiece
     rest: LogPiece | None
-    """What is left of an open piece."""
+    """The unsearched rest of an open piece."""
     offsets: I64
     """int64: ascending."""
     hidden: I64
@@ -181,7 +181,7 @@ class LogReader:
     Args:
         log: The files.
         registry: Message definitions.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
         earlier: A reader of the same log when it was shorter, whose names of topics are used.
     """
 
@@ -194,7 +194,7 @@ class LogReader:
     ) -> None:
         self.log, self.registry, self.redaction = log, registry, redaction
         self.pieces: list[LogPiece] = plan(log, () if earlier is None else earlier.pieces)
-        """As the log was planned; open ones are cut where they are searched."""
+        """The pieces of the plan; open ones are cut where they are searched."""
         elsewhere = records_with_names(log, registry, segments_too=True)
         self.names = TopicNames(iter(()) if log.is_file else elsewhere)
         self._learnt: frozenset[LogPiece] = frozenset()
@@ -277,7 +277,7 @@ class LogReader:
         names: TopicNames,
         cancelled: Cancelled = lambda: False,
     ) -> Iterator[PieceMatches]:
-        """What is wanted of a piece; an open one is told in parts. Ends early where cancelled."""
+        """The matches of a piece; an open one is told in parts. Ends early where cancelled."""
         rest: LogPiece | None = piece
         try:
             for done, behind, loaded in self._read(piece):
@@ -315,7 +315,7 @@ class LogReader:
         hidden = _NO_OFFSETS
         if wanted.hide is not None:
             is_kept = frames.api_key[rows] != wanted.hide
-            # Of what a search would match among them nothing is known.
+            # A search can't tell which hidden records it would match.
             if wanted.grep is None:
                 hidden = frames.offset[rows[~is_kept]].astype(np.int64)
             rows = rows[is_kept]

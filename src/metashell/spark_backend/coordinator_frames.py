@@ -1,7 +1,7 @@
 """Tables of coordinators' logs for ``sql``: each directory's own, as the local engine has them.
 
-Rows come by tasks, one for each partition, and are kept for the statements that follow. What a task
-could not read comes among its rows, so nothing is read twice to be told.
+Rows come by tasks, one for each partition, and are kept for the statements that follow. Texts on
+data that a task could not read come among its rows, so nothing is read twice for them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CoordinatorFrames:
         return frame.where(frame["told_by"].isNull()).drop(*(field.name for field in _TOLD))
 
     def told(self, spark: SparkSession, name: str) -> Sequence[Told]:
-        """What a table lacks, and what else a user should know, in the order of the local engine.
+        """The gaps of a table, and remarks for the user, in the order of the local engine.
 
         Cost: reads all of the table, which is kept.
         """

@@ -5,8 +5,8 @@ another, the metadata log was truncated or replaced. Everything that keeps the r
 cursor from being all of them is a loss, which stops the walk unless losses are let pass.
 
 Compaction rewrites the segments of a coordinator's partition. Offsets stay, on every replica, so a
-place is looked for by its offset where its batch is gone. As a consumer does (KIP-320), the leader
-epoch tells a log that was truncated: no newer epoch begins in what was delivered.
+place is looked for by its offset where its batch is gone. The leader epoch shows a truncation, as
+for a consumer (KIP-320): a newer epoch then begins within the delivered offsets.
 
 While compaction puts a segment in the place of others it is called ``.log.swap``, and those are
 gone already. So such a segment is read, too.
@@ -71,7 +71,7 @@ class Cursor:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Cursor:
-        """As `to_json` wrote it."""
+        """Read the JSON that `to_json` wrote."""
         begun = value.get("begun")
         return cls(**{**value, "begun": None if begun is None else tuple(begun)})
 
@@ -97,13 +97,13 @@ class WalkedBatches:
 
     @classmethod
     def of(cls, loaded: Loaded) -> WalkedBatches:
-        """Those of a window with one file."""
+        """The batches of a window with one file."""
         (file,) = loaded.files
         at = np.frombuffer(file.chain.positions, dtype=np.int64)
         arena = Arena(loaded.buffer, loaded.size)
         header = arena.gather(f"V{HEADER.itemsize}", at).view(HEADER)
         is_old = header["magic"] < _NEWEST
-        # What follows on its magic is another thing there, and its CRC lies where the epoch does.
+        # In older formats other fields follow the magic, and the CRC lies where the epoch does.
         last = header["base_offset"] + np.where(is_old, 0, header["last_delta"]).astype(np.int64)
         crc = np.where(is_old, header["epoch"].astype(np.uint32), header["crc"])
         epoch = np.where(is_old, -1, header["epoch"])
@@ -157,12 +157,12 @@ class ListedLog:
 
     @property
     def shown(self) -> str:
-        """What it is called in messages."""
+        """The log's name in messages."""
         return shown(str(self.place))
 
     @property
     def facts(self) -> object:
-        """What changes with what is written."""
+        """A value that changes when the log is written to."""
         return str(self.place), [(one.name, one.size, one.mtime_ns) for one in self.entries]
 
     @property
@@ -225,7 +225,7 @@ class Walk:
 
     Args:
         log: The directory.
-        kind: Of which log.
+        kind: The kind of the log.
         fail: Whether a loss is an error.
         limit: About how many bytes to go, at least one batch.
         last_offset: The last offset that counts.
@@ -370,7 +370,7 @@ class Walk:
         self.taken = int(ends[-1])
 
     def _damaged(self, faults: list[Fault], before: int) -> None:
-        """What a segment lacks in front of a batch that counts is lost."""
+        """Report damage in front of a batch that counts as a loss."""
         while faults and (faults[0].pos or 0) <= before:
             self._lost(str(faults.pop(0)))
 
@@ -380,9 +380,9 @@ class PartitionWalk(Walk):
 
     Args:
         log: The partition's directory.
-        kind: Of which log.
+        kind: The kind of the log.
         epochs: Gives where its leader epochs begin, as far as the broker says.
-        limits: As of `Walk`.
+        limits: The other arguments of `Walk`.
     """
 
     def __init__(
@@ -417,7 +417,7 @@ class PartitionWalk(Walk):
             return cursor
         at = self._log.holding(cursor.offset)
         if at is None:
-            # What was deleted from the front counts no more, as what compaction removes.
+            # Records deleted from the front count no more, like records that compaction removed.
             return replace(self._log.starts[0], epoch=cursor.epoch)
         found, is_followed = self._behind_in(segments[at], cursor)
         end = max(found.offset, segments[-1].base_offset - 1)
@@ -438,11 +438,11 @@ def records_between(
 ) -> Iterator[Loaded]:
     """Read the batches behind a cursor up to an offset, a window at a time.
 
-    What compaction removed meanwhile is not among them.
+    Records that compaction removed meanwhile are not among them.
 
     Args:
         place: The log's directory.
-        kind: Of which log.
+        kind: The kind of the log.
         start: The cursor; its file and position only spare a search.
         last: The last offset, of a whole batch.
         fail: Whether damage among them, or a log that lacks some, is an error.

@@ -42,7 +42,7 @@ class KRaftDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` calls it."""
+        """The name for ``format``."""
         return "kraft"
 
     _is_planned = False

@@ -1,4 +1,4 @@
-"""What PySpark raises, as one sentence.
+"""The exceptions of PySpark, each as one sentence.
 
 Owns the translation; a stack trace of Java's never reaches the user.
 """

@@ -1,4 +1,4 @@
-"""What of a table is wanted, as far as filters say so.
+"""The wanted part of a table, as far as filters tell it.
 
 Filters only spare work: directories, files, batches and types that can't match are left out. All of
 them are given back to Spark, which applies them to the rows again, so that a filter that is not

@@ -36,14 +36,14 @@ _ORDER: Final = ("word", "components", "piece")
 _SORTED_BYTES: Final = 16 << 20
 """About how much of what was found is sorted by a task, and sent at a time."""
 _ROW_BYTES: Final = 64
-"""What a row takes besides its text."""
+"""The size of a row besides its text."""
 
 
 def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What is printed, in few pieces; nothing behind the first row that ends the search.
+    """The printed text, in few pieces; nothing behind the first row that ends the search.
 
     Args:
-        batches: Of `FOUND`, sorted.
+        batches: Batches of `FOUND`, sorted.
 
     Returns:
         Batches of `JOINED`.
@@ -83,7 +83,7 @@ class FoundRow:
 
     @staticmethod
     def of(row: Any) -> FoundRow:
-        """Of a row of `JOINED`."""
+        """Read a row of `JOINED`."""
         found: FoundRow = pickle.loads(row["found"])
         return found
 
@@ -124,7 +124,7 @@ class SparkSearch:
             if piece.text:
                 yield piece.text
             if piece.quits:
-                # What comes behind was not looked at.
+                # Rows behind this one were not searched.
                 self.matched.update(range(max(piece.words), 1 << 16))
                 return
 
@@ -141,9 +141,9 @@ def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> Sp
 
     Args:
         fold: The directories.
-        search: What for.
-        names: What each is called below ``/clusters``; None where there is one directory, which
-            is the root.
+        search: The search.
+        names: The name of each below ``/clusters``; None where there is one directory, which is the
+            root.
     """
     settings, named = fold.settings, replace(fold, jobs=below_names(fold.jobs, names))
 
@@ -183,5 +183,5 @@ def below_names(jobs: Sequence[FoldJob], names: Sequence[str] | None) -> list[Fo
 
 
 def share_of(job: FoldJob, number: int, part: int) -> Share:
-    """What a part of a directory is a part of, given their numbers."""
+    """The share of a part of a directory, given their numbers."""
     return Share(above=job.above, part=part, n_parts=job.n_parts, is_first=number == 0)

@@ -1,8 +1,8 @@
 """The Java process behind a classic session: started quietly, and ended for sure.
 
 Owns the process. It runs in a session of its own, so that the terminal's ^C does not reach it, and
-writes into a file, of which the end explains failures. What it needs is PySpark's own contract
-between ``spark-submit`` and a gateway that exists already (`pyspark.java_gateway`).
+writes into a file, of which the end explains failures. The contract between ``spark-submit`` and a
+gateway that exists already is PySpark's own (`pyspark.java_gateway`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class JavaProcess:
         directory: A private directory; log and configuration are put there.
         spark_home: Where ``bin/spark-submit`` is.
         conf: Spark's settings; those that look secret are kept off the command line.
-        environment: Of the process.
+        environment: The environment of the process.
         waiting: Called every now and then until it is there.
     """
 

@@ -1,4 +1,4 @@
-"""What a Spark session needs of this machine, found out without importing PySpark.
+"""The requirements of a Spark session on this machine, checked without importing PySpark.
 
 Owns the errors that say what to install.
 """
@@ -42,7 +42,7 @@ def check(master: str) -> None:
 
 
 def missing_requirement(master: str) -> SourceError | None:
-    """What is missing here, None where nothing is."""
+    """The requirement that is missing here, None where none is."""
     if "pyspark.worker" in sys.modules:
         return SourceError("Spark can't be used: this is one of its tasks")
     try:
@@ -125,7 +125,7 @@ def _java(environment: Mapping[str, str]) -> str:
 
 
 def _version_text(java: str) -> str:
-    """What ``java -version`` says."""
+    """The output of ``java -version``."""
     try:
         ran = subprocess.run(
             [java, "-version"],

@@ -20,7 +20,7 @@ T = TypeVar("T")
 Batches = Iterator[pa.RecordBatch]
 
 FILE_BYTES: Final = 64 << 10
-"""What opening a file costs, as bytes that could be read meanwhile."""
+"""The cost of opening a file, as bytes that could be read meanwhile."""
 TASKS_PER_CORE: Final = 6
 """Tasks that a core has in turn where there is that much to do: they differ in length."""
 _TASKS: Final = pa.schema([("task", pa.int32()), ("work", pa.binary())])
@@ -68,7 +68,7 @@ def run_tasks(
 ) -> DataFrame:
     """Call a function with each piece of work that is packed into tasks.
 
-    A task gets its own work as data. What a function closes over goes to every task.
+    A task gets its own work as data. Variables that a function closes over go to every task.
     """
     rows = [
         pa.RecordBatch.from_pylist([{"task": i, "work": pickle.dumps(list(task))}], schema=_TASKS)
@@ -92,7 +92,7 @@ def run_packed(
     run: Callable[[T], Batches],
     schema: pa.Schema,
 ) -> DataFrame:
-    """As `run_tasks`, of pieces of work behind their weights in bytes."""
+    """Call a function with each piece of work behind its weight in bytes; see `run_tasks`."""
     tasks = packed(work, SPLIT_BYTES, TASKS_PER_CORE * parallelism(spark))
     return run_tasks(spark, tasks, run, schema)
 
@@ -100,7 +100,7 @@ def run_packed(
 def run_each(
     spark: SparkSession, work: Iterable[tuple[int, T]], function: Callable[[T], object]
 ) -> DataFrame:
-    """What a function returns for each piece of work: rows for `result_of`."""
+    """The results of a function for each piece of work: rows for `result_of`."""
 
     def run(numbered: tuple[int, T]) -> Batches:
         number, piece = numbered
@@ -119,7 +119,7 @@ def result_of(row: Any) -> tuple[int, Any]:
 def results(
     spark: SparkSession, work: Sequence[tuple[int, T]], function: Callable[[T], Any]
 ) -> list[Any]:
-    """What a function returns for each piece of work, in the order of the work.
+    """The results of a function for each piece of work, in the order of the work.
 
     A single piece is done here.
     """

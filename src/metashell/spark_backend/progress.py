@@ -38,7 +38,7 @@ def _is_connect(session: Any) -> bool:
 
 
 class _ConnectHandler:
-    """What a Connect session calls with the stages of an operation."""
+    """The handler that a Connect session calls with the stages of an operation."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

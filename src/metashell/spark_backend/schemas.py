@@ -1,7 +1,7 @@
 """The tables of the data source `kraft`, and how their columns are Spark's.
 
 The columns are those of the local engine's Arrow tables, asked of an empty log, behind three that
-say where a row comes from. What Spark has no type for becomes the next wider one: unsigned numbers
+say where a row comes from. Types that Spark lacks become the next wider one: unsigned numbers
 signed ones of twice the width, times in milliseconds times in microseconds.
 """
 
@@ -151,7 +151,7 @@ def with_origin(own: pa.Schema) -> pa.Schema:
 
 
 def to_struct(schema: pa.Schema) -> StructType:
-    """The same columns as Spark's type."""
+    """The columns as Spark's type."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)

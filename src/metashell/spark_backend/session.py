@@ -68,7 +68,7 @@ _SQL_CONF: Final = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-"""Of every session."""
+"""Settings of every session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ def session(settings: SparkSettings, *, progress: Progress | None = None) -> Ite
     is, and not ended.
 
     Whatever ends the block, ^C included, jobs that still run are cancelled, and no process is left.
-    What Spark raises in the block becomes a `SourceError`.
+    An exception of Spark in the block becomes a `SourceError`.
 
     Args:
         settings: The master and further settings.
@@ -197,7 +197,7 @@ def classic_conf(settings: SparkSettings, directory: Path) -> dict[str, str]:
         "spark.app.name": "metashell",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # What is sent is compressed already (`metashell.spark_backend.tasks`).
+        # Pieces are compressed already (`metashell.spark_backend.tasks`).
         "spark.shuffle.compress": "false",
         **_SQL_CONF,
     }
@@ -208,7 +208,7 @@ def classic_conf(settings: SparkSettings, directory: Path) -> dict[str, str]:
             # Java only hands on what Python decodes: it ends before optimised code pays.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.driver.host": "127.0.0.1",
-            # What an answer may take is bounded by the memory there is.
+            # The size of an answer is bounded by the memory there is.
             "spark.driver.maxResultSize": "0",
             "spark.driver.memory": f"{memory // _MEBIBYTE}m",
             "spark.local.dir": str(directory / "local"),

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _FIRST_WORDS: Final = frozenset(
     {"select", "with", "from", "values", "table", "describe", "desc", "show", "explain"}
 )
-"""What only reads begins with one of these."""
+"""The first words of statements that only read."""
 _FORBIDDEN: Final = frozenset(
     {"insert", "transform", "reflect", "java_method", "try_reflect", "read_files"}
 )
@@ -102,7 +102,7 @@ class SparkTables:
         self._frames = CoordinatorFrames(nodes, settings, names)
         self._folded: tuple[SparkSession, Fold] | None = None
         self._told_of_fold: dict[frozenset[str], list[Told]] = {}
-        """What was told of tables that the fold makes, by their names."""
+        """The texts about tables that the fold makes, by the tables' names."""
         self._views: dict[str, frozenset[str]] = {}
         """Tables that temporary views read, by the views' names."""
         self.failed: Callable[[str, str], None] | None = None
@@ -201,7 +201,7 @@ class SparkTables:
             yield from self._frames.told(spark, name)
 
     def _explained(self, told: Iterable[Told]) -> Iterator[Told]:
-        """The same; of brokers without a metadata log, in the words of the local engine."""
+        """Put the local engine's words in place of failures of brokers without a metadata log."""
         for number, kind, text in told:
             notes = self._without_image(number) if kind == FAILED and self._nodes else ()
             if not notes:
@@ -216,7 +216,7 @@ class SparkTables:
         return bool(self._nodes) and all(map(self._without_image, range(len(self._nodes))))
 
     def _without_image(self, number: int) -> Sequence[str]:
-        """What to know of a directory that has coordinators' logs and no metadata log."""
+        """Remarks on a directory that has coordinators' logs and no metadata log."""
         node = self._nodes[number]
         settings = replace(self._settings, log_dirs=node.log_dirs)
         with suppress(MetashellError):
@@ -368,7 +368,7 @@ def _check(statement: str) -> None:
 
 
 def _usage_error(error: object) -> UsageError:
-    """What is wrong with a statement, in one line."""
+    """The error of a statement, in one line."""
     text = str(error).strip()
     place = _PLACE.search(text)
     first = re.sub(r"^\[[A-Z0-9_.]+\] ", "", text.partition("\n")[0])

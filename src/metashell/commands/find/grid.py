@@ -112,7 +112,7 @@ def _test_and_print(expression: Expression) -> tuple[Callable[[str], object] | N
 
 
 def only_print(expression: Expression) -> str:
-    """The end of the line behind the path where the rest only prints it, else an empty string."""
+    """The terminator of a printed path if nothing else is left to do, else an empty string."""
     if isinstance(expression, Act) and expression.effect in PRINTS:
         return str(expression.effect.value)
     return ""

@@ -493,7 +493,7 @@ def _holds_others(node: Node | None) -> bool:
 
 
 class _Rests:
-    """The rest of an expression for leaves of each code, and the end of the line if it only prints.
+    """The rest of an expression for leaves of each code, and the terminator if it only prints.
 
     Args:
         leaf: The expression, for leaves.

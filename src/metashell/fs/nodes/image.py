@@ -72,7 +72,7 @@ def image_node(load: Callable[[], Image], redaction: Redaction) -> ImageDirector
     Args:
         load: Gives the image; called when a part is first looked into, so that listing the parts
             decodes nothing.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
     """
     return ImageDirectory(load, redaction)
 

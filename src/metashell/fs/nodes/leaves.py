@@ -30,7 +30,7 @@ class LeavesDirectory(Directory):
 
     Args:
         table: All leaves.
-        leaves: Those in it.
+        leaves: The leaves in it.
         changed: When it was last changed; -1 where nobody knows.
     """
 
@@ -69,7 +69,7 @@ class TopicLeavesDirectory(Directory):
     """Topics, of which each is a directory of its partitions.
 
     Args:
-        table: Those of many such directories.
+        table: The leaves of many such directories.
         topics: Which of its topics are in this one.
     """
 
@@ -152,7 +152,7 @@ class LeavesGrid(_TableGrid):
         directory: The directory.
         names: Their names.
         table: All leaves.
-        leaves: Those in it.
+        leaves: The leaves in it.
     """
 
     def __init__(

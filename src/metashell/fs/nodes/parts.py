@@ -27,7 +27,7 @@ def directory_below(load: Callable[[], Image], name: str, redaction: Redaction) 
     Args:
         load: Gives the image; called where there is such a directory.
         name: Its name.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
     """
     parts = parts_below(name)
     if not parts:
@@ -112,7 +112,7 @@ class _PartNodes:
         )
 
     def _codes(self) -> Callable[[Judge], I64] | None:
-        """What a judge says of each row, where its tests are about the part."""
+        """Gives a judge's code of each row; None where its tests are not about the part."""
         if not self._part.is_judged:
             return None
         return lambda judge: getattr(judge, self._part.name)(self._image)

@@ -51,7 +51,7 @@ def quorum_node(
         return lambda: changed_at(load().touched.first_and_last(message)[1])
 
     def state() -> Mapping[str, JsonValue] | None:
-        # Of an earlier state the file says nothing. What can't be used is a disagreement.
+        # The file describes no earlier state. An unusable file is a disagreement.
         if directory is not None:
             with suppress(SourceError):
                 return files["quorum-state"]()

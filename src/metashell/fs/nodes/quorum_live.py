@@ -99,7 +99,7 @@ class _Replicas(Directory):
 
 
 def member_value(member: QuorumMember) -> dict[str, JsonValue]:
-    """What is known of a voter or observer, None for what is not."""
+    """The fields of a voter or observer; unknown ones are None."""
     fetch, caught_up = member.last_fetch_ms, member.last_caught_up_ms
     value: dict[str, JsonValue] = {
         "id": member.id,

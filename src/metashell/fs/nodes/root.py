@@ -15,7 +15,7 @@ class RootDirectory(FixedDirectory):
     """A root that may have directories of which nobody knows before looking.
 
     Args:
-        makers: What makes the children that are always there.
+        makers: Make the children that are always there.
         load: Gives the others, or what makes them; called when the root is listed, or when a name
             is looked up that is none of the former.
     """

@@ -96,7 +96,7 @@ class TopicsDirectory(Directory):
 
     @property
     def has_other_paths(self) -> bool:
-        """Those by id have it by name, but for topics that share a name."""
+        """Whether its topics have paths by name too: they do by id, unless topics share a name."""
         topics = self._image.topics
         return self._is_by_id and len(topics.by_name) == len(topics)
 
