@@ -38,7 +38,6 @@ from metashell.sources.coordinator_logs import (
     CoordinatorRecords,
     nothing_committed,
 )
-from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.log_clock import clock_of
 from metashell.sources.status import Capabilities, Status
 from metashell.sources.without_image import SourceWithoutImage
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from metashell.log.read import ReadProgress
     from metashell.places.place import Place
     from metashell.read_settings import ReadSettings
+    from metashell.sources.coordinator_tables import SourceTables
 
 
 class CoordinatorSource(SourceWithoutImage):
@@ -92,6 +92,8 @@ class CoordinatorSource(SourceWithoutImage):
     @lazy
     def coordinator_tables(self) -> SourceTables:
         """The tables of its log."""
+        from metashell.sources.coordinator_tables import SourceTables
+
         return SourceTables(self, self.partition_log.partition.log)
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
