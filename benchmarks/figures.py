@@ -248,7 +248,7 @@ def _keeping(directories: Directories) -> dict[str, str]:
     variable = {"METASHELL_CACHE_DIR": str(directories.cache())}
     n_bytes = ask(
         "import sys; from metashell.sources.cache.writing import store\n"
-        "from metashell.condensed.log import Condensing, condense_place\n"
+        "from metashell.reduced.log import Condensing, condense_place\n"
         "from metashell.log.directory import find_metadata_directory\n"
         "from metashell.log.splits import plan_splits\n"
         "place = find_metadata_directory(sys.argv[1])\n"

@@ -20,7 +20,7 @@ from metashell.fs.path import resolve
 from metashell.log.directory import read_directory
 from metashell.log.framing import build_frames
 from metashell.log.names import CheckpointName, SegmentName, parse_name
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.redact import Redaction
 from support.fixtures import copy_of, fixture
 from support.shell import run_on
@@ -131,11 +131,11 @@ def test_batch_is_atomic_unless_the_record_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("point", ["3261", "4112", "2020-01-01"])
-def test_what_is_not_covered_is_refused_with_the_range(point: str) -> None:
+def test_what_is_not_covered_is_refused_with_the_range(time_spec: str) -> None:
     """Outside of what the files hold there is an error that says what they hold."""
     source = metashell.open(fixture("real-44-trimmed").input)
     with pytest.raises(MetashellError, match="3262 to 4111"):
-        source.at(point)
+        source.at(time_spec)
 
 
 def test_time_means_up_to_the_batch_before_the_first_later_one() -> None:
@@ -150,7 +150,7 @@ def test_time_means_up_to_the_batch_before_the_first_later_one() -> None:
     for at in range(0, len(times) - 1, 17):
         time = int(times[at])
         first_later = int(np.flatnonzero(times > time)[0])
-        found = source.at(Point(timestamp_ms=time)).status().offset
+        found = source.at(TimeSpec(timestamp_ms=time)).status().offset
         assert found == last[first_later - 1]
 
 

@@ -1,4 +1,4 @@
-"""A condensed log gives the image, the times and the faults that the log gives."""
+"""A reduced log gives the image, the times and the faults that the log gives."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from random import Random
 import pytest
 
 import metashell
-from metashell.condensed.table import records_of
 from metashell.image.image import Image
 from metashell.redact import Redaction
-from support.condensed import (
-    assert_condensed_is_whole,
-    assert_same_image,
-    condensed_tables,
-    facts_of,
-)
+from metashell.reduced.table import records_of
 from support.fixtures import differing, fixture, fixture_names
+from support.reduced import (
+    assert_reduced_is_whole,
+    assert_same_image,
+    facts_of,
+    reduced_tables,
+)
 from support.seeds import seeds
 
 
@@ -29,17 +29,17 @@ def opened(name: str) -> metashell.Source:
 @pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
 @pytest.mark.parametrize("seed", seeds(1))
-def test_condensed_fixture_is_the_whole_one(name: str, seed: int) -> None:
-    """Wherever a real log is cut, and whatever is condensed again, nothing changes."""
-    assert_condensed_is_whole(opened(name), Random(f"{name} {seed}"))
+def test_reduced_fixture_is_the_whole_one(name: str, seed: int) -> None:
+    """Wherever a real log is cut, and whatever is reduced again, nothing changes."""
+    assert_reduced_is_whole(opened(name), Random(f"{name} {seed}"))
 
 
 @pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
-def test_condensed_without_secrets(name: str) -> None:
+def test_reduced_without_secrets(name: str) -> None:
     """Overwritten secrets change nothing of what is shown without them."""
     source, rng = opened(name), Random(name)
     loaded, registry, hidden = source.log.loaded, source.registry, Redaction()
-    tables = condensed_tables(loaded, registry, rng, 5, hidden)
+    tables = reduced_tables(loaded, registry, rng, 5, hidden)
     image = Image(records_of(tables, facts_of(loaded), registry))
     assert_same_image(image, source.image, hidden, faults=False)

@@ -35,9 +35,9 @@ from metashell.read_settings import ReadSettings
 from metashell.schema.encode import encode_record
 from metashell.sources.live import LiveSource
 from metashell.sources.source import Source
-from support.condensed import assert_condensed_is_whole
 from support.described import StandInLive, status_of
 from support.golden_tree import product_tree
+from support.reduced import assert_reduced_is_whole
 from support.replay import Base, Replayed, replay
 from support.seeds import examples, seeds
 from support.stories import Teller
@@ -445,7 +445,7 @@ def compare(log: Log, directory: Path) -> None:
         assert expected.faults - expected.moot_faults == found - expected.moot_faults, how
         assert expected.open_transaction == (source.image.records.open_transaction is not None)
         check_partitions(source.image)
-        assert_condensed_is_whole(source, random.Random(len(log.story)))
+        assert_reduced_is_whole(source, random.Random(len(log.story)))
         if first is None:
             check_growing(log, expected)
         first = first or expected

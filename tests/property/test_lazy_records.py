@@ -22,13 +22,13 @@ from support.cached import (
     opened,
     root_of,
 )
-from support.condensed import assert_same_image
 from support.fixtures import (
     METADATA_DIRECTORY,
     copy_of,
     differing_directories,
     fixture,
 )
+from support.reduced import assert_same_image
 from support.seeds import seeds
 
 

@@ -21,7 +21,7 @@ from metashell.kernel.lines import LineTexts
 from metashell.log.read import load as load_files
 from metashell.records.filter import TopicNames
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.line_forms import Form, JsonForm, ReadableForm
+from metashell.records.line_forms import JsonForm, LineForm, ReadableForm
 from metashell.records.lines import LineWriter, json_lines, readable_lines
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.records import Records
@@ -73,7 +73,7 @@ def _written(
     registry: Registry,
     redaction: Redaction,
     rows: Sequence[int] | None,
-    form: Form,
+    form: LineForm,
     library: CDLL | None,
 ) -> list[str]:
     records = Records(load_files([str(path)]), registry)

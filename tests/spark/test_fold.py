@@ -14,20 +14,20 @@ import pyarrow.compute as pc
 import pytest
 
 import metashell
-from metashell.condensed.spread import Spread
 from metashell.errors import SourceError
 from metashell.image.arrow import table_names
 from metashell.image.image import Image
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
+from metashell.reduced.topic_shards import TopicShards
 from metashell.sources.source import Source
 from metashell.spark_backend.find import SparkSearch, find, is_for_parts
 from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_directories
 from metashell.spark_backend.tasks import Failure, FoldJob, from_bytes
-from support.condensed import assert_same_image
 from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, rows
+from support.reduced import assert_same_image
 from support.shell import run
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def opened(path: str) -> Source:
 
 def in_parts(fold: Fold, n_parts: int = 2) -> Fold:
     """Have parts where there is anything to spread, however small."""
-    jobs = [replace(j, spread=Spread(n_parts if len(j.plan.splits) > 1 else 0)) for j in fold.jobs]
+    jobs = [
+        replace(j, shards=TopicShards(n_parts if len(j.plan.splits) > 1 else 0)) for j in fold.jobs
+    ]
     return replace(fold, jobs=jobs)
 
 

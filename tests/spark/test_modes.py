@@ -12,9 +12,9 @@ import metashell
 from metashell.image.image import Image
 from metashell.redact import Redaction
 from spark.conftest import missing
-from support.condensed import assert_same_image
 from support.fixtures import fixture
 from support.kraft import as_spark, rows
+from support.reduced import assert_same_image
 from support.s3 import ACCESS_KEY, SECRET_KEY, S3Server
 from support.shell import run
 from support.spark_programs import Marked
@@ -35,13 +35,13 @@ from dataclasses import replace
 from pathlib import Path
 import metashell
 from metashell.image.image import Image
-from metashell.condensed.spread import Spread
+from metashell.reduced.topic_shards import Spread
 from metashell.redact import Redaction
 from metashell.spark_backend.find import find
 from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.session import SparkSettings, session
-from support.condensed import assert_same_image
+from support.reduced import assert_same_image
 from support.kraft import as_spark, rows
 from support.shell import run
 from support.spark_programs import MARK, Marked

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 
 @dataclass
-class Seen:
+class NodeInspector:
     """The functions that executors get."""
 
     functions: list[int] = field(default_factory=list)
@@ -37,11 +37,11 @@ class Seen:
 
 
 @pytest.fixture
-def seen(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Seen:
+def seen(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> NodeInspector:
     """What is seen from now on."""
     from pyspark.serializers import CloudPickleSerializer
 
-    found, kind = Seen(), type(spark.range(1))
+    found, kind = NodeInspector(), type(spark.range(1))
     real = kind.mapInArrow
 
     def noted(frame: DataFrame, function: Callable[..., Any], *arguments: Any) -> DataFrame:
@@ -67,11 +67,11 @@ def members(parent: Path, n: int) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("work", ["table", "kept", "find", "fleet"])
 def test_tasks_carry_their_own_members_alone(
-    spark: SparkSession, seen: Seen, tmp_path: Path, work: str
+    spark: SparkSession, seen: NodeInspector, tmp_path: Path, work: str
 ) -> None:
     """For ten times as many, functions are as large; a task has many members."""
 
-    def run(n: int) -> Seen:
+    def run(n: int) -> NodeInspector:
         paths = members(tmp_path / str(n), n)
         if work == "fleet":
             engine = Engine(SparkSettings(), None, lambda: None)
@@ -97,7 +97,7 @@ def test_tasks_carry_their_own_members_alone(
                     assert table != "topics" or n == len(found)
                     assert {2 if table == "topics" else 1} >= {row["count"] for row in found}
                 fold.unpersist()
-        found = Seen(list(seen.functions), list(seen.tasks))
+        found = NodeInspector(list(seen.functions), list(seen.tasks))
         seen.functions.clear()
         seen.tasks.clear()
         return found

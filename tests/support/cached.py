@@ -1,4 +1,4 @@
-"""Directories whose condensed log is kept and opened again, and what must then be equal."""
+"""Directories whose reduced log is kept and opened again, and what must then be equal."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import metashell
-from metashell.condensed.log import CondensedLog, Condensing, condense_directory, condense_split
-from metashell.condensed.table import records_of
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.nodes.image import image_node
 from metashell.image.image import Image
 from metashell.log.splits import plan_splits
 from metashell.redact import Redaction
+from metashell.reduced.log import ReducedLog, Reducing, reduce_directory, reduce_split
+from metashell.reduced.table import records_of
 from metashell.sources.cache.lazy_log import LazyLog
 from metashell.sources.cache.opening import CachedLog, open_cached
 from metashell.sources.cache.writing import store
-from support.condensed import assert_same_image
+from support.reduced import assert_same_image
 
 HIDDEN = Redaction()
 
 
 def keep(directory: Path | str) -> bool:
-    """Condense a directory and store what is left."""
+    """Reduce a directory and store what is left."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan)
-    return store(str(directory), condense_directory(plan, how), how)
+    how = Reducing.of_plan(plan)
+    return store(str(directory), reduce_directory(plan, how), how)
 
 
-def opened(directory: Path | str) -> LazyLog | CondensedLog | None:
+def opened(directory: Path | str) -> LazyLog | ReducedLog | None:
     """A directory by what is kept of it and what is not; None without anything kept."""
     cached = open_cached(str(directory))
     return None if cached is None else finished(cached)
 
 
-def finished(cached: CachedLog) -> LazyLog | CondensedLog:
-    """What is kept with the rest condensed."""
-    return cached.finish(condense_split(split, cached.how) for split in cached.plan.splits)
+def finished(cached: CachedLog) -> LazyLog | ReducedLog:
+    """What is kept with the rest reduced."""
+    return cached.finish(reduce_split(split, cached.how) for split in cached.plan.splits)
 
 
-def assert_as_whole(directory: Path | str, log: LazyLog | CondensedLog) -> None:
+def assert_as_whole(directory: Path | str, log: LazyLog | ReducedLog) -> None:
     """The image is that of all files, and of the same records when they are all there."""
     source = metashell.open(directory, engine="local")
     assert_same_nodes(Image(log.records), source.image)

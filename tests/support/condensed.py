@@ -1,4 +1,4 @@
-"""Logs cut into stretches, condensed and put together again, and what must then be equal."""
+"""Logs cut into stretches, reduced and put together again, and what must then be equal."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from metashell.condensed.table import (
-    FileFacts,
-    condensed_table,
-    records_of,
-    whole_table,
-)
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.image.quorum_members import known_epochs
@@ -22,6 +16,12 @@ from metashell.log.framing import build_frames
 from metashell.log.read import Loaded
 from metashell.records.records import Records
 from metashell.redact import Redaction
+from metashell.reduced.table import (
+    FileFacts,
+    records_of,
+    reduced_table,
+    whole_table,
+)
 from metashell.schema.registry import Registry
 from metashell.sources.source import Source
 
@@ -62,7 +62,7 @@ def stretches(loaded: Loaded, rng: Random, mean: int) -> list[tuple[int, Loaded]
     return out
 
 
-def condensed_tables(
+def reduced_tables(
     loaded: Loaded,
     registry: Registry,
     rng: Random,
@@ -71,7 +71,7 @@ def condensed_tables(
     *,
     merge: bool = True,
 ) -> list[pa.Table]:
-    """The stretches condensed, some of them together once more."""
+    """The stretches reduced, some of them together once more."""
     base = max((f.end_offset for f in loaded.files if f.end_offset is not None), default=0)
     tables: list[pa.Table] = []
     for number, stretch in stretches(loaded, rng, mean):
@@ -80,7 +80,7 @@ def condensed_tables(
         if stretch.files[0].end_offset is None:
             candidates &= records.frames.offset[:] >= base
         tables.append(
-            condensed_table(records, candidates, redaction, number)
+            reduced_table(records, candidates, redaction, number)
             if merge
             else whole_table(records, redaction, number)
         )
@@ -92,22 +92,22 @@ def condensed_tables(
         file = again.frames.batches.file[again.frames.batch]
         of_checkpoint = np.array([f.end_offset is not None for f in loaded.files])[file]
         tables[i:j] = [
-            condensed_table(again, of_checkpoint | (again.frames.offset[:] >= base), redaction)
+            reduced_table(again, of_checkpoint | (again.frames.offset[:] >= base), redaction)
         ]
     return tables
 
 
-def assert_condensed_is_whole(source: Source, rng: Random) -> None:
+def assert_reduced_is_whole(source: Source, rng: Random) -> None:
     """Whatever its log is cut into, the image is the source's; so are the faults."""
     loaded, registry, facts = source.log.loaded, source.registry, facts_of(source.log.loaded)
     state = rng.getstate()
     mean = max(rng.choice((1, 3, 50)), sum(len(f.chain.positions) for f in loaded.files) // 40)
-    records = records_of(condensed_tables(loaded, registry, rng, mean), facts, registry)
+    records = records_of(reduced_tables(loaded, registry, rng, mean), facts, registry)
     image = Image(records)
     assert_same_image(image, source.image, faults=False)
     if records.merges_at_fault:
         rng.setstate(state)
-        tables = condensed_tables(loaded, registry, rng, mean, merge=False)
+        tables = reduced_tables(loaded, registry, rng, mean, merge=False)
         records = records_of(tables, facts, registry)
         assert_same_image(Image(records), source.image)
     else:

@@ -34,7 +34,7 @@ def directory_of(*records: KeyedRecords) -> PartitionsDirectory:
         lambda _: None,
         dict,
         Redaction(),
-        is_spread=log is CoordinatorLog.SHARE,
+        is_shards=log is CoordinatorLog.SHARE,
     )
     parts = next(parts for parts in coordinator_roots().values() if parts[0].log == log)
     return PartitionsDirectory(reader, parts)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from metashell.condensed.log import CondensedLog
-from metashell.condensed.spread import Spread
 from metashell.read_settings import ReadSettings
+from metashell.reduced.log import ReducedLog
+from metashell.reduced.topic_shards import TopicShards
 from metashell.sources.status import Capabilities
 from metashell.spark_backend.find import (
     FoundRow,
@@ -28,10 +28,10 @@ from metashell.spark_backend.fold import job_of
 from metashell.spark_backend.tasks import (
     Failure,
     FoldJob,
-    condense,
-    condense_part,
     job_of_pieces,
     log_of,
+    reduce_part,
+    reduce_records,
 )
 
 _STREAMS_MAX = 3
@@ -42,13 +42,13 @@ def make_job(
 ) -> FoldJob:
     """Plan a directory; with parts also where it is too small for them."""
     job = job_of(str(place), settings or ReadSettings(), split_bytes)
-    return replace(job, spread=Spread(n_parts))
+    return replace(job, shards=TopicShards(n_parts))
 
 
 def pieces_of(jobs: Sequence[FoldJob], rng: Random) -> pa.Table:
     """What is left of all splits, in no order."""
     works = [work for i, job in enumerate(jobs) for work in job.work(i)]
-    batches = (batch for work in rng.sample(works, len(works)) for batch in condense(work))
+    batches = (batch for work in rng.sample(works, len(works)) for batch in reduce_records(work))
     return shuffled(pa.Table.from_batches(batches), rng)
 
 
@@ -66,10 +66,10 @@ def groups(pieces: pa.Table, *keys: str) -> Iterator[tuple[tuple[object, ...], p
 
 
 def reduced(jobs: Sequence[FoldJob], pieces: pa.Table, rng: Random) -> pa.Table:
-    """The pieces of each part condensed to one."""
+    """The pieces of each part reduced to one."""
     each = groups(pieces, "directory", "part")
-    condensed = [condense_part(job_of_pieces(group), group) for _, group in each]
-    return shuffled(pa.concat_tables(condensed), rng)
+    reduced = [reduce_part(job_of_pieces(group), group) for _, group in each]
+    return shuffled(pa.concat_tables(reduced), rng)
 
 
 def of_job(pieces: pa.Table, number: int) -> pa.Table:
@@ -77,7 +77,7 @@ def of_job(pieces: pa.Table, number: int) -> pa.Table:
     return dict(groups(pieces, "directory"))[(number,)]
 
 
-def folded(job: FoldJob, pieces: pa.Table) -> CondensedLog:
+def folded(job: FoldJob, pieces: pa.Table) -> ReducedLog:
     """The log put together, which must be possible."""
     log = log_of(job, pieces)
     assert not isinstance(log, Failure), log

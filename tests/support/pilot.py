@@ -19,9 +19,9 @@ from textual.widget import Widget
 import metashell
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
-from metashell.tui.scene import Scene
 from metashell.tui.session import ExplorerSession
 from metashell.tui.view import View
+from metashell.tui.view_state import ViewState
 from support.fixtures import SAMPLE
 from support.rest import drain, resting, rings_soon
 from support.seeds import PROFILE
@@ -42,10 +42,10 @@ class Driver:
         """Whether the test has looked at the screen."""
 
     @property
-    def scene(self) -> Scene:
+    def view_state(self) -> ViewState:
         """What is shown."""
-        assert self.app.scene is not None
-        return self.app.scene
+        assert self.app.view_state is not None
+        return self.app.view_state
 
     @property
     def view(self) -> View:
@@ -145,7 +145,7 @@ def drive(
                 patch.multiple("metashell.tui.frame.passing", _TOLD_S=LIMIT_S, _READ_S=LIMIT_S),
             ):
                 await driver.until(
-                    lambda: app.scene is not None or app.failure or app.defect, "not opened"
+                    lambda: app.view_state is not None or app.failure or app.defect, "not opened"
                 )
                 await driver.settled()
                 await test(driver)

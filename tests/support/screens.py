@@ -68,7 +68,7 @@ SCREENS: Final = (
     Screen("overview", (), _is_view("explorer")),
     Screen("explorer", (), _is_view("explorer"), path="/image/topics/byName"),
     Screen("topic", (), _is_view("explorer"), path=TOPIC),
-    Screen("earlier", (), lambda d: d.scene.source.moment_offset == EARLIER, TOPIC, EARLIER),
+    Screen("earlier", (), lambda d: d.view_state.source.moment_offset == EARLIER, TOPIC, EARLIER),
     Screen("records", ("2",), _is_view("records")),
     Screen("health", ("3",), _is_view("health")),
     Screen("quorum", ("4",), _is_view("quorum")),

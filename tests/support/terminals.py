@@ -38,7 +38,7 @@ class Drawable:
 
 
 @dataclass(frozen=True)
-class Seen:
+class NodeInspector:
     """What a person sees."""
 
     status: int
@@ -58,11 +58,11 @@ def see(
     *,
     height: int = 10_000,
     has_pager: bool = False,
-) -> Seen:
+) -> NodeInspector:
     """Run a command line on a terminal of that size."""
     out = Drawable(width, height, has_pager)
     warnings: list[str] = []
     context = Context(root=source.root, out=out, warn=warnings.append)
     context.show(source)
     status = run_line(context, line)
-    return Seen(status, out.text, tuple(warnings))
+    return NodeInspector(status, out.text, tuple(warnings))

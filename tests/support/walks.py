@@ -259,7 +259,7 @@ class _Notes:
         focused = app.focused
         lines = [
             f"at: {type(app.screen).__name__} {view} {app.path!r}"
-            f" {'newest' if self._driver.scene.is_newest else 'earlier'}"
+            f" {'newest' if self._driver.view_state.is_newest else 'earlier'}"
         ]
         lines.append(f"focus: {type(focused).__name__} {focused.id if focused else ''}".rstrip())
         cursor = {

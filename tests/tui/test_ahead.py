@@ -10,7 +10,7 @@ import pytest
 from textual.events import Key
 
 from metashell.tui.ahead import ViewsAhead
-from metashell.tui.tree.listing import look
+from metashell.tui.tree.listing import list_tree
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS, View
 from metashell.tui.views.health_text import ask_health
@@ -116,7 +116,7 @@ def test_a_view_does_not_wait_for_the_tree() -> None:
 
     def slowly(*arguments: Any) -> Any:
         goes_on.wait(LIMIT_S)
-        return look(*arguments)
+        return list_tree(*arguments)
 
     def ask_slowly(*arguments: Any, **options: Any) -> Any:
         goes_on.wait(LIMIT_S)
@@ -142,7 +142,7 @@ def test_a_view_does_not_wait_for_the_tree() -> None:
         assert tree.path == "/image/topics"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("metashell.tui.tree.tree.look", slowly)
+        patch.setattr("metashell.tui.tree.tree.list_tree", slowly)
         patch.setattr("metashell.tui.views.health.ask_health", ask_slowly)
         goes_on.set()
         drive(_with(goes_on, test))

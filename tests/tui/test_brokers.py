@@ -9,8 +9,8 @@ from pathlib import Path
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.source import Source
-from metashell.tui.scene import scene_of
 from metashell.tui.session import ExplorerSession
+from metashell.tui.view_state import view_state_of
 from metashell.tui.views.broker_text import about_broker, load_of
 from metashell.tui.views.brokers import BrokersView
 from support.fixtures import fixture
@@ -172,7 +172,7 @@ def test_cordoned_directories_are_named_where_there_are_any(tmp_path: Path) -> N
     ]
     batches = [encode_batch([value], base_offset=i) for i, value in enumerate(values)]
     source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
-    load = load_of(scene_of(source, "/"), lambda: False)
+    load = load_of(view_state_of(source, "/"), lambda: False)
     one, two = load.nodes["directories"][0].as_py()
     told = [about_broker(load, i) for i in (1, 2, 3)]
     assert f"directories {one}, {two} · cordoned {one}" in told[0]

@@ -11,12 +11,12 @@ from textual.events import Key
 
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
-from metashell.tui.asking.completing import CompletingInput, Proposals
-from metashell.tui.asking.output_lines import wrapped
-from metashell.tui.asking.output_pane import OutputPane
+from metashell.tui.prompts.completing import CompletingInput, Proposals
+from metashell.tui.prompts.output_lines import wrapped
+from metashell.tui.prompts.output_pane import OutputPane
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.view_state import ViewState
 from support.pilot import Driver, drain, drive, session_on
 from support.waiting import LIMIT_S
 
@@ -55,7 +55,9 @@ def test_what_was_proposed_for_another_line() -> None:
     """Nothing of it can be chosen: keys wait for what is proposed for the line as it is now."""
     goes_on = Event()
 
-    def slow(_scene: Scene, _line: str, _cancelled: Callable[[], bool]) -> Sequence[Completion]:
+    def slow(
+        _view_state: ViewState, _line: str, _cancelled: Callable[[], bool]
+    ) -> Sequence[Completion]:
         goes_on.wait(LIMIT_S)
         return ()
 
@@ -82,7 +84,9 @@ def test_dismissed_while_asked() -> None:
     """What comes after escape is not shown, until tab asks for it."""
     goes_on = Event()
 
-    def slow(_scene: Scene, _line: str, _cancelled: Callable[[], bool]) -> Sequence[Completion]:
+    def slow(
+        _view_state: ViewState, _line: str, _cancelled: Callable[[], bool]
+    ) -> Sequence[Completion]:
         goes_on.wait(LIMIT_S)
         return [Completion("pwd", -1, "pwd"), Completion("partitions", -1, "partitions")]
 
@@ -155,7 +159,7 @@ def test_streams_until_escape() -> None:
 
 def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that writes too much is ended, which is told."""
-    monkeypatch.setattr("metashell.tui.asking.output_lines.MOST_LINES", 50)
+    monkeypatch.setattr("metashell.tui.prompts.output_lines.MOST_LINES", 50)
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver)

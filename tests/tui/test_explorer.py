@@ -95,7 +95,7 @@ def test_the_cursor_stands_still_when_names_appear_above() -> None:
     """News above the cursor move nothing on the screen, and no key waits for them."""
 
     class Growing(Slow):
-        """More names each time that a scene asks."""
+        """More names each time that a view state asks."""
 
         def __init__(self, n: int) -> None:
             super().__init__([f"{i:04}" for i in range(1000 - n, 1100)])
@@ -150,7 +150,7 @@ def test_names_are_data() -> None:
             line = tree(driver).line
             assert line is not None
             assert line.key == ("zz", name)
-            assert metashell.fs.path.resolve(driver.scene.root, driver.app.path).name == name
+            assert metashell.fs.path.resolve(driver.view_state.root, driver.app.path).name == name
             assert driver.one(Breadcrumbs).path == driver.app.path
 
     drive_tree(test, session_on(lambda: sample_with(zz=node)), size=WIDE)

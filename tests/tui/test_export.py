@@ -16,7 +16,7 @@ from metashell.commands.export.destination import ExportPlace
 from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError
 from metashell.sources.opening import open_fleet
-from metashell.tui.asking.completing import CompletingInput
+from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
 from metashell.tui.screens.find import FindScreen
@@ -172,7 +172,7 @@ def test_writes_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         for _ in range(2):
             screenshot(driver.app)
             await driver.settled()
-        stem = f"metashell-test-explorer-{driver.scene.source.status().offset}"
+        stem = f"metashell-test-explorer-{driver.view_state.source.status().offset}"
         assert {path.name for path in tmp_path.iterdir()} == {f"{stem}.svg", f"{stem}-2.svg"}
         text = (tmp_path / f"{stem}.svg").read_text()
         assert text.startswith("<svg")
@@ -196,7 +196,7 @@ def test_formats(form: str, tmp_path: Path) -> None:
     found: list[ExportPlace] = []
 
     async def test(driver: Driver) -> None:
-        found.append(_place(driver.scene, lambda: False))
+        found.append(_place(driver.view_state, lambda: False))
 
     drive(test)
     table = pa.table({"n": [1, 2], "value": pa.array(['{"a": 1}', None], pa.json_(pa.utf8()))})
@@ -217,7 +217,7 @@ def test_nothing_is_left_of_what_is_cancelled(tmp_path: Path) -> None:
     found: list[Context] = []
 
     async def test(driver: Driver) -> None:
-        found.append(_place(driver.scene, lambda: True).context)
+        found.append(_place(driver.view_state, lambda: True).context)
 
     drive(test)
     place = ExportPlace(found[0], False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.fs.node import Directory
-from metashell.tui.asking.completing import CompletingInput
+from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.screens.find import FindScreen
 from metashell.tui.tree.listing import walk
 from support.fixtures import copy_of, fixture
@@ -31,7 +31,7 @@ def test_each_topic_is_found_once() -> None:
     """By its name; by its id where the search is below that, or finds nothing else."""
 
     async def test(driver: Driver) -> None:
-        by_ids = walk(driver.scene.root, ("image", "topics", "byId"))
+        by_ids = walk(driver.view_state.root, ("image", "topics", "byId"))
         assert isinstance(by_ids, Directory)
         screen = await find(driver, "-offline")
         paths = screen.results.paths
@@ -65,7 +65,7 @@ def test_tells_what_could_not_be_looked_at(tmp_path: Path) -> None:
 
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is kept than can be gone through, which is told."""
-    monkeypatch.setattr("metashell.tui.asking.output_lines.MOST_LINES", 20)
+    monkeypatch.setattr("metashell.tui.prompts.output_lines.MOST_LINES", 20)
 
     async def test(driver: Driver) -> None:
         screen = await find(driver, "*")

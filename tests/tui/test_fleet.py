@@ -54,11 +54,11 @@ def test_looking_into_a_cluster_reads_nothing_again(
         await driver.look("fleet")
         driver.app.moved_to("/clusters/controller-2")
         await driver.settled()
-        assert driver.scene.cluster is not None
+        assert driver.view_state.cluster is not None
         assert len(read) == 1
         driver.app.travel(4000)
         await driver.settled()
-        assert not driver.scene.is_newest
+        assert not driver.view_state.is_newest
         assert len(read) == 1
 
     drive(test, session)
@@ -73,7 +73,7 @@ def test_rows_are_of_one_time(session: ExplorerSession) -> None:
         await driver.settled()
         driver.app.travel(4000)
         await driver.settled()
-        assert not driver.scene.is_newest
+        assert not driver.view_state.is_newest
         await driver.press("u")
         offsets = dict(zip(column(driver, "cluster"), column(driver, "offset"), strict=True))
         assert offsets["controller-2"] == 4111

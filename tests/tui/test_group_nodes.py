@@ -9,23 +9,23 @@ import pytest
 
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
-from metashell.tui.node.look import Seen
-from metashell.tui.node.node_look import LookMode, NodeLook
-from metashell.tui.scene import ask, scene_of
+from metashell.tui.node.inspector import NodeInspector
+from metashell.tui.node.node_detail import DetailMode, NodeDetail
+from metashell.tui.view_state import ask, view_state_of
 from support.node_sources import D1, D2, on, opened
 from support.pilot import Driver, drive
 
 OFFSET = "/groups/k-uniform/offsets/orders/0"
 
 
-def looked(source: Source, path: str, *modes: LookMode) -> NodeLook:
+def looked(source: Source, path: str, *modes: DetailMode) -> NodeDetail:
     """What the right side shows of a node."""
-    return Seen(scene_of(source, path), path, lambda: False).look(modes, modes)
+    return NodeInspector(view_state_of(source, path), path, lambda: False).look(modes, modes)
 
 
-def said(look: NodeLook) -> list[str]:
+def said(detail: NodeDetail) -> list[str]:
     """The lines of a look."""
-    return [line.text for line in look.lines or ()]
+    return [line.text for line in detail.lines or ()]
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,16 @@ def said(look: NodeLook) -> list[str]:
 def test_nodes_show_what_commands_say(paths: Sequence[Path], path: str) -> None:
     """Value, text, times and history are those of `cat`, `stat` and `changes`; no wrong record."""
     source = opened(*paths)
-    scene = scene_of(source, path)
-    text = looked(source, path, LookMode.TEXT)
-    assert ask(scene, ("cat", path)).text.splitlines() == said(text)
-    assert {LookMode.VALUE, LookMode.TEXT, LookMode.HISTORY} == set(text.modes)
-    (stat,) = ask(scene, ("stat", "-o", "table", "--columns", "all", path)).tables
+    view_state = view_state_of(source, path)
+    text = looked(source, path, DetailMode.TEXT)
+    assert ask(view_state, ("cat", path)).text.splitlines() == said(text)
+    assert {DetailMode.VALUE, DetailMode.TEXT, DetailMode.HISTORY} == set(text.modes)
+    (stat,) = ask(view_state, ("stat", "-o", "table", "--columns", "all", path)).tables
     assert f"changed {stat['changed_offset'][0].as_py()} 2026-11-22" in text.head
-    assert said(looked(source, path, LookMode.VALUE))
-    history = looked(source, path, LookMode.HISTORY).table
+    assert said(looked(source, path, DetailMode.VALUE))
+    history = looked(source, path, DetailMode.HISTORY).table
     assert history is not None
-    (changes,) = ask(scene, ("changes", "-o", "table", path)).tables
+    (changes,) = ask(view_state, ("changes", "-o", "table", path)).tables
     assert changes["offset"].to_pylist()[::-1] == history["offset"].to_pylist()
 
 
@@ -59,12 +59,12 @@ def test_directories_are_tables() -> None:
         ("/groups/k-uniform/offsets", ("offsets", "k-uniform"), 10),
         ("/transactions", ("transactions",), None),
     ):
-        look = looked(source, path, LookMode.TABLE)
-        assert look.table is not None
-        (rows,) = ask(scene_of(source, path), (*command, "-o", "table")).tables
-        assert len(rows) == len(look.table) == (n or len(rows))
-        row = look.table.slice(0, 1).to_pylist()[0]
-        assert (look.path_of(row) or "").startswith(f"{path}/")
+        detail = looked(source, path, DetailMode.TABLE)
+        assert detail.table is not None
+        (rows,) = ask(view_state_of(source, path), (*command, "-o", "table")).tables
+        assert len(rows) == len(detail.table) == (n or len(rows))
+        row = detail.table.slice(0, 1).to_pylist()[0]
+        assert (detail.path_of(row) or "").startswith(f"{path}/")
 
 
 def test_no_directory_is_listed_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,14 +72,14 @@ def test_no_directory_is_listed_in_the_thread_that_draws(monkeypatch: pytest.Mon
     seen: list[object] = []
 
     async def test(driver: Driver) -> None:
-        import metashell.tui.scene as module
+        import metashell.tui.view_state as module
 
         wrapped: Callable[[Source], bool] = module._has_groups
         monkeypatch.setattr(module, "_has_groups", lambda s: bool(seen.append(s)) or wrapped(s))
         assert isinstance(driver.app, Explorer)
         driver.app.news(opened(D1))
         await driver.settled()
-        assert driver.scene.has_groups
+        assert driver.view_state.has_groups
 
     drive(test, on(D1))
     assert seen == []

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from metashell.tui.app import Explorer
 from metashell.tui.rows.drawn import DrawnTable
-from metashell.tui.scene import ask, scene_of
+from metashell.tui.view_state import ask, view_state_of
 from metashell.tui.views import group_rows
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.group_rows import find_extra, find_group, find_groups
@@ -52,10 +52,10 @@ def test_what_needs_attention_comes_first() -> None:
         lags = column(driver.one(GroupTable), "lag")
         n = words.count("stalled")
         assert sorted(lags[:n], reverse=True) == lags[:n]  # type: ignore[type-var]
-        rows = ask(driver.scene, ("groups", "-o", "table")).table
+        rows = ask(driver.view_state, ("groups", "-o", "table")).table
         assert rows is not None
         assert sorted(rows["group"].to_pylist()) == sorted(map(str, groups))
-        stalled = ask(driver.scene, ("offsets", "--stalled", "-o", "table")).table
+        stalled = ask(driver.view_state, ("offsets", "--stalled", "-o", "table")).table
         assert stalled is not None
         assert set(groups[:n]) <= set(stalled["group"].to_pylist())
         assert said(driver, "title").startswith(f"28 groups · {n} stalled · ")
@@ -69,7 +69,7 @@ def test_history_is_that_of_changes() -> None:
     source = opened(D1, D2)
     for group in ("eos-group", "n-roll-3", "c-offdel", "k-uniform"):
         rows = ask(
-            scene_of(source, "/"),
+            view_state_of(source, "/"),
             ("changes", "-o", "table", "--columns", "all", f"/groups/{group}/offsets/orders/0"),
         ).table
         assert rows is not None
@@ -118,12 +118,12 @@ def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatc
     threads: set[str] = set()
     find = group_rows.find_extra
 
-    def slow(scene, cancelled, tell, known):  # type: ignore[no-untyped-def]
+    def slow(view_state, cancelled, tell, known):  # type: ignore[no-untyped-def]
         threads.add(threading.current_thread().name)
         begun.set()
         while not cancelled() and not go_on.wait(0.01):
             pass
-        return find(scene, cancelled, tell, known)
+        return find(view_state, cancelled, tell, known)
 
     async def test(driver: Driver) -> None:
         monkeypatch.setattr("metashell.tui.views.groups.find_extra", slow)
@@ -142,14 +142,14 @@ def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatc
 def test_rows_without_widgets() -> None:
     """Each stage tells what it has; a group with wildcards in its name is that group."""
     source = opened(D1, D2)
-    scene = scene_of(source, "/")
-    found = find_groups(scene, lambda: False)
+    view_state = view_state_of(source, "/")
+    found = find_groups(view_state, lambda: False)
     assert found.groups is not None
     assert found.transactions is not None
     assert found.heading == "28 groups"
     stages: list[group_rows.Extra] = []
-    extra = find_extra(scene, lambda: False, stages.append)
+    extra = find_extra(view_state, lambda: False, stages.append)
     assert [stage.hanging is None for stage in stages] == [True, True, False]
     assert extra.offsets is not None
-    one = find_group(scene, "c-*", {}, None, lambda: False)
+    one = find_group(view_state, "c-*", {}, None, lambda: False)
     assert len(one.offsets) == 0

@@ -16,7 +16,7 @@ from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import Scene
+from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import HealthRows, ask_health
@@ -80,10 +80,10 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        expected = said(driver.scene.source)
+        expected = said(driver.view_state.source)
         assert [row["subject"] for row in expected] == subjects(driver)
         kinds = driver.one(KindList)
-        summary = said(driver.scene.source, "health --summary")
+        summary = said(driver.view_state.source, "health --summary")
         assert kinds.codes == ["", *(row["problem"] for row in summary)]
         for code in kinds.codes[1:]:
             await to_kind(driver, code)
@@ -179,7 +179,7 @@ def test_names_are_data() -> None:
             assert "\x1b" not in driver.screen()
             await to_kind(driver, "offline-partitions")
             await driver.press("enter", "enter")
-            (row,) = said(driver.scene.source, "health offline-partitions")
+            (row,) = said(driver.view_state.source, "health offline-partitions")
             assert driver.app.path == row["path"]
 
         drive(test, session_on(directory))
@@ -191,7 +191,7 @@ def test_fleets(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         view = await opened(driver)
-        assert driver.scene.cluster is None
+        assert driver.view_state.cluster is None
         assert view.found is not None
         clusters = view.found.rows.column("cluster").unique().to_pylist()
         assert len(clusters) > 1
@@ -203,7 +203,7 @@ def test_fleets(tmp_path: Path) -> None:
         await driver.press("enter")
         assert driver.app.path == f"/clusters/{row['cluster']}{row['path']}"
         inside = await opened(driver)
-        assert driver.scene.prefix == f"/clusters/{row['cluster']}"
+        assert driver.view_state.prefix == f"/clusters/{row['cluster']}"
         assert inside.found is not None
         assert "cluster" not in inside.found.rows.column_names
 
@@ -214,10 +214,10 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
     """The first line says that it runs, and how to end it; then all is as it was."""
     may_end = threading.Event()
 
-    def ask(scene: Scene, **options: Any) -> HealthRows:
+    def ask(view_state: ViewState, **options: Any) -> HealthRows:
         if options["is_deep"]:
             may_end.wait()
-        return ask_health(scene, **options)
+        return ask_health(view_state, **options)
 
     async def test(driver: Driver) -> None:
         await opened(driver)

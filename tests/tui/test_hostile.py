@@ -16,9 +16,9 @@ from textual.widgets import Input
 import metashell
 from metashell.errors import SourceError
 from metashell.fs.path import encode_name
-from metashell.tui.node.node_look import LookMode
-from metashell.tui.scene import ask, scene_of
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.view_state import ask, view_state_of
 from metashell.tui.views.explorer import ExplorerView
 from support.hostile import NAMES, hostile_cluster
 from support.logs import record
@@ -64,7 +64,7 @@ def test_errors_are_told_in_their_own_lines() -> None:
 def test_diagnostics_are_told_in_their_own_lines() -> None:
     """What a command says beside its rows is a line each, without credentials."""
     with hostile_cluster() as source:
-        said = ask(scene_of(source, "/"), ["cat", "/s3://KEY:PW@b\n\x1b[2J"]).warnings
+        said = ask(view_state_of(source, "/"), ["cat", "/s3://KEY:PW@b\n\x1b[2J"]).warnings
     assert said
     assert all(line.isprintable() and "PW" not in line for line in said)
 
@@ -227,7 +227,7 @@ def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
         await driver.settled()
         view, texts = driver.view, []
         assert isinstance(view, ExplorerView)
-        for mode in (LookMode.VALUE, LookMode.TEXT, LookMode.RECORD, LookMode.HISTORY):
+        for mode in (DetailMode.VALUE, DetailMode.TEXT, DetailMode.RECORD, DetailMode.HISTORY):
             view.pane.look(mode)
             await driver.settled()
             texts += [driver.screen(), str(view.copyable())]

@@ -48,7 +48,7 @@ def session_with(server: FakeQuorumServer) -> Iterator[ExplorerSession]:
 
 def offset_of(driver: Driver) -> int | None:
     """The last offset that is shown."""
-    return driver.scene.source.status().offset
+    return driver.view_state.source.status().offset
 
 
 def status_text(driver: Driver) -> str:
@@ -68,15 +68,15 @@ def test_commits_are_shown() -> None:
     async def test(driver: Driver) -> None:
         driver.app.moved_to("/image/topics/byName")
         await driver.look("records")
-        serial, end = driver.scene.serial, server.append(8)
+        serial, end = driver.view_state.serial, server.append(8)
         await reach(driver, end - 1)
-        assert driver.scene.serial > serial
+        assert driver.view_state.serial > serial
         assert driver.app.path == "/image/topics/byName"
         assert driver.view.id == "records"
         assert (
             driver.app.screen.focused is None or driver.view in driver.app.screen.focused.ancestors
         )
-        assert "topic-4" in driver.scene.source.ls("/image/topics/byName")
+        assert "topic-4" in driver.view_state.source.ls("/image/topics/byName")
         assert f"live  offset {end - 1}  leader 1  lag 0" in status_text(driver)
 
     with FakeQuorumServer(3) as server:
@@ -93,7 +93,7 @@ def test_noops_cost_nothing() -> None:
         end = server.append(1, [NOOP])
         await driver.until(lambda: app.following.shown_at is not None, "one is shown")
         await reach(driver, end - 1)
-        serial, start = driver.scene.serial, app.jobs.start
+        serial, start = driver.view_state.serial, app.jobs.start
 
         def note(title: str, *args: Any, **options: Any) -> Job:
             began.append(title)
@@ -118,10 +118,10 @@ def test_noops_cost_nothing() -> None:
             # Whoever asks is told of them.
             assert offset_of(driver) == end - 1
             assert framed == ["frames"]
-            assert driver.scene.serial == serial
+            assert driver.view_state.serial == serial
             server.append(4)
             await driver.until(lambda: began, "what changes something is shown")
-        await driver.until(lambda: driver.scene.serial > serial, "another scene")
+        await driver.until(lambda: driver.view_state.serial > serial, "another view state")
 
     with FakeQuorumServer(1) as server:
         server.append(4)
@@ -159,9 +159,9 @@ def test_noops_are_shown_where_they_are_seen() -> None:
         await driver.look("records")
         await driver.press("h")
         for _ in range(3):
-            serial, end = driver.scene.serial, server.append(1, [NOOP])
+            serial, end = driver.view_state.serial, server.append(1, [NOOP])
             await reach(driver, end - 1)
-            await driver.until(lambda: driver.scene.serial > serial, "another scene")  # noqa: B023
+            await driver.until(lambda: driver.view_state.serial > serial, "another view state")  # noqa: B023
             await driver.until(lambda: f" {end - 1} " in driver.screen(), "its line")  # noqa: B023
 
     with FakeQuorumServer(1) as server:
@@ -181,9 +181,9 @@ def test_the_timeline_ends_where_the_status_line_does() -> None:
         await driver.until(lambda: timeline.shown == end - 1, "its end is shown")
         assert app.following.shown_at is not None
         for _ in range(2):
-            serial, end = driver.scene.serial, server.append(1, [NOOP])
+            serial, end = driver.view_state.serial, server.append(1, [NOOP])
             await reach(driver, end - 1)
-            assert driver.scene.serial == serial
+            assert driver.view_state.serial == serial
             assert timeline.shown == end - 1
             await driver.until(lambda: f"newest {end - 1} " in driver.screen(), "its end")  # noqa: B023
 
@@ -199,9 +199,9 @@ def test_noops_are_shown_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(driver: Driver) -> None:
         monkeypatch.setattr(following_module, "_UNTOLD_S", 0.0)
         monkeypatch.setattr(following_module, "_UNTOLD_REST", 0.0)
-        serial, end = driver.scene.serial, server.append(1, [NOOP])
+        serial, end = driver.view_state.serial, server.append(1, [NOOP])
         await reach(driver, end - 1)
-        assert driver.scene.serial > serial
+        assert driver.view_state.serial > serial
 
     with FakeQuorumServer(1) as server:
         server.append(4)
@@ -219,9 +219,9 @@ def test_noops_are_shown_less_often_where_that_costs(monkeypatch: pytest.MonkeyP
         await reach(driver, end - 1)
         monkeypatch.setattr(following_module, "_UNTOLD_S", 0.0)
         app.jobs.spent_s += 3600
-        serial, end = driver.scene.serial, server.append(1, [NOOP])
+        serial, end = driver.view_state.serial, server.append(1, [NOOP])
         await reach(driver, end - 1)
-        assert driver.scene.serial == serial
+        assert driver.view_state.serial == serial
 
     with FakeQuorumServer(1) as server:
         server.append(4)
@@ -283,7 +283,7 @@ def test_earlier_states_stay() -> None:
         await driver.settled()
         assert offset_of(driver) == first
         end = server.append(4)
-        live = driver.scene.source.live
+        live = driver.view_state.source.live
         assert live is not None
         await driver.until(lambda: live.status().end_offset == end, "it is fetched")
         assert offset_of(driver) == first
@@ -369,7 +369,7 @@ def test_directory_that_grows(growing: Path) -> None:
         assert "end of the log  offset 3" in status_text(driver)
         append(growing, topic_batch(4, 2))
         await reach(driver, 5)
-        assert "t5" in driver.scene.source.ls("/image/topics/byName")
+        assert "t5" in driver.view_state.source.ls("/image/topics/byName")
 
     drive(test, session_on(growing))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.color import Color
 
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_look import LookMode
 from metashell.tui.node.pane import NodePane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
@@ -105,7 +105,7 @@ def test_overview() -> None:
 
     async def test(driver: Driver) -> None:
         pane, view = driver.one(NodePane), driver.view
-        assert pane.mode is LookMode.OVERVIEW
+        assert pane.mode is DetailMode.OVERVIEW
         said = [line.text for line in view.query_one(LineView).lines]
         assert "cluster     FOEwebgxRXOFbKdSIiDwwg" in said
         assert "metadata    4.4-IV2, offset 4111, epoch 1" in said
@@ -118,9 +118,9 @@ def test_overview() -> None:
         assert " ".join(said[-1].split()) == "? help; ctrl+p finds every action"
         assert said[-1][12:] in driver.screen()
         await driver.press("d")
-        assert pane.mode is LookMode.CHILDREN
+        assert pane.mode is DetailMode.CHILDREN
         await driver.press("d")
-        assert pane.mode is LookMode.OVERVIEW
+        assert pane.mode is DetailMode.OVERVIEW
         assert driver.view.copyable() == ("overview", "\n".join(said))
 
     drive(test, size=(80, 26))

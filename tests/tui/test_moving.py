@@ -12,16 +12,16 @@ import metashell
 from metashell.errors import SourceError
 from metashell.sources.opening import open_fleet
 from metashell.tui import moving as moving_module
-from metashell.tui import scene as scene_module
+from metashell.tui import view_state as view_state_module
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.places import VisitedNode
-from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS
+from metashell.tui.view_state import ViewState
 from support.fleets import OTHER_ID, backups
 from support.pilot import SAMPLE, Driver, drive, session_on
 from support.waiting import LIMIT_S
@@ -45,15 +45,15 @@ def fleet(tmp_path: Path) -> ExplorerSession:
 
 def where(driver: Driver) -> tuple[str, int | None]:
     """The cluster at hand and its offset; every part of the program must agree on it."""
-    scene = driver.scene
-    if scene.cluster is None:
-        return scene.prefix, None
-    if scene.fleet is not None:
-        member = scene.fleet.members[scene.prefix.rpartition("/")[2]]
-        assert member.opened is scene.cluster
-    assert driver.one(StatusLine).scene is scene
-    assert driver.one(Timeline).shown == scene.cluster.status().offset
-    return scene.prefix, scene.cluster.moment_offset
+    view_state = driver.view_state
+    if view_state.cluster is None:
+        return view_state.prefix, None
+    if view_state.fleet is not None:
+        member = view_state.fleet.members[view_state.prefix.rpartition("/")[2]]
+        assert member.opened is view_state.cluster
+    assert driver.one(StatusLine).view_state is view_state
+    assert driver.one(Timeline).shown == view_state.cluster.status().offset
+    return view_state.prefix, view_state.cluster.moment_offset
 
 
 async def go(driver: Driver, path: str, offset: int | None = None) -> None:
@@ -75,7 +75,7 @@ def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
                 assert driver.app.path == path
                 assert where(driver) == (path.rstrip("/"), None)
                 if path == BROKEN:
-                    assert str(driver.scene.problem)[:40] in driver.screen(), spec.id
+                    assert str(driver.view_state.problem)[:40] in driver.screen(), spec.id
         assert not any("internal error" in text for text in driver.told)
 
     drive(test, fleet)
@@ -87,14 +87,14 @@ def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     async def test(driver: Driver) -> None:
         await go(driver, ONE)
         await go(driver, BROKEN)
-        assert driver.scene.cluster is None
-        assert driver.scene.problem is not None
+        assert driver.view_state.cluster is None
+        assert driver.view_state.problem is not None
         assert [text for text in driver.told if text.startswith(BROKEN)] == [
-            f"{BROKEN}: {driver.scene.problem}"
+            f"{BROKEN}: {driver.view_state.problem}"
         ]
         driver.app.travel(EARLIER)
         await driver.settled()
-        assert driver.told[-1] == driver.scene.problem
+        assert driver.told[-1] == driver.view_state.problem
         await go(driver, TWO)
         assert where(driver) == (TWO, None)
 
@@ -185,15 +185,15 @@ class Slow:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
         self.may, self.began = threading.Event(), threading.Event()
-        whole = scene_module.scene_of
+        whole = view_state_module.view_state_of
 
-        def scene_of(source: Any, to: str, **options: Any) -> Scene:
+        def view_state_of(source: Any, to: str, **options: Any) -> ViewState:
             if to.startswith(path):
                 self.began.set()
                 assert self.may.wait(LIMIT_S)
             return whole(source, to, **options)
 
-        monkeypatch.setattr(moving_module, "scene_of", scene_of)
+        monkeypatch.setattr(moving_module, "view_state_of", view_state_of)
 
 
 @pytest.mark.long
@@ -238,15 +238,15 @@ def test_the_way_to_a_cluster_is_cancelled(
 def test_cancelled_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     """It leads nowhere, and the next one does; going back ends a way that is not wanted."""
     began, may = threading.Event(), threading.Event()
-    whole = scene_module.scene_there
+    whole = view_state_module.view_state_there
 
-    def slow(scene: Scene, path: str, *, moves: bool, point: Any = None) -> Scene:
+    def slow(view_state: ViewState, path: str, *, moves: bool, point: Any = None) -> ViewState:
         if point == EARLIER:
             began.set()
             assert may.wait(LIMIT_S)
-        return whole(scene, path, moves=moves, point=point)
+        return whole(view_state, path, moves=moves, point=point)
 
-    monkeypatch.setattr(moving_module, "scene_there", slow)
+    monkeypatch.setattr(moving_module, "view_state_there", slow)
 
     async def test(driver: Driver) -> None:
         driver.app.travel(EARLIER)
@@ -275,8 +275,8 @@ def test_a_directory_of_directories() -> None:
 
     async def test(driver: Driver) -> None:
         name = parent.name
-        assert driver.scene.fleet is not None
-        assert list(driver.scene.fleet.members) == [name]
+        assert driver.view_state.fleet is not None
+        assert list(driver.view_state.fleet.members) == [name]
         await driver.look("health")
         assert "health is not available" in driver.screen()
         await driver.look("fleet")
@@ -294,7 +294,7 @@ def test_opening_ends_unexpectedly(error: BaseException) -> None:
 
     async def test(driver: Driver) -> None:
         app: Explorer = driver.app
-        assert app.scene is None
+        assert app.view_state is None
         if isinstance(error, KeyboardInterrupt):
             assert isinstance(app.failure, SourceError)
         else:
@@ -304,7 +304,7 @@ def test_opening_ends_unexpectedly(error: BaseException) -> None:
     drive(test, session_on(open_it))
 
 
-def test_a_scene_that_comes_as_one_moves() -> None:
+def test_a_view_state_that_comes_as_one_moves() -> None:
     """The cursor of the tree stays where the user has put it, which nobody was told of yet."""
 
     async def test(driver: Driver) -> None:
@@ -312,7 +312,7 @@ def test_a_scene_that_comes_as_one_moves() -> None:
         tree.action_move(1)
         path = tree.path
         assert path != driver.app.path
-        driver.view.show_scene(driver.scene)
+        driver.view.show_view_state(driver.view_state)
         await driver.settled()
         assert tree.path == driver.app.path == path
 
@@ -347,7 +347,7 @@ def test_two_jobs_on_one_source() -> None:
                 driver.app.travel(LATER)
                 driver.app.travel(None)
         await driver.settled()
-        assert driver.scene.is_newest
+        assert driver.view_state.is_newest
         assert driver.told == []
         assert driver.view.id == "brokers"
         assert "leaders" in driver.screen()

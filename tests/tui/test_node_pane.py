@@ -13,15 +13,15 @@ from textual.screen import Screen
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.fs.path import resolve
-from metashell.tui.node import look as node_look
-from metashell.tui.node.look import Seen
+from metashell.tui.node import look as node_detail
+from metashell.tui.node.inspector import NodeInspector
+from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.pane import NodePane
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import ask, scene_at, scene_of
 from metashell.tui.session import ExplorerSession
+from metashell.tui.view_state import ask, view_state_at, view_state_of
 from support.logs import make_directory, record
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 
@@ -52,13 +52,13 @@ class Looking:
         """The lines that it shows."""
         return [line.text for line in self.driver.one(LineView).lines]
 
-    def mode(self) -> LookMode | None:
+    def mode(self) -> DetailMode | None:
         """How the node is looked at."""
         return self.pane.mode
 
     async def at(self, path: str) -> None:
         """Look at a node, and go on there."""
-        self.pane.show_node(self.driver.scene, path)
+        self.pane.show_node(self.driver.view_state, path)
         await self.driver.settled()
         self.pane.focus_content()
         await self.driver.settled()
@@ -104,20 +104,20 @@ def looking(
 def test_described_directory(path: str, words: list[str], target: str) -> None:
     """A directory is described by a command, whose rows lead to their nodes; `d` lists it."""
 
-    async def test(look: Looking) -> None:
-        await look.at(path)
-        answer = ask(look.driver.scene, words)
-        assert answer.table == look.rows.table
-        gone = look.catch_moves()
-        await look.driver.press("enter")
+    async def test(detail: Looking) -> None:
+        await detail.at(path)
+        answer = ask(detail.driver.view_state, words)
+        assert answer.table == detail.rows.table
+        gone = detail.catch_moves()
+        await detail.driver.press("enter")
         assert [(target, None)] == gone
-        await look.driver.press("d")
-        assert LookMode.CHILDREN is look.mode()
-        assert look.driver.scene.source.ls(path) == look.column("name")
-        await look.driver.press("enter")
+        await detail.driver.press("d")
+        assert DetailMode.CHILDREN is detail.mode()
+        assert detail.driver.view_state.source.ls(path) == detail.column("name")
+        await detail.driver.press("enter")
         assert (target, None) == gone[1]
-        await look.driver.press("d")
-        assert LookMode.TABLE is look.mode()
+        await detail.driver.press("d")
+        assert DetailMode.TABLE is detail.mode()
 
     looking(test)
 
@@ -125,29 +125,29 @@ def test_described_directory(path: str, words: list[str], target: str) -> None:
 @pytest.mark.parametrize(
     ("path", "mode", "key"),
     [
-        ("/", LookMode.CHILDREN, "name"),
-        ("/image/topics", LookMode.TABLE, "topic"),
-        ("/image/topics/byName", LookMode.CHILDREN, "name"),
-        (ORDERS, LookMode.TABLE, "partition"),
-        (ORDERS, LookMode.CHILDREN, "name"),
-        (f"{ORDERS}/0", LookMode.TEXT, ""),
-        (f"{ORDERS}/0", LookMode.HISTORY, "offset"),
-        ("/image/configs", LookMode.CHILDREN, "name"),
+        ("/", DetailMode.CHILDREN, "name"),
+        ("/image/topics", DetailMode.TABLE, "topic"),
+        ("/image/topics/byName", DetailMode.CHILDREN, "name"),
+        (ORDERS, DetailMode.TABLE, "partition"),
+        (ORDERS, DetailMode.CHILDREN, "name"),
+        (f"{ORDERS}/0", DetailMode.TEXT, ""),
+        (f"{ORDERS}/0", DetailMode.HISTORY, "offset"),
+        ("/image/configs", DetailMode.CHILDREN, "name"),
     ],
 )
-def test_marks_the_same_going_back(path: str, mode: LookMode, key: str) -> None:
+def test_marks_the_same_going_back(path: str, mode: DetailMode, key: str) -> None:
     """What is marked at the earlier of two stops is what is marked at the later one."""
-    newest = scene_of(metashell.open(SAMPLE), "/")
-    earlier = scene_at(newest, 3879)
-    later = scene_at(earlier, None)
+    newest = view_state_of(metashell.open(SAMPLE), "/")
+    earlier = view_state_at(newest, 3879)
+    later = view_state_at(earlier, None)
     seen = []
-    for scene in (earlier, later):
-        look = Seen(scene, path, lambda: False).look([mode], [mode])
-        assert mode is look.mode
-        marks = {"": "•" in look.head}
-        if look.table is not None:
-            assert look.marked is not None
-            marks.update(zip(look.table[key].to_pylist(), look.marked.to_pylist(), strict=True))
+    for view_state in (earlier, later):
+        detail = NodeInspector(view_state, path, lambda: False).look([mode], [mode])
+        assert mode is detail.mode
+        marks = {"": "•" in detail.head}
+        if detail.table is not None:
+            assert detail.marked is not None
+            marks.update(zip(detail.table[key].to_pylist(), detail.marked.to_pylist(), strict=True))
         seen.append(marks)
     back, forward = seen
     common = back.keys() & forward.keys()
@@ -157,13 +157,13 @@ def test_marks_the_same_going_back(path: str, mode: LookMode, key: str) -> None:
 
 def test_tells_ahead_what_is_compared() -> None:
     """A table is told without its marks only where those of its cells are yet to be found."""
-    newest = scene_of(metashell.open(SAMPLE), "/")
-    for scene, is_told in ((newest, False), (scene_at(newest, 3879), True)):
-        told: list[NodeLook] = []
-        modes = [LookMode.TABLE]
-        look = Seen(scene, ORDERS, lambda: False).look(modes, modes, told.append)
+    newest = view_state_of(metashell.open(SAMPLE), "/")
+    for view_state, is_told in ((newest, False), (view_state_at(newest, 3879), True)):
+        told: list[NodeDetail] = []
+        modes = [DetailMode.TABLE]
+        detail = NodeInspector(view_state, ORDERS, lambda: False).look(modes, modes, told.append)
         assert [one.changed for one in told] == [None] * is_told
-        assert (look.changed is not None) is is_told
+        assert (detail.changed is not None) is is_told
 
 
 HOSTILE = [
@@ -188,22 +188,22 @@ def test_hostile_names(tmp_path: Path) -> None:
     ]
     directory = make_directory(tmp_path, (0, encode_batch(records, base_offset=0, leader_epoch=1)))
 
-    async def test(look: Looking) -> None:
-        root = look.driver.scene.root
-        gone = look.catch_moves()
-        await look.at("/image/configs")
-        assert sorted(HOSTILE) == sorted(map(str, look.column("key")))
+    async def test(detail: Looking) -> None:
+        root = detail.driver.view_state.root
+        gone = detail.catch_moves()
+        await detail.at("/image/configs")
+        assert sorted(HOSTILE) == sorted(map(str, detail.column("key")))
         for _ in HOSTILE:
-            await look.driver.press("enter", "down")
+            await detail.driver.press("enter", "down")
         assert len(HOSTILE) == len(set(gone))
         for path, _ in gone:
             value = resolve(root, path).node.text()  # type: ignore[union-attr]
             assert value in HOSTILE
-            await look.at(path)
-            assert "\x1b" not in look.driver.screen()
-        await look.at("/image/configs")
-        await look.driver.press("d", "enter")
-        assert [] == [said for said in look.driver.told if "not available" not in said]
+            await detail.at(path)
+            assert "\x1b" not in detail.driver.screen()
+        await detail.at("/image/configs")
+        await detail.driver.press("d", "enter")
+        assert [] == [said for said in detail.driver.told if "not available" not in said]
 
     looking(test, session_on(directory))
 
@@ -212,38 +212,41 @@ def test_big_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too long to be shown is cut, which is said; copied it is whole."""
     monkeypatch.setattr("metashell.tui.node.value.MOST_CHARACTERS", 50)
 
-    async def test(look: Looking) -> None:
-        await look.at(f"{ORDERS}/0")
-        await look.driver.press("a")
-        assert 50 == sum(map(len, look.lines))
-        assert "cut: `o` shows all of it" in look.driver.screen()
-        assert ("text", look.driver.scene.source.cat(f"{ORDERS}/0")) == look.pane.copyable()
+    async def test(detail: Looking) -> None:
+        await detail.at(f"{ORDERS}/0")
+        await detail.driver.press("a")
+        assert 50 == sum(map(len, detail.lines))
+        assert "cut: `o` shows all of it" in detail.driver.screen()
+        assert (
+            "text",
+            detail.driver.view_state.source.cat(f"{ORDERS}/0"),
+        ) == detail.pane.copyable()
 
     looking(test)
 
 
 def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long history the newest changes are shown, which is said."""
-    monkeypatch.setattr(node_look, "MOST_CHANGES", 5)
+    monkeypatch.setattr(node_detail, "MOST_CHANGES", 5)
 
-    async def test(look: Looking) -> None:
-        await look.at("/image/topics")
-        await look.driver.press("h")
-        assert 5 == look.rows.row_count
-        assert "the newest 5 changes" in look.driver.screen()
+    async def test(detail: Looking) -> None:
+        await detail.at("/image/topics")
+        await detail.driver.press("h")
+        assert 5 == detail.rows.row_count
+        assert "the newest 5 changes" in detail.driver.screen()
 
     looking(test)
 
 
 def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a directory with many records only the newest are followed, which is said."""
-    monkeypatch.setattr(node_look, "MOST_RECORDS", 7)
+    monkeypatch.setattr(node_detail, "MOST_RECORDS", 7)
 
-    async def test(look: Looking) -> None:
-        await look.at("/image/topics")
-        await look.driver.press("h")
-        assert 0 < look.rows.row_count <= 14
-        assert "from the newest 7 records; ? was before them" in look.driver.screen()
+    async def test(detail: Looking) -> None:
+        await detail.at("/image/topics")
+        await detail.driver.press("h")
+        assert 0 < detail.rows.row_count <= 14
+        assert "from the newest 7 records; ? was before them" in detail.driver.screen()
 
     looking(test)
 
@@ -251,12 +254,12 @@ def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_directory() -> None:
     """Every directory near the root can be looked at in every way, however small the screen."""
 
-    async def test(look: Looking) -> None:
-        source = look.driver.scene.source
+    async def test(detail: Looking) -> None:
+        source = detail.driver.view_state.source
         for path in ["/", *(f"/image/{name}" for name in source.ls("/image"))]:
-            await look.at(path)
+            await detail.at(path)
             for key in "dh":
-                await look.driver.press(key)
-        assert [] == [said for said in look.driver.told if "not available" not in said]
+                await detail.driver.press(key)
+        assert [] == [said for said in detail.driver.told if "not available" not in said]
 
     looking(test, size=(30, 8))

@@ -40,7 +40,7 @@ class Gate:
             assert self._open.wait(LIMIT_S)
             read(source, cancelled)
 
-        for module in ("metashell.tui.views.health_text", "metashell.tui.node.look"):
+        for module in ("metashell.tui.views.health_text", "metashell.tui.node.inspector"):
             monkeypatch.setattr(f"{module}.read_older", read_slowly)
 
     def open(self) -> None:
@@ -116,7 +116,9 @@ def test_a_topics_table_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate(monkeypatch)
 
     async def test(driver: Driver) -> None:
-        topic = next(iter(driver.scene.root.child("image").child("topics").child("byName").names()))
+        topic = next(
+            iter(driver.view_state.root.child("image").child("topics").child("byName").names())
+        )
         driver.app.go(f"{TOPICS}/{topic}")
         await driver.until(lambda: reads(driver), "older files are not read")
         await driver.until(
@@ -125,7 +127,7 @@ def test_a_topics_table_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any(text.startswith("before ") for text in since(driver))
         gate.open()
         await driver.settled()
-        source = driver.scene.source
+        source = driver.view_state.source
         assert source is not None
         assert not is_unread(source)
         assert not any(text.startswith("before ") for text in since(driver))

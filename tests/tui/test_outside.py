@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.tui.asking import outside
+from metashell.tui.prompts import outside
 from support.pilot import Driver, drive
 
 

@@ -68,10 +68,10 @@ def test_goes_to_paths() -> None:
     """A path goes on, a topic is found by how it begins, and both can be gone to."""
 
     async def test(driver: Driver) -> None:
-        scene = driver.scene
-        assert paths_from(scene, "/image/cluster/b") == ["/image/cluster/brokers"]
-        assert "/image/topics/byName/topic-001" in paths_from(scene, "topic-00")
-        assert paths_from(scene, "/nothing/x") == []
+        view_state = driver.view_state
+        assert paths_from(view_state, "/image/cluster/b") == ["/image/cluster/brokers"]
+        assert "/image/topics/byName/topic-001" in paths_from(view_state, "topic-00")
+        assert paths_from(view_state, "/nothing/x") == []
         shown = await found(driver, "/image/cluster", "/image/cluster")
         assert shown[0] == "/image/cluster"
         await driver.press("enter")
@@ -104,7 +104,7 @@ def test_offers_bookmarks() -> None:
         driver.one(CommandInput).value = "/ at offset 3499"
         await driver.until(lambda: driver.one(CommandList).option_count == 1, "more than one")
         await driver.press("enter")
-        await driver.until(lambda: driver.scene.source.moment_offset == 3499, "not there")
+        await driver.until(lambda: driver.view_state.source.moment_offset == 3499, "not there")
 
     drive(test)
 

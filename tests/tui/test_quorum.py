@@ -13,7 +13,7 @@ from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
-from metashell.tui.views.quorum_look import QuorumLook
+from metashell.tui.views.quorum_detail import QuorumDetail
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of
 from support.pilot import Driver, drive, session_on
@@ -40,9 +40,9 @@ def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> No
     drawn: list[int] = []
     draw = QuorumView._show_members
 
-    def counted(view: QuorumView, look: QuorumLook) -> None:
+    def counted(view: QuorumView, detail: QuorumDetail) -> None:
         drawn.append(view._bar_width)
-        draw(view, look)
+        draw(view, detail)
 
     async def test(driver: Driver) -> None:
         for view in ("quorum", "explorer", "quorum"):
@@ -68,7 +68,7 @@ def test_says_what_disagrees(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("quorum")
-        assert view_of(driver).look is not None
+        assert view_of(driver).detail is not None
         assert "! " in driver.screen()
         assert "quorum-state" in driver.screen()
 
@@ -136,7 +136,7 @@ def test_follows_a_live_quorum() -> None:
     async def test(driver: Driver) -> None:
         await driver.look("quorum")
         view = view_of(driver)
-        await driver.until(lambda: view.look is not None and lags(driver) == [0, 0, 0], "no lags")
+        await driver.until(lambda: view.detail is not None and lags(driver) == [0, 0, 0], "no lags")
         await driver.until(lambda: "connected to 127.0.0.1:" in driver.screen(), "not told")
 
         server.kill(3)
@@ -187,7 +187,7 @@ def test_an_earlier_offset_of_a_live_quorum() -> None:
         await driver.settled()
         view = view_of(driver)
         await driver.until(
-            lambda: view.look is not None and view.look.text("origin") == "log", "not the log"
+            lambda: view.detail is not None and view.detail.text("origin") == "log", "not the log"
         )
         assert "lag_over_time" not in driver.one(MembersTable).columns_shown
         assert "lag and observers are known only of now" in driver.screen()
@@ -206,7 +206,7 @@ def test_all_controllers_dead() -> None:
         await driver.until(lambda: said in driver.screen(), "not on the status line")
         await driver.look("quorum")
         await driver.until(lambda: f"{said} · epoch 1" in driver.screen(), "not in the view")
-        cluster = driver.app.scene.cluster
+        cluster = driver.app.view_state.cluster
         assert cluster is not None
         assert cluster.newest.value("/quorum/leader") is None
         assert f"quorum: {said}" in run_on(cluster.newest, "quorum").err

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kraftgen.batch import encode_batch
-from metashell.tui.node.node_look import LookMode
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.records.words import with_words
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView
@@ -66,7 +66,7 @@ def test_shown_beside_secrets() -> None:
         await driver.look("explorer")
         explorer = driver.view
         assert isinstance(explorer, ExplorerView)
-        explorer.pane.look(LookMode.RECORD)
+        explorer.pane.look(DetailMode.RECORD)
         await driver.settled()
         assert "BROKER (4)" in driver.screen()
         assert "hunter2" not in driver.screen()

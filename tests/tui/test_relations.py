@@ -7,7 +7,7 @@ import pytest
 import metashell
 from metashell.fs.path import resolve
 from metashell.tui.node.relations import relations_of
-from metashell.tui.scene import Scene
+from metashell.tui.view_state import ViewState
 from support.fixtures import DEMO, fixture
 
 ORDERS = "/image/topics/byName/orders"
@@ -28,7 +28,7 @@ ORDERS = "/image/topics/byName/orders"
 def test_neighbours(path: str, groups: list[str]) -> None:
     """Each kind of node has its groups, and every path in them is there."""
     source = metashell.open(DEMO)
-    found = relations_of(Scene(opened=source, cluster=source), path)
+    found = relations_of(ViewState(opened=source, cluster=source), path)
     assert found is not None
     assert groups == [group.name for group in found.groups]
     nodes = [node for group in found.groups for node in (group, *group.children)]
@@ -41,15 +41,15 @@ def test_neighbours(path: str, groups: list[str]) -> None:
 def test_none() -> None:
     """A node of another kind has none, nor has one that is not there."""
     source = metashell.open(DEMO)
-    scene = Scene(opened=source, cluster=source)
+    view_state = ViewState(opened=source, cluster=source)
     for path in ("/", "/image/topics", "/image/topics/byName/nowhere"):
-        assert relations_of(scene, path) is None
+        assert relations_of(view_state, path) is None
 
 
 def test_fenced_brokers_are_named() -> None:
     """A broker that is fenced says so before what it leads and follows; so does the group."""
     source = metashell.open(fixture("real-44-broker-down").input)
-    found = relations_of(Scene(opened=source, cluster=source), ORDERS)
+    found = relations_of(ViewState(opened=source, cluster=source), ORDERS)
     assert found is not None
     (group,) = (group for group in found.groups if group.name == "brokers")
     assert "3, 1 fenced" == group.told

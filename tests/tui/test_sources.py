@@ -14,7 +14,7 @@ from kraftgen.files import segment_name
 from metashell.log.changed import list_directory
 from metashell.read_settings import ReadSettings
 from metashell.sources.cached import open_cached_source
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.reduced import ReducedSource
 from metashell.sources.source import Source
 from metashell.tui import following
 from metashell.tui.frame.status import StatusLine
@@ -54,7 +54,7 @@ async def travel(driver: Driver, point: int | None) -> int | None:
     """Go to an offset, and tell which one is shown then."""
     driver.app.travel(point)
     await driver.settled()
-    cluster = driver.scene.cluster
+    cluster = driver.view_state.cluster
     assert cluster is not None
     offset = cluster.status().offset
     assert driver.one(Timeline).shown == offset
@@ -63,7 +63,7 @@ async def travel(driver: Driver, point: int | None) -> int | None:
 
 
 @pytest.mark.long
-def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What looks behind the image is asked of the log itself; the rest of what was kept."""
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
     shutil.copytree(SAMPLE, tmp_path / "node")
@@ -72,11 +72,11 @@ def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def open_it() -> Source:
         source = open_cached_source(list_directory(str(directory)), ReadSettings())
-        assert isinstance(source, CondensedSource)
+        assert isinstance(source, ReducedSource)
         return source
 
     async def test(driver: Driver) -> None:
-        assert isinstance(driver.scene.opened, CondensedSource)
+        assert isinstance(driver.view_state.opened, ReducedSource)
         await look_at_all(driver)
         whole = n_records(driver)
         health = driver.app.query_one(HealthView).found
@@ -116,14 +116,14 @@ def test_a_part_of_a_log(open_it: Callable[[], Source]) -> None:
 
     async def test(driver: Driver) -> None:
         await look_at_all(driver)
-        before = driver.scene.source.status().offset
+        before = driver.view_state.source.status().offset
         driver.app.travel(END + 1)
         await driver.settled()
         assert len(driver.told) == 1
-        assert driver.scene.source.status().offset == before
+        assert driver.view_state.source.status().offset == before
         driver.app.travel(None)
         await driver.press("less_than_sign", "left_square_bracket", "E")
-        assert driver.scene.source.status().offset == before
+        assert driver.view_state.source.status().offset == before
 
     drive(test, session_on(open_it))
 
@@ -140,7 +140,7 @@ def test_strict(tmp_path: Path) -> None:
         await look_at_all(driver)
         assert "torn tail" in driver.screen()
         await driver.press("left_square_bracket")
-        cluster = driver.scene.cluster
+        cluster = driver.view_state.cluster
         assert cluster is not None
         offset = cluster.status().offset
         assert offset is not None
@@ -171,11 +171,11 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
     cluster = AwaitedCluster(topic_batch(0, 11), topic_batch(11, 19))
 
     async def commit(driver: Driver, n: int) -> None:
-        last = driver.scene.source.status().offset
+        last = driver.view_state.source.status().offset
         assert last is not None
         cluster.commit(topic_batch(last + 1, n))
         await driver.until(
-            lambda: driver.scene.source.status().offset == last + n, "news are not shown"
+            lambda: driver.view_state.source.status().offset == last + n, "news are not shown"
         )
         await driver.settled()
 
@@ -191,7 +191,7 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
             assert driver.app.focused is focused
             assert driver.app.path == path
         await driver.look("records")
-        assert n_records(driver) == driver.scene.source.status().offset + 1  # type: ignore[operator]
+        assert n_records(driver) == driver.view_state.source.status().offset + 1  # type: ignore[operator]
         cluster.leader, cluster.problem = None, "not connected to a leader"
         await driver.look("quorum")
         driver.one(StatusLine).look()
@@ -205,16 +205,16 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
         end = cluster.source().status().offset
         for spec in VIEWS[:5]:
             await driver.look(spec.id)
-            assert driver.scene.source.status().offset == 10
+            assert driver.view_state.source.status().offset == 10
         assert await travel(driver, None) == end
         await driver.press("p")
         cluster.commit(topic_batch(end + 1, 2))  # type: ignore[operator]
         await driver.until(lambda: driver.app.following.has_news, "no news wait")
         await look_at_all(driver)
-        assert driver.scene.source.status().offset == end
+        assert driver.view_state.source.status().offset == end
         await driver.press("p")
         await driver.until(
-            lambda: driver.scene.source.status().offset == end + 2,  # type: ignore[operator]
+            lambda: driver.view_state.source.status().offset == end + 2,  # type: ignore[operator]
             "the news that waited are not shown",
         )
 
@@ -242,7 +242,7 @@ def test_a_log_that_gets_shorter(
         monkeypatch.setattr(driver.app, "tell", told.append)
         (directory / segment_name(0)).write_bytes(topic_batch(0) + rest)
         await driver.until(
-            lambda: driver.scene.source.status().offset == int(bool(rest)), "it is not shown"
+            lambda: driver.view_state.source.status().offset == int(bool(rest)), "it is not shown"
         )
 
     drive(test, session_on(open_it if is_cached else directory))
@@ -255,10 +255,10 @@ def test_a_torn_tail_that_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyP
     directory = make_directory(tmp_path, (0, topic_batch(0) + topic_batch(1)[:-5]))
 
     async def test(driver: Driver) -> None:
-        assert ("torn tail",) == driver.scene.source.status().notes
+        assert ("torn tail",) == driver.view_state.source.status().notes
         (directory / segment_name(0)).write_bytes(topic_batch(0))
         await driver.until(
-            lambda: driver.scene.source.status().notes == (), "the mark is still there"
+            lambda: driver.view_state.source.status().notes == (), "the mark is still there"
         )
         await driver.settled()
         driver.one(StatusLine).look()

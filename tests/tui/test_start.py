@@ -46,11 +46,11 @@ def test_opening_is_shown() -> None:
             driver = Driver(app, pilot)
             line = app.query_one(StatusLine)
             await driver.until(lambda: "42%" in line.render().plain, "the progress is shown")
-            assert app.scene is None
+            assert app.view_state is None
             assert "opening test 42%  q leaves" in line.render().plain
             await pilot.press("escape")
             go_on.set()
-            await driver.until(lambda: app.scene is not None, "not opened")
+            await driver.until(lambda: app.view_state is not None, "not opened")
 
     asyncio.run(run())
 
@@ -129,10 +129,10 @@ def test_begins_at_an_earlier_state() -> None:
     """With `--at`; from there it can go on to the end."""
 
     async def test(driver: Driver) -> None:
-        assert driver.scene.source.moment_offset == 3398
+        assert driver.view_state.source.moment_offset == 3398
         assert "earlier state  offset 3398" in driver.screen()
         await driver.press("E")
-        assert driver.scene.is_newest
+        assert driver.view_state.is_newest
         assert "end of the log  offset 4111" in driver.screen()
 
     drive(test, session_on(lambda: metashell.open(SAMPLE).at(3398)))

@@ -66,7 +66,7 @@ async def known(driver: Driver) -> None:
     """Wait until the log was looked at."""
     await driver.until(lambda: timeline_of(driver).track is not None, "the log is not known")
     if driver.app.focused is None:  # a view takes the focus when it first shows something
-        driver.view.show_scene(driver.scene)
+        driver.view.show_view_state(driver.view_state)
     await driver.settled()
 
 
@@ -88,7 +88,7 @@ def test_the_cursor_moves_at_once() -> None:
 
     async def test(driver: Driver) -> None:
         timeline, track = timeline_of(driver), track_of(driver)
-        serial = driver.scene.serial
+        serial = driver.view_state.serial
         timeline.focus()
         for _ in range(5):
             timeline.action_move(-1)
@@ -96,25 +96,25 @@ def test_the_cursor_moves_at_once() -> None:
         aim = timeline.at
         assert "→ offset" in lines(driver)[1]
         await arrived(driver, aim)
-        assert (aim, track.high) == driver.scene.span
-        assert driver.scene.serial > serial
+        assert (aim, track.high) == driver.view_state.span
+        assert driver.view_state.serial > serial
 
     drive_on(test, "real-44-broker-down")
 
 
 def test_plays() -> None:
-    """From the beginning, change after change, one scene at a time; it stops at the end."""
+    """From the beginning, change after change, one view state at a time; it stops at the end."""
 
     async def test(driver: Driver) -> None:
         timeline, seen = timeline_of(driver), []
         timeline.watch(timeline, "has_focus", lambda: None, init=False)
-        show_scene = timeline.show_scene
+        show_view_state = timeline.show_view_state
 
-        def note(scene: Any) -> None:
-            show_scene(scene)
+        def note(view_state: Any) -> None:
+            show_view_state(view_state)
             seen.append(timeline.shown)
 
-        timeline.show_scene = note  # type: ignore[method-assign]
+        timeline.show_view_state = note  # type: ignore[method-assign]
         focused = driver.app.focused
         driver.app.action_play()
         assert timeline.player.is_playing
@@ -125,7 +125,7 @@ def test_plays() -> None:
         await arrived(driver, track_of(driver).high)
         assert sorted(set(seen)) == seen
         assert track_of(driver).low == seen[0]
-        assert driver.scene.is_newest
+        assert driver.view_state.is_newest
         assert focused is driver.app.focused
 
     drive_on(test, "real-44-broker-down")
@@ -203,7 +203,7 @@ def test_one_state_has_no_time() -> None:
         keys = ("left_square_bracket", "left_curly_bracket", "less_than_sign", "left_parenthesis")
         await driver.press(*keys, "t", "left", "home", "space", "m")
         await driver.pilot.click(Timeline, offset=(3, 0))
-        assert driver.scene.is_newest
+        assert driver.view_state.is_newest
         assert any("one state" in text for text in driver.told)
 
     drive_on(test, lambda: metashell.open_file(path))
@@ -225,7 +225,7 @@ def test_a_fleet_shows_the_cluster_at_hand(tmp_path: Path) -> None:
         await arrived(driver, 5)
         await driver.press("left_square_bracket")
         await arrived(driver, 3)
-        assert (3, 5) == driver.scene.span
+        assert (3, 5) == driver.view_state.span
         driver.app.moved_to("/clusters/two/image")
         await driver.settled()
         await arrived(driver, 9)

@@ -19,7 +19,9 @@ def test_escape_first_cancels_the_way() -> None:
         assert timeline is not None
         is_over = Event()
         await driver.press("t")
-        app.jobs.start("going", lambda _: is_over.wait(), lambda _: None, owner=app, key="scene")
+        app.jobs.start(
+            "going", lambda _: is_over.wait(), lambda _: None, owner=app, key="view-state"
+        )
         timeline.action_leave()
         assert app.focused is timeline
         assert not timeline.is_travelling

@@ -12,7 +12,7 @@ import pytest
 import metashell
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.sources.source import Source
-from metashell.tui.node.node_look import LookMode
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.node.pane import NodePane
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView
@@ -69,7 +69,7 @@ def known_of(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     ]
 
 
-async def pane_at(driver: Driver, path: str, mode: LookMode) -> NodePane:
+async def pane_at(driver: Driver, path: str, mode: DetailMode) -> NodePane:
     """Go to a node, and look at it in a way."""
     driver.app.go(path)
     await driver.settled()
@@ -106,13 +106,13 @@ def test_nodes(name: str, offset: int | None) -> None:
         paths = leaves(source)
         assert len(paths) > N_EACH
         for path in paths:
-            pane = await pane_at(driver, path, LookMode.TEXT)
+            pane = await pane_at(driver, path, DetailMode.TEXT)
             found = pane.copyable()
             assert found is not None
             assert found[1].rstrip("\n") == said(source, f"cat {path}").rstrip("\n"), path
             assert source.find(path)
         for path in [p for p in paths if p.startswith("/image")][::3]:
-            pane = await pane_at(driver, path, LookMode.HISTORY)
+            pane = await pane_at(driver, path, DetailMode.HISTORY)
             (_, table), *_ = pane.tables()
             newest = source.newest
             rows = json.loads(said(newest, f"changes -o json --columns all {path}"))
@@ -135,7 +135,7 @@ def test_tables(name: str, offset: int | None) -> None:
         topics = [f"/image/topics/byName/{topic}" for topic in source.ls("/image/topics/byName")]
         tables = [*TABLES, *((path, f"partitions {path[21:]}") for path in topics[:N_EACH])]
         for path, line in tables:
-            pane = await pane_at(driver, path, LookMode.TABLE)
+            pane = await pane_at(driver, path, DetailMode.TABLE)
             look = pane._look
             assert look is not None
             assert look.table is not None

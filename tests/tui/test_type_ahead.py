@@ -20,12 +20,12 @@ from metashell.errors import UsageError
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
-from metashell.tui.asking.completing import CompletingInput
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
 from metashell.tui.jobs import Job, Jobs
 from metashell.tui.keyboard import MOST_PASTED
 from metashell.tui.node.pane import NodePane
+from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.go_to import PathTarget
@@ -154,7 +154,7 @@ def test_waits_for_the_source() -> None:
             await driver.until(lambda: driver.told == [told], "not told")
             assert app.is_running
             go_on.set()
-            await driver.until(lambda: app.scene is not None, "not opened")
+            await driver.until(lambda: app.view_state is not None, "not opened")
             await driver.settled()
             assert driver.one(CompletingInput).value == "quorum"
             assert isinstance(driver.view, RecordsView)
@@ -180,7 +180,7 @@ def test_all_at_once_before_the_source(tmp_path: Path) -> None:
                 app.post_message(Key(key, None))
             await pilot.pause()
             go_on.set()
-            await driver.until(lambda: app.scene is not None, "not opened")
+            await driver.until(lambda: app.view_state is not None, "not opened")
             await driver.settled()
             assert not app.screen.query(Help)
             assert app.path.startswith("/clusters/")

@@ -16,7 +16,7 @@ from metashell.fs.change_texts import value_text
 from metashell.fs.path import resolve
 from metashell.schema.json_writer import finite, to_json
 from metashell.sources.source import Source
-from metashell.tui.node.look import _as_text
+from metashell.tui.node.inspector import _as_text
 from metashell.tui.node.value import value_lines
 from support.logs import make_directory, record
 from support.shell import run_on

@@ -19,20 +19,20 @@ from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell import redact
 from metashell.checks.digest import image_digest, part_digests
-from metashell.condensed.table import records_of, whole_table
 from metashell.parts import metadata
 from metashell.parts.known import forget_parts
 from metashell.records.density import RecordGroup, group_of
 from metashell.redact import Redaction
+from metashell.reduced.table import records_of, whole_table
 from metashell.schema.encode import encode_record
 from metashell.schema.registry import Registry, load_registry
 from metashell.schema.rows import to_rows
 from metashell.sources.source import Source
 from support import made_up_offsets
-from support.condensed import facts_of
 from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.logs import make_directory, topic_record
 from support.pilot import Driver, drive, session_on
+from support.reduced import facts_of
 from support.shell import run_on
 
 RECIPE = Path(__file__).parents[2] / "CONTRIBUTING.md"

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from metashell.answers.causes import Causes
 from metashell.answers.election import NOBODY, elect
 from metashell.answers.health import LOOKS_AT, Health
+from metashell.answers.reasons import Reasons, election_reasons
 from metashell.answers.row_times import before, when
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import (
@@ -21,7 +22,6 @@ from metashell.answers.topic_settings import (
     effective_min_isr,
     unclean_election,
 )
-from metashell.answers.whys import Whys, election_reasons
 from metashell.dataclass import dataclass
 from metashell.image.arrow import broker_lists
 from metashell.image.image import Image
@@ -49,7 +49,7 @@ def partitions_table(
     rows: I64,
     states: Collection[str],
     wanted: Collection[str] | None = None,
-    whys: Whys | None = None,
+    reasons: Reasons | None = None,
 ) -> pa.Table:
     """Partitions as rows.
 
@@ -60,12 +60,12 @@ def partitions_table(
             Where there are none, it is that of `_WRONG` for partitions in such a state, else the
             last change.
         wanted: The columns to make (``partition`` where that is none of them); all if None.
-        whys: The reasons for problems of that image, for a caller that makes several tables.
+        reasons: The reasons for problems of that image, for a caller that makes several tables.
 
     Returns:
         Columns as the command names them, n rows.
     """
-    makers = _makers(_Rows(health, rows, whys or Whys(Causes(health))), states)
+    makers = _makers(_Rows(health, rows, reasons or Reasons(Causes(health))), states)
     if wanted is None:
         wanted = makers
     chosen = [name for name in makers if name in wanted] or ["partition"]
@@ -78,7 +78,7 @@ class _Rows:
 
     health: Health
     rows: I64
-    whys: Whys
+    reasons: Reasons
 
     @cached_property
     def leader(self) -> AnyArray:
@@ -110,7 +110,7 @@ class _Rows:
         if not some.any():
             return reasons
         rows = self.rows[some]
-        told = self.whys.of(rows, "under-min-isr")
+        told = self.reasons.of(rows, "under-min-isr")
         at = np.full(len(self.rows), -1, dtype=np.int64)
         at[some] = np.arange(len(rows))
         return pc.coalesce(reasons, told.take(pa.array(at, mask=at < 0)))

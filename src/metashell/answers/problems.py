@@ -33,12 +33,12 @@ from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.ranges import ranges_texts
+from metashell.answers.reasons import Reasons
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
-from metashell.answers.whys import Whys
 from metashell.dataclass import dataclass
 from metashell.image.directories import bad_replicas
 from metashell.image.features import METADATA_VERSION
@@ -169,7 +169,7 @@ class Problems:
         image.expect({name for lists in READS.values() for name in lists})
         self.health = Health(image, assumptions)
         self.causes = Causes(self.health)
-        self.whys = Whys(self.causes)
+        self.reasons = Reasons(self.causes)
         self._redaction = redaction
         self._voters = voters
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
@@ -251,7 +251,7 @@ class Problems:
             first[order],
             details=self._lost_coordinators(kind, rows, starts, order),
             causes=lambda: self._lists(links, groups[links.at], order),
-            why=lambda: self.whys.of_groups(rows, kind.code, links, groups, len(starts)).take(
+            why=lambda: self.reasons.of_groups(rows, kind.code, links, groups, len(starts)).take(
                 pa.array(order)
             ),
             partitions=lambda: ranges_texts(
@@ -315,7 +315,7 @@ class Problems:
             ids,
             details=self._lost_coordinators(kind, rows, np.arange(len(rows)), order),
             causes=lambda: self._lists(links, links.at, order),
-            why=lambda: self.whys.of(rows, kind.code).take(pa.array(order)),
+            why=lambda: self.reasons.of(rows, kind.code).take(pa.array(order)),
             partitions=lambda: ids,
         )
 

@@ -106,7 +106,7 @@ def stalled_table(
             pa.array(np.maximum(behind.end_ms[kept] - first_ms, 0)),
             pa.array(end_ms - since[kept]),
             pa.array(moved_ms[chosen]).cast(TIME),
-            _whys(behind.is_held[kept], members, idle, rebalances, repeats),
+            _reasons(behind.is_held[kept], members, idle, rebalances, repeats),
             pa.array(ends),
             pa.array(repeats),
             pa.array(behind.is_held[kept]),
@@ -178,7 +178,7 @@ def _of_groups(counts: dict[str, int], groups: pa.Array) -> I64:
     return of[encoded.indices.to_numpy()] if len(groups) else of
 
 
-def _whys(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
+def _reasons(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
     """The reasons that are known why each stands still."""
     columns = (is_held, members, idle, rebalances, repeats)
     rows = zip(*(column.tolist() for column in columns), strict=True)

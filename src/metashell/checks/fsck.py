@@ -92,7 +92,7 @@ class CheckedFile:
 def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
     """Gather the facts about one of the files loaded.
 
-    In a condensed log, the known offsets and epochs appear as one batch for each epoch.
+    In a reduced log, the known offsets and epochs appear as one batch for each epoch.
     """
     file = loaded.files[index]
     first, stop = _batch_range(frames, index)

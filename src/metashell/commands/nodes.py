@@ -21,7 +21,7 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.names import rows_named
 from metashell.errors import UsageError
-from metashell.log.point import parse_duration
+from metashell.log.time_spec import parse_duration
 
 _AN_HOUR: Final = "1h"
 GHOST_AFTER: Final = Option(

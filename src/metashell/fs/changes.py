@@ -24,7 +24,7 @@ from metashell.fs.change_parts import (
     part_histories,
     shown_value,
 )
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.parts.known import all_parts
 from metashell.records.records import Records
 from metashell.redact import Redaction
@@ -52,8 +52,8 @@ class Newest:
     """Asks for the newest records about a path; what was before those followed is not known."""
 
     limit: int
-    since: Point | None = None
-    until: Point | None = None
+    since: TimeSpec | None = None
+    until: TimeSpec | None = None
     within: Callable[[NodeChange], bool] = lambda _: True
     """Whether a change lies between both; others are not counted."""
     has_older: bool = False
@@ -101,12 +101,12 @@ class Newest:
         return list(found)[-self.limit :]
 
 
-def _beyond(point: Point | None, offsets: I64, times: I64, sign: int) -> Bools:
+def _beyond(time_spec: TimeSpec | None, offsets: I64, times: I64, sign: int) -> Bools:
     out: Bools = np.zeros(len(offsets), dtype=np.bool_)
-    if point is not None and point.offset is not None:
-        out |= sign * offsets > sign * point.offset
-    if point is not None and point.timestamp_ms is not None:
-        out |= sign * times > sign * point.timestamp_ms
+    if time_spec is not None and time_spec.offset is not None:
+        out |= sign * offsets > sign * time_spec.offset
+    if time_spec is not None and time_spec.timestamp_ms is not None:
+        out |= sign * times > sign * time_spec.timestamp_ms
     return out
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.fs.record_moments import ROW_BITS, ROW_OF_TIME, RecordHeads
 from metashell.fs.record_paths import Fields
-from metashell.image.coordinators.surviving import TableRows
+from metashell.image.coordinators.surviving import LeafSources
 from metashell.image.fold import begins_of, group_keys, places_by_number
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
@@ -43,7 +43,7 @@ class FieldsReader(Protocol):
 class Entries:
     """What tells of leaves in one partition: n entries."""
 
-    rows: TableRows
+    rows: LeafSources
     fields: FieldsReader
     heads: RecordHeads | None = None
 

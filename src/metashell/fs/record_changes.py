@@ -19,7 +19,7 @@ import numpy as np
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.nodes.partitioned import PartitionsDirectory
-from metashell.fs.record_paths import NOTHING_SHOWN, Fields, Telling, tell
+from metashell.fs.record_paths import NOTHING_SHOWN, Fields, NodeUpdate, tell
 from metashell.image.coordinators.surviving import SurvivingFold
 from metashell.parts.known import coordinator_parts, puts_by_record
 from metashell.parts.spec import NodeNames, Put, hook
@@ -216,7 +216,7 @@ class RecordReplay:
         self,
         row: int,
         name: str,
-        told: Sequence[Telling],
+        told: Sequence[NodeUpdate],
         producer: int,
         refused: Mapping[int, str],
     ) -> Iterator[Effect]:
@@ -262,7 +262,7 @@ class RecordReplay:
             return None
         return {name: value for fields in node.values() for name, value in fields.items()}
 
-    def _whole(self, name: str, told: Sequence[Telling]) -> Iterator[Effect]:
+    def _whole(self, name: str, told: Sequence[NodeUpdate]) -> Iterator[Effect]:
         """A thing as a whole: what the record does not name is gone."""
         nodes = self._around(told[0].path)
         written = {each.path for each in told if each.fields is not None}
@@ -287,7 +287,7 @@ class RecordReplay:
             elif each.path not in gone and each.path not in nodes and self._meant(each.path):
                 yield Effect(each.path, None, None)
 
-    def _waiting(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
+    def _waiting(self, row: int, told: NodeUpdate, producer: int) -> Iterator[Effect]:
         """What is written at once or waits for the end of a transaction; a tombstone takes both."""
         path, name, said = told.path, _WRITTEN, told.fields
         if said is None:

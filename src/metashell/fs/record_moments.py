@@ -10,7 +10,7 @@ import numpy as np
 
 from metashell.image.fold import places_by_number
 from metashell.image.touched import Moment
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 
@@ -82,28 +82,28 @@ class RecordMoments:
                 out[i] = Moment(offset, epoch, time, None, names.type_name(number))
         return out
 
-    def bound(self, point: Point) -> Point:
+    def bound(self, time_spec: TimeSpec) -> TimeSpec:
         """What `since` and `before` take: offsets are compared with those of a record's own log."""
-        return point
+        return time_spec
 
-    def since(self, point: Point, rows: I64) -> Bools:
+    def since(self, time_spec: TimeSpec, rows: I64) -> Bools:
         """bool[n]: records of that offset or time, or a later one; False for -1."""
-        values, bound = self._compared(point, rows)
+        values, bound = self._compared(time_spec, rows)
         return values >= bound
 
-    def before(self, point: Point, rows: I64) -> Bools:
+    def before(self, time_spec: TimeSpec, rows: I64) -> Bools:
         """bool[n]: records of an earlier offset or time; False for -1 and where none is known."""
-        values, bound = self._compared(point, rows)
+        values, bound = self._compared(time_spec, rows)
         return (values < bound) & (values >= 0)
 
-    def _compared(self, point: Point, rows: I64) -> tuple[I64, int]:
+    def _compared(self, time_spec: TimeSpec, rows: I64) -> tuple[I64, int]:
         """The offset or the time of each record, -1 for none; and that of a point."""
         values = np.full(len(rows), -1, dtype=np.int64)
-        is_offset = point.timestamp_ms is None
+        is_offset = time_spec.timestamp_ms is None
         for at, heads, these in self._by_partition(rows):
             found = heads.records.frames.offset[these] if is_offset else heads.timestamps(these)
             values[at] = found
-        bound = point.offset if is_offset else point.timestamp_ms
+        bound = time_spec.offset if is_offset else time_spec.timestamp_ms
         return values, max(bound or 0, 0)
 
     def _by_partition(self, times: I64) -> Iterator[tuple[AnyArray, RecordHeads, I64]]:

@@ -16,8 +16,8 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.fs.leaf_table import Entries, FieldsReader, TopicLeaves
 from metashell.fs.record_moments import RecordHeads
-from metashell.fs.record_paths import SOME, Fields, Telling, tell
-from metashell.image.coordinators.surviving import SurvivingFold, TableRows
+from metashell.fs.record_paths import SOME, Fields, NodeUpdate, tell
+from metashell.image.coordinators.surviving import LeafSources, SurvivingFold
 from metashell.parts.spec import NodeNames, PartSpec, hook
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
@@ -87,7 +87,7 @@ class PartitionNodes:
         fold = next((part.fold for part in parts if part.fold), None)
         self.fold: SurvivingFold = (hook(fold) if fold else SurvivingFold)(records, parts)
         self.heads = RecordHeads(records)
-        self._values: dict[int, list[Telling]] = {}
+        self._values: dict[int, list[NodeUpdate]] = {}
         self._entries: dict[NodeNames, Entries] = {}
         self._tables: dict[NodeNames, TopicLeaves] = {}
 
@@ -105,7 +105,7 @@ class PartitionNodes:
             self._entries[below] = Entries(rows, self._reader(rows), self.heads)
         return self._entries[below]
 
-    def _reader(self, rows: TableRows) -> FieldsReader:
+    def _reader(self, rows: LeafSources) -> FieldsReader:
         if rows.fields is None:
             return _RecordFields(self.records, rows.rows.row, self.topics, self._redaction)
         from metashell.fs.field_texts import ColumnFields
@@ -132,7 +132,7 @@ class PartitionNodes:
 
     # Other nodes.
 
-    def _tell(self, rows: I64, *, values: bool = True) -> dict[int, list[Telling]]:
+    def _tell(self, rows: I64, *, values: bool = True) -> dict[int, list[NodeUpdate]]:
         rows = np.sort(rows)
         return tell(self.records, rows, self.topics, self._redaction, values=values)
 
@@ -168,7 +168,7 @@ class PartitionNodes:
                 node.created = max(node.created, made[row])
         return found
 
-    def told(self, row: int) -> list[Telling]:
+    def told(self, row: int) -> list[NodeUpdate]:
         """What one record says."""
         if row not in self._values:
             some = np.array([row])

@@ -43,7 +43,7 @@ SOME: Final[Fields] = {"offset": None}
 
 
 @dataclass(slots=True)
-class Telling:
+class NodeUpdate:
     """What a record says of a node: ``fields`` is None where the node has no such record now."""
 
     path: NodeNames
@@ -119,7 +119,7 @@ def _tellings(
     value: Fields | None,
     topics: Mapping[str, str],
     redaction: Redaction,
-) -> Iterator[Telling]:
+) -> Iterator[NodeUpdate]:
     """What a record about a node says.
 
     Args:
@@ -130,13 +130,13 @@ def _tellings(
         redaction: What may be shown.
     """
     if value is None:
-        yield Telling(path, None)
+        yield NodeUpdate(path, None)
         return
     spec, forms = record_type.value, forms_of(record_type)
     fields = redaction.record(spec.name, fields_json(spec, spec.versions.high, value))
     whole = whole_of(record_type)
     for below, said in hook(whole)(fields, value) if whole else ((path[2:], fields),):
-        yield Telling((*path[:2], *below), _in_short(said, forms, topics))
+        yield NodeUpdate((*path[:2], *below), _in_short(said, forms, topics))
 
 
 def tell(
@@ -146,7 +146,7 @@ def tell(
     redaction: Redaction = NOTHING_SHOWN,
     *,
     values: bool = True,
-) -> dict[int, list[Telling]]:
+) -> dict[int, list[NodeUpdate]]:
     """What records say, by row; those that can't be read are left out.
 
     Args:
@@ -157,7 +157,7 @@ def tell(
         values: Whether the fields matter; without them all have `SOME`, but for records that tell
             of several nodes.
     """
-    out: dict[int, list[Telling]] = {}
+    out: dict[int, list[NodeUpdate]] = {}
     types = records.frames.api_key[rows]
     for number in distinct(types).tolist():
         record_type = records.types.by_number.get(number)
@@ -225,7 +225,7 @@ def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
 
 def _tell_plain(
     record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
-) -> Iterator[tuple[int, list[Telling]]]:
+) -> Iterator[tuple[int, list[NodeUpdate]]]:
     """What records of a type with `plain_fields` say, by row."""
     fields, high = plain_fields(record_type) or (), record_type.value.versions.high
     columns = [values_of(field, found.value.fields[field.column_name]) for field in fields]
@@ -247,13 +247,13 @@ def _tell_plain(
 
 def _tell_paths(
     record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
-) -> Iterator[tuple[int, list[Telling]]]:
+) -> Iterator[tuple[int, list[NodeUpdate]]]:
     """The same with no more of the fields than whether there are any."""
     paths = paths_of(record_type, found.key, topics)
     for row, path, is_gone in zip(
         found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True
     ):
-        yield row, [Telling(path, None if is_gone else SOME)]
+        yield row, [NodeUpdate(path, None if is_gone else SOME)]
 
 
 def _in_short(

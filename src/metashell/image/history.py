@@ -16,7 +16,7 @@ from metashell.errors import NotCoveredError
 from metashell.image.image import Image
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_history, read_until
-from metashell.log.point import LogClock, Point, behind_hint, point_text
+from metashell.log.time_spec import LogClock, TimeSpec, behind_hint, time_spec_text
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.timestamps import iso_time
@@ -77,11 +77,13 @@ class History:
         highs += [f.end_offset - 1 for f in files if f.end_offset is not None]
         return min(lows, default=0), max(highs, default=-1)
 
-    def at(self, point: Point, clock: LogClock | None, *, record: bool = False) -> CoveredPoint:
+    def at(
+        self, time_spec: TimeSpec, clock: LogClock | None, *, record: bool = False
+    ) -> CoveredPoint:
         """Find the records that make up the state at a point.
 
         Args:
-            point: An offset, which is included; or a time, which means up to the last batch before
+            time_spec: An included offset, or a time. A time means up to the last batch before
                 the first one whose maxTimestamp is later.
             clock: Where the log ends; needed unless the point is an offset.
             record: If the offset lies in a batch, take its records up to the offset. Else a batch
@@ -92,12 +94,12 @@ class History:
         """
         notes: list[str] = []
         if clock is not None:
-            point = clock.resolve(point)
-        if point.offset is not None:
-            offset = point.offset
+            time_spec = clock.resolve(time_spec)
+        if time_spec.offset is not None:
+            offset = time_spec.offset
         else:
             assert clock is not None
-            offset = self._offset_at(point, clock, notes)
+            offset = self._offset_at(time_spec, clock, notes)
         low, high = self.range()
         if not low <= offset <= high:
             raise NotCoveredError(
@@ -113,7 +115,7 @@ class History:
                 f" whole or not at all: shown is the state after offset {first - 1}"
             )
             offset = first - 1
-        return CoveredPoint(log, records.until(row), offset, tuple(notes), point.timestamp_ms)
+        return CoveredPoint(log, records.until(row), offset, tuple(notes), time_spec.timestamp_ms)
 
     def whole_image(self, moment: CoveredPoint | None) -> Image | None:
         """The image at a moment (None for the newest) folded from the oldest state, whose rows
@@ -153,9 +155,9 @@ class History:
         self._nearest = [pair, *self._nearest][:_KEPT]
         return pair
 
-    def _offset_at(self, point: Point, clock: LogClock, notes: list[str]) -> int:
+    def _offset_at(self, time_spec: TimeSpec, clock: LogClock, notes: list[str]) -> int:
         """The last offset before the first batch that is later than a time."""
-        timestamp_ms = point.timestamp_ms
+        timestamp_ms = time_spec.timestamp_ms
         assert timestamp_ms is not None
         _, records = self.oldest
         batches = records.frames.batches
@@ -174,9 +176,9 @@ class History:
                 "?" if t is None or t < 0 else iso_time(t) for t in (begins, ends)
             )
             raise NotCoveredError(
-                f"{point_text(point)} is not covered: the files reach from {first_time}"
+                f"{time_spec_text(time_spec)} is not covered: the files reach from {first_time}"
                 f" to {last_time}, offsets {low} to {high}",
-                hint=None if is_early else behind_hint(point, clock),
+                hint=None if is_early else behind_hint(time_spec, clock),
             )
         if not later.size:
             return high

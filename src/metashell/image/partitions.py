@@ -281,8 +281,8 @@ class Partitions:
     def written(self) -> tuple[I64, I64]:
         """How much the records say of each topic's partitions: (records, bytes), int64[topics].
 
-        A record of a condensed log counts as all records it stands for; bytes are those of the
-        condensed log.
+        A record of a reduced log counts as all records it stands for; bytes are those of the
+        reduced log.
         """
         frames = self._records.frames_at(self._h.rows)
         topic, n = self._topics_of_events(), len(self.topics)
@@ -351,7 +351,7 @@ class Partitions:
 
     @cached_property
     def _weights(self) -> I32:
-        """int32[n]: how many changes each sorted event of a condensed log stands for."""
+        """int32[n]: how many changes each sorted event of a reduced log stands for."""
         assert self._h.merged is not None
         return self._sorted(np.ones(self._h.n_base, dtype=np.int32), self._h.merged.changes)
 

@@ -27,7 +27,7 @@ from metashell.schema.resource_types import ResourceType
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.log.point import Point
+    from metashell.log.time_spec import TimeSpec
     from metashell.records.records import Records
 
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
@@ -297,9 +297,13 @@ class Moments:
         ends = [f.end_offset for f in self._records.loaded.files if f.end_offset is not None]
         return max(ends) - 1 if ends and max(ends) > 0 else None
 
-    def bound(self, point: Point) -> int | None:
+    def bound(self, time_spec: TimeSpec) -> int | None:
         """The first offset of a point, which `since` and `before` take; None behind all."""
-        return point.offset if point.timestamp_ms is None else self.offset_at(point.timestamp_ms)
+        return (
+            time_spec.offset
+            if time_spec.timestamp_ms is None
+            else self.offset_at(time_spec.timestamp_ms)
+        )
 
     def offset_at(self, timestamp_ms: int) -> int | None:
         """The offset from which on records are of that time or later; None where none is.

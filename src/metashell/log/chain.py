@@ -92,7 +92,7 @@ class Chain:
     padding: int = 0
     """Zero bytes at the end: a preallocated segment."""
     n_elsewhere: int = 0
-    """Batches that were read by somebody else, as of a condensed log: no byte of them is here."""
+    """Batches that were read by somebody else, as of a reduced log: no byte of them is here."""
     latest_timestamp_ms: int = -1
     """The latest maxTimestamp of those; of batches here, see `Loaded.latest_timestamp_ms`."""
 

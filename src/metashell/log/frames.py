@@ -43,7 +43,7 @@ class Merged:
     """Of records that stand for others as well: how much of what those did they stand for.
 
     Both have one element a record, which is 1 or what the record itself does where it stands only
-    for itself. See `metashell.condensed.condense`.
+    for itself. See `metashell.reduced.reduce`.
     """
 
     changes: I32
@@ -92,7 +92,7 @@ class Frames:
     is_old: Bools | None = None
     """bool[number of batches]: those that are messages of older formats; None where none is."""
     merged: Merged | None = None
-    """Set where records of a condensed log stand for others as well."""
+    """Set where records of a reduced log stand for others as well."""
 
     @classmethod
     def blank(cls, arena: Arena, batches: Batches, batch: I32, *, has_keys: bool = False) -> Self:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from metashell.records.filter import TopicNames
-from metashell.records.line_forms import Form
+from metashell.records.line_forms import LineForm
 from metashell.redact import CONFIG_RECORD, REDACTED, Redaction, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
@@ -61,7 +61,7 @@ class FieldTexts:
         redaction: Says which values may be shown.
     """
 
-    def __init__(self, form: Form, names: TopicNames, redaction: Redaction) -> None:
+    def __init__(self, form: LineForm, names: TopicNames, redaction: Redaction) -> None:
         self.form, self._names, self._redaction = form, names, redaction
         self._arrays: dict[str, dict[bytes | None, str]] = {}
         self._topic_texts: dict[bytes, str] = {}
@@ -202,7 +202,7 @@ def _number(key: str, value: object, default: object) -> str:
 
 
 class PythonTexts:
-    """Some lines by Python; see `metashell.records.line_forms.Texts`.
+    """Some lines by Python; see `metashell.records.line_forms.LineTexts`.
 
     Args:
         fields: Writes fields.

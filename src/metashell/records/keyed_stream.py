@@ -19,7 +19,7 @@ from metashell.log.truncation import ReadUpTo
 from metashell.log.window import WINDOW_BYTES
 from metashell.records.filter import Selection, rows_by_frames
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.stream import Block, LogPath, Stream
+from metashell.records.stream import Block, FileStream, LogPath
 from metashell.schema.arena import I64, Bools, rows_with
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordTypes
@@ -95,17 +95,17 @@ def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
     return found
 
 
-class KeyedStream(Stream[KeyedRecords]):
-    """Streams the records of a coordinator's log; see `Stream`.
+class KeyedStream(FileStream[KeyedRecords]):
+    """Streams the records of a coordinator's log; see `FileStream`.
 
     Args:
         log: The partition.
         types: Definitions of its records.
-        selection: See `Stream`.
-        on_fault: See `Stream`.
-        poll: See `Stream`.
+        selection: See `FileStream`.
+        on_fault: See `FileStream`.
+        poll: See `FileStream`.
         reads_anew: Whether files are read again; else those that were read lie in memory.
-        window_bytes: See `Stream`.
+        window_bytes: See `FileStream`.
     """
 
     def __init__(

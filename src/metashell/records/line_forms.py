@@ -1,7 +1,7 @@
 """The two forms of lines: JSON as kafka-dump-log's, and lines to be read.
 
 A form says what stands in a line and how values are written. Python or the kernel write what it
-says: `Texts` is what both can do. A record without a key is one of a metadata log, or a marker.
+says: `LineTexts` is what both can do. A record without a key is one of a metadata log, or a marker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metashell.schema.model import MessageSpec
 from metashell.schema.uuids import uuid_text
 
 
-class Texts(Protocol):
+class LineTexts(Protocol):
     """Lines that are put together piece by piece. Methods return whether they can be written."""
 
     def literal(self, text: str, *, opens: bool = False) -> None:
@@ -82,7 +82,7 @@ class FaultyRecord:
     """The fields of its value; None where they can't be read."""
 
 
-class Form(ABC):
+class LineForm(ABC):
     """How lines are written."""
 
     is_bare: bool
@@ -124,7 +124,7 @@ class Form(ABC):
     # Lines.
 
     @abstractmethod
-    def head(self, texts: Texts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
         """Add where each record stands."""
 
     def tails(self, records: AnyRecords, rows: I64) -> list[str] | None:
@@ -135,7 +135,7 @@ class Form(ABC):
     """The end of each line."""
 
     @abstractmethod
-    def message(self, texts: Texts, found: DecodedMessages) -> bool:
+    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
         """Add what stands behind the places of records."""
 
     @abstractmethod
@@ -146,14 +146,14 @@ class Form(ABC):
     def batch(self, file: str, pos: int, fields: Mapping[str, Any]) -> str:
         """The line of a batch."""
 
-    def value(self, texts: Texts, found: DecodedMessages, without: str | None = None) -> bool:
+    def value(self, texts: LineTexts, found: DecodedMessages, without: str | None = None) -> bool:
         """Add the fields of values."""
         if found.more is not None:
             return found.more.add_to(texts, self)
         return texts.fields(found.spec, found.version, found.columns, without)
 
 
-class JsonForm(Form):
+class JsonForm(LineForm):
     """JSON lines; type, version and data are exactly kafka-dump-log's.
 
     In a log with keys there are the fields of the batch, ``key`` and ``value``. ``key`` has
@@ -185,7 +185,7 @@ class JsonForm(Form):
         """The name of a topic."""
         return f',"topic":{self.string(name)}'
 
-    def head(self, texts: Texts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
         """Add file and position, offset, time, epoch, and with keys who wrote the batch."""
         frames, batch = records.frames, records.frames.batch[rows]
         files = records.loaded.files
@@ -208,7 +208,7 @@ class JsonForm(Form):
             texts.flag(',"transactional":', header["attributes"] & TRANSACTIONAL != 0)
         return True
 
-    def message(self, texts: Texts, found: DecodedMessages) -> bool:
+    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
         """Add type, version and data; with keys those of key and value."""
         name, version = json_text(found.name), found.version
         kind = found.type
@@ -262,7 +262,7 @@ def _shown(fields: str | None, raw: str) -> str:
     return f'"raw":{json_text(raw)}' if fields is None else f'"data":{{{fields}}}'
 
 
-class ReadableForm(Form):
+class ReadableForm(LineForm):
     """Lines to be read: place, type, and the fields that say something.
 
     In a log with keys the fields of the key stand before ``->``, and those of the value behind it.
@@ -300,7 +300,7 @@ class ReadableForm(Form):
         """The name of a topic, or its id."""
         return f" topicId={uuid_text(topic_id)}" if name is None else f" topic={self.string(name)}"
 
-    def head(self, texts: Texts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
         """Add offset, time and epoch."""
         frames = records.frames
         texts.numbers("", frames.offset[rows])
@@ -323,7 +323,7 @@ class ReadableForm(Form):
             for i, epoch in zip(ids.tolist(), epochs.tolist(), strict=True)
         ]
 
-    def message(self, texts: Texts, found: DecodedMessages) -> bool:
+    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
         """Add the type, the topic and the fields."""
         kind = found.type
         if kind is None or found.key is None:

@@ -28,7 +28,7 @@ from metashell.log.frames import (
 from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
-from metashell.records.line_forms import FaultyRecord, Form, JsonForm, ReadableForm
+from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
 from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages_of
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
@@ -63,7 +63,7 @@ class LineWriter:
 
     def __init__(
         self,
-        form: Form,
+        form: LineForm,
         redaction: Redaction,
         names: TopicNames | None = None,
         library: CDLL | None = None,

@@ -55,7 +55,7 @@ def write_lines(
 
 
 class NativeTexts:
-    """Some lines by the kernel; see `metashell.records.line_forms.Texts`.
+    """Some lines by the kernel; see `metashell.records.line_forms.LineTexts`.
 
     Args:
         arena: What the columns point into.

@@ -129,7 +129,7 @@ class Records:
     def of_frames(
         cls, frames: Frames, loaded: Loaded, registry: Registry, faults: Sequence[Fault] = ()
     ) -> Records:
-        """Records that are framed already, such as those of a condensed log."""
+        """Records that are framed already, such as those of a reduced log."""
         records = cls(loaded, registry)
         records._framed = frames, list(faults)
         return records

@@ -88,7 +88,7 @@ def _log_path(log: MetadataLog, name: SegmentName | CheckpointName) -> LogPath:
     return LogPath(log.path_of(name.name), name.name, base)
 
 
-class Stream(ABC, Generic[_R]):
+class FileStream(ABC, Generic[_R]):
     """Streams the records asked for of any log.
 
     Args:
@@ -172,18 +172,18 @@ class Stream(ABC, Generic[_R]):
             hidden = hidden[cut:]
 
 
-class LogStream(Stream[Records]):
-    """Streams the records of a metadata log; see `Stream`.
+class LogStream(FileStream[Records]):
+    """Streams the records of a metadata log; see `FileStream`.
 
     Args:
         registry: Message definitions.
         selection: The records asked for.
         names: Where topics are noted as they come by.
-        on_fault: See `Stream`.
-        poll: See `Stream`.
+        on_fault: See `FileStream`.
+        poll: See `FileStream`.
         hide: Api key of the records that are left out and counted; None for none.
         learns_all: Whether topics are noted of batches, too, that can't hold what is asked for.
-        window_bytes: See `Stream`.
+        window_bytes: See `FileStream`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Directories that are opened condensed; those of which the cache keeps most."""
+"""Directories that are opened reduced; those of which the cache keeps most."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from metashell.log.splits import SplitError
 from metashell.sources.cache.manifest import ManifestError
 from metashell.sources.cache.opening import open_cached
 from metashell.sources.cache.place import may_be_cached
-from metashell.sources.condensed import Condensed, CondensedSource
 from metashell.sources.directory import open_directory
+from metashell.sources.reduced import Reduced, ReducedSource
 from metashell.sources.reread import RereadSource
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 
-class CondensedDirectory(RereadSource, CondensedSource):
-    """A directory's newest state, condensed. A later state is opened from the cache, or read.
+class ReducedDirectory(RereadSource, ReducedSource):
+    """A directory's newest state, reduced. A later state is opened from the cache, or read.
 
     Args:
-        plan: See `CondensedSource`.
-        condense: See `CondensedSource`.
-        settings: How it is condensed and shown.
+        plan: See `ReducedSource`.
+        reduce: See `ReducedSource`.
+        settings: How it is reduced and shown.
         state: The directory before it was planned.
         use_cache: Whether the cache is asked for a later state.
     """
@@ -37,7 +37,7 @@ class CondensedDirectory(RereadSource, CondensedSource):
     def __init__(
         self,
         plan: Plan,
-        condense: Callable[[], Condensed],
+        reduce_records: Callable[[], Reduced],
         settings: ReadSettings,
         state: DirectoryState,
         *,
@@ -46,7 +46,7 @@ class CondensedDirectory(RereadSource, CondensedSource):
         place, self._use_cache = state.place, use_cache
         super().__init__(
             plan,
-            condense,
+            reduce_records,
             settings,
             directory=place,
             signature=state.signature,
@@ -58,17 +58,17 @@ class CondensedDirectory(RereadSource, CondensedSource):
         return cached or open_directory(now, self.settings)
 
     def truncation_at(self, now: DirectoryState) -> Truncation | None:
-        gone, full = super().truncation_at(now), CondensedSource.full_log.known(self)
+        gone, full = super().truncation_at(now), ReducedSource.full_log.known(self)
         # The log itself was opened later, and may have had more.
         return full.truncation_at(now) if gone is None and isinstance(full, RereadSource) else gone
 
 
-class CachedSource(CondensedDirectory):
+class CachedSource(ReducedDirectory):
     """A directory's newest state, most of which is in the cache.
 
     Args:
         cached: The cached part.
-        settings: How it is condensed and shown.
+        settings: How it is reduced and shown.
         state: The directory as it was when it was looked up.
     """
 
@@ -77,9 +77,9 @@ class CachedSource(CondensedDirectory):
         super().__init__(cached.plan, self._finish, settings, state)
 
     def _files_read(self) -> Loaded:
-        if CondensedSource.condensed.is_known(self):
+        if ReducedSource.reduced.is_known(self):
             return self.log.loaded
-        from metashell.condensed.table import loaded_of
+        from metashell.reduced.table import loaded_of
 
         try:
             return loaded_of(self._cached.facts)
@@ -87,17 +87,17 @@ class CachedSource(CondensedDirectory):
             # Asking for the log finds the damage, too, and then reads the files.
             return self.log.loaded
 
-    def _finish(self) -> Condensed:
+    def _finish(self) -> Reduced:
         """Put the cached part and the rest together. If the rest is large, the result is kept."""
-        from metashell.condensed.log import condense_place, condense_split
+        from metashell.reduced.log import reduce_place, reduce_split
         from metashell.sources.cache.writing import store
 
         cached, place = self._cached, self.log.place
         how = cached.how
         try:
-            log = cached.finish(condense_split(split, how) for split in cached.plan.splits)
+            log = cached.finish(reduce_split(split, how) for split in cached.plan.splits)
         except SplitError:
-            return condense_place(place, self.settings)
+            return reduce_place(place, self.settings)
         if cached.is_stale:
             store(place, log, how, before=self.log.signature)
         return log

@@ -24,7 +24,7 @@ from metashell.log.partition import (
     read_partition,
     read_segment,
 )
-from metashell.log.point import Point, parse_point, point_text
+from metashell.log.time_spec import TimeSpec, parse_time_spec, time_spec_text
 from metashell.node_files.offset_checkpoint import (
     OffsetCheckpoint,
     TopicPartition,
@@ -77,7 +77,7 @@ class CoordinatorSource(SourceWithoutImage):
         super().__init__(files, settings, directory=None if log.is_file else directory)
         self.partition_log = log
         """The files of the partition."""
-        self._point = Point()
+        self._time_spec = TimeSpec()
         self.end = end
         """The first offset that is left out, as it may not be committed; None for none."""
 
@@ -110,11 +110,11 @@ class CoordinatorSource(SourceWithoutImage):
         if self._newest is not None:
             assert isinstance(self._newest, CoordinatorSource)
             newest = self._newest.keyed_records
-            point = self._point
-            if point.offset is not None:
-                return newest.until_offset(point.offset)
-            assert point.timestamp_ms is not None
-            return newest.until_time(point.timestamp_ms)
+            time_spec = self._time_spec
+            if time_spec.offset is not None:
+                return newest.until_offset(time_spec.offset)
+            assert time_spec.timestamp_ms is not None
+            return newest.until_time(time_spec.timestamp_ms)
         records = KeyedRecords(self.log.loaded, self.record_types)
         if self.end is not None:
             records = records.until_offset(self.end - 1)
@@ -122,22 +122,22 @@ class CoordinatorSource(SourceWithoutImage):
             return loaded_by_a_broker(records)
         return records
 
-    def at(self, point: str | int | Point, *, record: bool = False) -> CoordinatorSource:
+    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> CoordinatorSource:
         """The partition as it was at an offset of its log, or at a time.
 
         Raises:
             UsageError: The point can't be read.
             NotCoveredError: The files do not cover it.
         """
-        if isinstance(point, int):
-            point = Point(offset=point)
-        elif isinstance(point, str):
-            point = parse_point(point)
+        if isinstance(time_spec, int):
+            time_spec = TimeSpec(offset=time_spec)
+        elif isinstance(time_spec, str):
+            time_spec = parse_time_spec(time_spec)
         made = CoordinatorSource(self.partition_log, self.settings, self.end)
-        made._newest, made._point = self.newest, clock_of(self.newest).covered(point)
+        made._newest, made._time_spec = self.newest, clock_of(self.newest).covered(time_spec)
         if not made.keyed_records.n_rows:
             raise NotCoveredError(
-                f"{point_text(made._point)} is not covered: the log begins with offset"
+                f"{time_spec_text(made._time_spec)} is not covered: the log begins with offset"
                 f" {self.partition_log.first_offset}"
             )
         return made

@@ -32,7 +32,7 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     from metashell.fs.leaf_table import Entries, leaves_by_name
     from metashell.fs.nodes.leaves import LeavesDirectory
     from metashell.image.coordinators.producers import fold_producers
-    from metashell.image.coordinators.surviving import TableRows, ThingRows
+    from metashell.image.coordinators.surviving import LeafSources, ThingRows
     from metashell.node_files.offset_checkpoint import TopicPartition
     from metashell.sources.partition_logs import partition_logs
 
@@ -47,7 +47,7 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
         # No record's row tells when one changed.
         rows = ThingRows(*np.full((3, len(state)), -1, dtype=np.int64))
         table = leaves_by_name(
-            Entries(TableRows(rows), ColumnFields(state.shown)), state.producer_id
+            Entries(LeafSources(rows), ColumnFields(state.shown)), state.producer_id
         )
         return LeavesDirectory(table, range(len(table)), -1)
 
@@ -80,10 +80,10 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> PartitionsReader:
         return len(logs.leaders)
 
     # A share group is in as many partitions as its own partitions are hashed to.
-    is_spread = logs.log is CoordinatorLog.SHARE
+    is_shards = logs.log is CoordinatorLog.SHARE
 
     def place(name: str) -> int | None:
-        return None if is_spread or not count() else partition_of(name, count())
+        return None if is_shards or not count() else partition_of(name, count())
 
     return PartitionsReader(
         topic=logs.log.value,
@@ -92,5 +92,5 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> PartitionsReader:
         partition_of=place,
         topics=topic_names(source),
         redaction=source.redaction,
-        is_spread=is_spread,
+        is_shards=is_shards,
     )

@@ -1,6 +1,6 @@
 """Where a source's log ends: what ages and times of day are measured against.
 
-The rule itself is `metashell.log.point`'s: from the last record, and on a live quorum from now.
+The rule itself is `metashell.log.time_spec`'s: from the last record, and on a live quorum from now.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.log.names import COORDINATOR_TOPICS
-from metashell.log.point import LogClock
+from metashell.log.time_spec import LogClock
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -24,7 +24,7 @@ def clock_of(source: Source) -> LogClock:
     """
     if not source.capabilities.has_image and source.of_coordinator is None:
         return _clock_of_logs(source)
-    # A condensed log knows it too: its files need not be read for that.
+    # A reduced log knows it too: its files need not be read for that.
     end_offset, end_ms, latest_ms = _end_of(source.newest)
     last_offset, last_ms = end_offset, end_ms
     is_newest = source.moment_offset is None

@@ -15,8 +15,8 @@ from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.names import METADATA_DIRECTORY, Listing
-from metashell.log.point import Point, parse_point
 from metashell.log.read import Loaded
+from metashell.log.time_spec import TimeSpec, parse_time_spec
 from metashell.places.place import Place, child_of, shown
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
@@ -77,7 +77,7 @@ class LogDirectoriesSource(SourceWithoutImage):
         """
         raise self.no_image
 
-    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
         """The directories as they were at a time: no metadata log's records are counted.
 
         Raises:
@@ -85,10 +85,10 @@ class LogDirectoriesSource(SourceWithoutImage):
             SourceError: It is an offset.
             NotCoveredError: It counts from the end of the logs, and no record has a time.
         """
-        if isinstance(point, str):
-            point = parse_point(point)
+        if isinstance(time_spec, str):
+            time_spec = parse_time_spec(time_spec)
         clock = clock_of(self.newest)
-        found = point if isinstance(point, Point) else Point(offset=point)
+        found = time_spec if isinstance(time_spec, TimeSpec) else TimeSpec(offset=time_spec)
         until_ms = clock.end_ms if found.is_end else clock.resolve(found).timestamp_ms
         if until_ms is None:
             end = iso_time(clock.end_ms or 0)

@@ -19,7 +19,7 @@ from metashell.fs.path import resolve
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.point import LogClock, Point, parse_point
+from metashell.log.time_spec import LogClock, TimeSpec, parse_time_spec
 from metashell.log.unread import Unread
 from metashell.places.place import Place
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -318,11 +318,11 @@ class Source(NodeSource):
         """Records from the oldest state in the directory up to where this source stands."""
         return self.history.records_until(self._moment)
 
-    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
         """The source as it was at an offset or a time.
 
         Args:
-            point: An offset, which is included, or a time; see `parse_point`. Ages count back from
+            time_spec: An included offset or a time; see `parse_time_spec`. Ages count back from
                 the log's last record, on a live quorum from now.
             record: Apply up to the record itself where the offset lies inside a batch.
 
@@ -330,16 +330,16 @@ class Source(NodeSource):
             UsageError: It can't be read.
             NotCoveredError: The files do not cover it; the message gives the range.
         """
-        if isinstance(point, int):
-            point = Point(offset=point)
-        elif isinstance(point, str):
-            point = parse_point(point)
+        if isinstance(time_spec, int):
+            time_spec = TimeSpec(offset=time_spec)
+        elif isinstance(time_spec, str):
+            time_spec = parse_time_spec(time_spec)
         clock: LogClock | None = None
-        if point.offset is None:
+        if time_spec.offset is None:
             from metashell.sources.log_clock import clock_of
 
             clock = clock_of(self.newest)
-        return self._earlier(self.history.at(point, clock, record=record))
+        return self._earlier(self.history.at(time_spec, clock, record=record))
 
     def _earlier(self, moment: CoveredPoint) -> Source:
         """The source of an earlier state."""

@@ -25,7 +25,7 @@ from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
 from metashell.read_settings import ReadSettings
-from metashell.sources.condensed import source_of
+from metashell.sources.reduced import source_of
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
 
 FOUND: Final = pa.schema(
@@ -118,7 +118,7 @@ def find_in_pieces(
         rows = find_part(source.root, share, search, failed)
         told = [(LACKING, line) for line in lines]
         if not share.part:
-            _ = source.condensed  # what is wrong with files is known now
+            _ = source.reduced  # what is wrong with files is known now
             told += [(WARNED, text) for text in source.warnings]
     rows += [(word, name, 0, _encoded(text), False) for word, text in told]
     columns = zip(*rows, strict=True) if rows else [[]] * len(FOUND)

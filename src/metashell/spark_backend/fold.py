@@ -1,4 +1,4 @@
-"""The fold, distributed: splits condensed in parallel, then each part of a directory folded.
+"""The fold, distributed: splits reduced in parallel, then each part of a directory folded.
 
 What folds is what folds here: the functions of `metashell.image`, on the records that are left of
 all splits. So the rows are the local engine's.
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.condensed.log import CondensedLog, Condensing, even_spread
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.arrow import image_table, table_names
@@ -26,6 +25,7 @@ from metashell.parts.known import all_parts
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
+from metashell.reduced.log import ReducedLog, Reducing, even_shards
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.packing import (
     TASKS_PER_CORE,
@@ -50,10 +50,10 @@ from metashell.spark_backend.tasks import (
     Failure,
     FoldJob,
     Work,
-    condense,
-    condense_part,
     job_of_pieces,
     log_or_whole,
+    reduce_part,
+    reduce_records,
 )
 from metashell.sql.tables import state_schema
 
@@ -179,18 +179,18 @@ class Fold:
             self._kept.unpersist()
             self._kept = None
 
-    def logs(self) -> list[CondensedLog | Failure]:
-        """The condensed log of each directory, put together here.
+    def logs(self) -> list[ReducedLog | Failure]:
+        """The reduced log of each directory, put together here.
 
-        A directory with a file that was not cut well is condensed here, uncut.
+        A directory with a file that was not cut well is reduced here, uncut.
         """
 
-        def condense_all(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+        def reduce_all(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
             del part
             pieces = pieces.set_column(_JOB, PIECES.field(_JOB), pa.nulls(len(pieces), pa.binary()))
-            return condense_part(job, pieces) if job.n_parts else pieces
+            return reduce_part(job, pieces) if job.n_parts else pieces
 
-        found = self.each(condense_all, PIECES).toArrow().cast(PIECES)
+        found = self.each(reduce_all, PIECES).toArrow().cast(PIECES)
         own = (found.filter(pc.equal(found["directory"], i)) for i in range(len(self.jobs)))
         return [log_or_whole(*one)[0] for one in zip(self.jobs, own, strict=True)]
 
@@ -199,7 +199,7 @@ class Fold:
         if self._kept is not None:
             return self._kept
         works, _ = self._works()
-        return self._run(works, condense, PIECES)
+        return self._run(works, reduce_records, PIECES)
 
     def each(
         self,
@@ -209,8 +209,8 @@ class Fold:
     ) -> DataFrame:
         """Call a function with the pieces of each part of each directory.
 
-        A directory that is not spread is condensed and handed over by one task; of one that is, a
-        task has the pieces of a part, from all that condensed some.
+        A directory that is not spread is reduced and handed over by one task; of one that is, a
+        task has the pieces of a part, from all that reduced some.
 
         Args:
             function: Makes rows of a part.
@@ -219,23 +219,23 @@ class Fold:
         """
         works, n_groups = self._works()
         alone = [work for work in works if not work.n_parts]
-        spread = [work for work in works if work.n_parts]
+        shards = [work for work in works if work.n_parts]
         frames = []
-        if alone or not spread:
+        if alone or not shards:
             if self._kept is None:
                 frames.append(self._run(alone, _at_once(function), schema))
             else:
                 whole = self._kept.where(f"`group` = {WHOLE}")
                 frames.append(whole.mapInArrow(_in_turn(function), to_struct(schema)))
-        if spread:
-            pieces = self._run(spread, condense, PIECES) if self._kept is None else self._kept
+        if shards:
+            pieces = self._run(shards, reduce_records, PIECES) if self._kept is None else self._kept
             chosen = pieces.where(f"`group` <> {WHOLE}").where(parts.condition)
             together = chosen.repartitionById(n_groups, "group")
             frames.append(together.mapInArrow(_together(function), to_struct(schema)))
         return reduce(lambda one, other: one.unionAll(other), frames)
 
     def _works(self) -> tuple[list[Work], int]:
-        """What is to be condensed, and how many parts are spread."""
+        """What is to be reduced, and how many parts are spread."""
         works: list[Work] = []
         n_groups = 0
         for i, job in enumerate(self.jobs):
@@ -269,11 +269,11 @@ PartFunction: TypeAlias = Callable[[FoldJob, LogPart, pa.Table], pa.Table]
 
 
 def _at_once(function: PartFunction) -> Callable[[Work], Batches]:
-    """Condense a whole directory and hand it over."""
+    """Reduce a whole directory and hand it over."""
 
     def run(work: Work) -> Batches:
         assert work.job is not None
-        pieces = pa.Table.from_batches(condense(work), PIECES)
+        pieces = pa.Table.from_batches(reduce_records(work), PIECES)
         yield from function(work.job, LogPart(work.directory, 0), pieces).to_batches()
 
     return run
@@ -378,15 +378,15 @@ def job_of(
     """Plan one directory, or the one in a log dir; errors as `plan_splits`."""
     place = find_metadata_directory(place)
     plan = plan_splits(place, split_bytes, settings=settings)
-    how = Condensing.of_plan(plan, settings)
+    how = Reducing.of_plan(plan, settings)
     size = sum(split.end - split.begin for split in plan.splits)
-    spread = NOT_SPREAD
+    shards = NOT_SPREAD
     if size > 2 * split_bytes:  # more than a task has room for
         n_parts = min(TASKS_PER_CORE * n_cores, size // _PART_BYTES + 1)
-        spread = even_spread(plan, n_parts, registry_of(settings.schemas))
+        shards = even_shards(plan, n_parts, registry_of(settings.schemas))
     return FoldJob(
         place=place,
         plan=plan,
         how=how,
-        spread=spread,
+        shards=shards,
     )

@@ -29,7 +29,14 @@ from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.cursor import NO_LIMIT, Cursor, ListedLog, PartitionWalk, Walk
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
-from metashell.spark_backend.sites import Origin, Site, at_once, find_sites, log_directory, nodes_of
+from metashell.spark_backend.sites import (
+    Site,
+    SiteOrigin,
+    at_once,
+    find_sites,
+    log_directory,
+    nodes_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ class FollowedLog:
     name: str
     """What it is called in the checkpoint and in messages."""
     log: ListedLog
-    origin: Origin
+    origin: SiteOrigin
     partition: CoordinatorPartition | None = None
     """None for a metadata log."""
     last_offset: int = NO_LIMIT

@@ -11,18 +11,18 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from metashell.condensed.log import CondensedLog, Condensing
 from metashell.errors import SourceError
 from metashell.fs.path import cluster_path
 from metashell.log.directory import list_metadata_directory
 from metashell.log.splits import plan_splits
 from metashell.read_settings import ReadSettings
+from metashell.reduced.log import ReducedLog, Reducing
 from metashell.sources.cache.writing import store
-from metashell.sources.cached import CondensedDirectory
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.cached import ReducedDirectory
 from metashell.sources.fleet.member import FleetMember
 from metashell.sources.fleet.source import OPENING_BYTES, FleetSource
 from metashell.sources.node_places import NodePlaces
+from metashell.sources.reduced import ReducedSource
 from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
@@ -65,8 +65,8 @@ class _Delegated:
         self.engine.close()
 
 
-class DelegatedSource(_Delegated, CondensedDirectory):
-    """A directory whose log Spark condenses when something is first asked of it."""
+class DelegatedSource(_Delegated, ReducedDirectory):
+    """A directory whose log Spark reduces when something is first asked of it."""
 
     capabilities = Capabilities(has_log=False, delegates=True)
 
@@ -81,19 +81,19 @@ class DelegatedSource(_Delegated, CondensedDirectory):
         state = list_metadata_directory(path)
         self.engine, self.site = engine, _site(path)
         plan = plan_splits(state.place, settings=settings)
-        super().__init__(plan, self._condense_there, settings, state, use_cache=use_cache)
+        super().__init__(plan, self._reduce_there, settings, state, use_cache=use_cache)
 
-    def _condense_there(self) -> CondensedLog:
+    def _reduce_there(self) -> ReducedLog:
         if self.engine.failure is not None:
             # Whoever asks for a node after the other would have each start a session in vain.
             raise self.engine.failure.with_traceback(None)
         try:
-            log, how = self.engine.run(lambda spark: _condensed(spark, self.site, self.settings))
+            log, how = self.engine.run(lambda spark: _reduced(spark, self.site, self.settings))
         finally:
             self.engine.close()
         if self._use_cache:
             store(self.log.place, log, how, before=self.log.signature)
-        found: CondensedLog = log
+        found: ReducedLog = log
         return found
 
     @property
@@ -103,7 +103,7 @@ class DelegatedSource(_Delegated, CondensedDirectory):
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Have Spark search, where the image is not here yet."""
-        if CondensedSource.condensed.is_known(self) or not is_for_parts(args):
+        if ReducedSource.reduced.is_known(self) or not is_for_parts(args):
             return None
         finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
         finding.warned = lambda _, warning: self._warned.append(warning)
@@ -273,18 +273,18 @@ def open_delegated(
         return fleet
     source = DelegatedSource(engine, choice.path, request.settings, use_cache=use_cache)
     if not request.is_searched:
-        _ = source.condensed
+        _ = source.reduced
     return source
 
 
-def _condensed(
+def _reduced(
     spark: SparkSession, site: Site, settings: ReadSettings
-) -> tuple[CondensedLog, Condensing]:
+) -> tuple[ReducedLog, Reducing]:
     fold = fold_sites(spark, [site], [], settings)
     (log,) = fold.logs()
     if isinstance(log, Failure):
         raise SourceError(log.message, hint=log.hint)
-    return log, Condensing.of_plan(log.plan, settings)
+    return log, Reducing.of_plan(log.plan, settings)
 
 
 def _site(path: str) -> Site:

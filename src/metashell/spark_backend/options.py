@@ -13,7 +13,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
-from metashell.log.point import Point, parse_point
+from metashell.log.time_spec import TimeSpec, parse_time_spec
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.spelling import did_you_mean, near_names
 
@@ -49,7 +49,7 @@ class Options:
     paths: tuple[str, ...] = field(repr=False)
     """As given: a URI may hold a password."""
     table: str = "records"
-    at: Point | None = None
+    at: TimeSpec | None = None
     raw: bool = False
     settings: ReadSettings = READ_DEFAULTS
     split_bytes: int = DEFAULT_SPLIT_BYTES
@@ -78,7 +78,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
     return Options(
         paths=_paths(values),
         table=values.get("table", "records"),
-        at=parse_point(values["at"].strip()) if "at" in values else None,
+        at=parse_time_spec(values["at"].strip()) if "at" in values else None,
         raw=_flag(values, "raw"),
         settings=ReadSettings.of(
             strict=_flag(values, "strict"),

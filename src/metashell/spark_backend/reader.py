@@ -39,9 +39,9 @@ from metashell.spark_backend.schemas import (
 )
 from metashell.spark_backend.sites import (
     BadSite,
-    Origin,
     PartitionPiece,
     Site,
+    SiteOrigin,
     absolute,
     at_once,
     find_sites,
@@ -264,7 +264,7 @@ class KRaftReader(DataSourceReader):
                     if batch.num_rows:
                         yield batch
 
-    def _of_partition(self, piece: PartitionPiece) -> Iterator[tuple[pa.RecordBatch, Origin]]:
+    def _of_partition(self, piece: PartitionPiece) -> Iterator[tuple[pa.RecordBatch, SiteOrigin]]:
         """The table's own columns of a partition, and where they are from."""
         options, node, report = self._options, piece.node, tables.PartitionReport()
         reading = Reading(settings=options.settings, at=options.at)

@@ -27,7 +27,7 @@ from metashell.spark_backend.filters import TableFilter
 
 T = TypeVar("T")
 
-Origin: TypeAlias = tuple[str | None, int | None, str]
+SiteOrigin: TypeAlias = tuple[str | None, int | None, str]
 """Cluster, node and directory: what the first columns of rows say."""
 
 
@@ -43,7 +43,7 @@ class Site:
     """The path or URI that opens it."""
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> SiteOrigin:
         """What the first columns of its rows say."""
         return self.cluster_id, self.node_id, self.directory
 
@@ -61,7 +61,7 @@ class BadSite:
     reason: str
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> SiteOrigin:
         """As `Site.origin`."""
         return None, None, self.directory
 

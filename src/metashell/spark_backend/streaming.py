@@ -52,7 +52,7 @@ from metashell.spark_backend.schemas import (
     is_of_coordinators,
     with_origin,
 )
-from metashell.spark_backend.sites import Origin, absolute, at_once
+from metashell.spark_backend.sites import SiteOrigin, absolute, at_once
 from metashell.spark_backend.tables import BATCH_ROWS, split_batches
 
 _VERSION: Final = 1
@@ -78,7 +78,7 @@ class LogRange(InputPartition):
         self,
         place: Place,
         partition: CoordinatorPartition | None,
-        origin: Origin,
+        origin: SiteOrigin,
         start: Cursor,
         last: int,
     ) -> None:

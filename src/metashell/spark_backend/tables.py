@@ -10,7 +10,6 @@ from typing import Final
 import pyarrow as pa
 
 from metashell.checks.quorum_findings import node_file_faults
-from metashell.condensed.log import CondensedLog, condense_place
 from metashell.errors import MetashellError
 from metashell.image.arrow import image_table
 from metashell.image.image import Image
@@ -33,12 +32,13 @@ from metashell.places.place import Place, base_name, parent_of, place_of
 from metashell.read_settings import ReadSettings
 from metashell.records.split_filter import RowFilter, type_of
 from metashell.redact import Redaction
+from metashell.reduced.log import ReducedLog, reduce_place
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.sources.condensed import source_of
 from metashell.sources.coordinator import open_coordinator
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.fleet.reading import Reading
+from metashell.sources.reduced import source_of
 from metashell.sources.source import Source
 from metashell.spark_backend.filters import LEAST, MOST, TableFilter
 from metashell.spark_backend.nodes import node_batches
@@ -186,13 +186,13 @@ def state_batches(
     if replays_apart(options):
         table = open_site(site, options).table(options.table)
     else:
-        image = Image(_condensed(site, options).records)
+        image = Image(_reduced(site, options).records)
         table = image_table(options.table, image, Redaction(options.settings.show_secrets))
     yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
-def _condensed(site: Site, options: Options, *, merges: bool = True) -> CondensedLog:
-    return condense_place(
+def _reduced(site: Site, options: Options, *, merges: bool = True) -> ReducedLog:
+    return reduce_place(
         site.place,
         options.settings,
         merges=merges,
@@ -255,10 +255,10 @@ def _replay_faults(site: Site, options: Options) -> tuple[Sequence[Fault], set[s
     if replays_apart(options):
         found = open_site(site, options).all_faults()
         return [fault for fault in found if fault.kind is FaultKind.REPLAY], set()
-    log = _condensed(site, options)
+    log = _reduced(site, options)
     faults = source_of(log, ReadSettings(), site.place).all_faults()
     if log.records.merges_at_fault:
-        log = _condensed(site, options, merges=False)
+        log = _reduced(site, options, merges=False)
         faults = source_of(log, ReadSettings(), site.place).all_faults()
     return faults, {facts.name for facts in log.files}
 

@@ -1,7 +1,7 @@
-"""What runs in executors: splits condensed, and the parts of a directory put together.
+"""What runs in executors: splits reduced, and the parts of a directory put together.
 
 A *part* is what can be folded by itself: part 0 has all but the partitions, the others those of
-some of the topics each (`metashell.condensed.table.buckets_of`). Nothing here imports pyspark, so
+some of the topics each (`metashell.reduced.table.buckets_of`). Nothing here imports pyspark, so
 everything can be run, and tested, without it.
 """
 
@@ -15,23 +15,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.condensed.log import (
-    CondensedLog,
-    Condensing,
-    Stretch,
-    active_order,
-    condense_again,
-    condense_place,
-    condense_split,
-    later_facts,
-)
-from metashell.condensed.spread import Spread
-from metashell.condensed.table import EVERYWHERE, FileFacts, buckets_of, records_of
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.names import Listing
 from metashell.log.splits import Plan, Split, SplitError
 from metashell.places.place import Place
+from metashell.reduced.log import (
+    ReducedLog,
+    Reducing,
+    Stretch,
+    active_order,
+    later_facts,
+    reduce_again,
+    reduce_place,
+    reduce_split,
+)
+from metashell.reduced.table import EVERYWHERE, FileFacts, buckets_of, records_of
+from metashell.reduced.topic_shards import TopicShards
 from metashell.spark_backend.packing import FILE_BYTES
 from metashell.spark_backend.schemas import registry_of
 
@@ -49,16 +49,16 @@ PIECES: Final = pa.schema(
 )
 """Columns of what a split becomes: a row for each part that it has something of.
 
-``group`` numbers the parts of all directories that are spread, and is `WHOLE` for the others;
+``group`` numbers the parts of all directories that are shards, and is `WHOLE` for the others;
 ``job`` is what folds the part, in one row of each."""
 
 WHOLE: Final = -1
-NOT_SPREAD: Final = Spread()
+NOT_SPREAD: Final = TopicShards()
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a split or a directory could not be condensed."""
+    """Why a split or a directory could not be reduced."""
 
     message: str
     hint: str | None
@@ -72,8 +72,8 @@ class FoldJob:
 
     place: Place
     plan: Plan
-    how: Condensing
-    spread: Spread = NOT_SPREAD
+    how: Reducing
+    shards: TopicShards = NOT_SPREAD
     """Parts besides part 0; with none, part 0 has everything, and one task does all."""
     origin: tuple[str | None, int | None, str] = (None, None, "")
     """What rows say of where they come from."""
@@ -86,15 +86,15 @@ class FoldJob:
     def failed(cls, place: Place, failure: Failure) -> FoldJob:
         """For a directory that can't be planned: it has a piece that says why."""
         plan = Plan(path=str(place), splits=(), listing=Listing((), ()), checkpoint=None)
-        return cls(place=place, plan=plan, how=Condensing(), failure=failure)
+        return cls(place=place, plan=plan, how=Reducing(), failure=failure)
 
     @property
     def n_parts(self) -> int:
         """Parts besides part 0."""
-        return self.spread.n_parts
+        return self.shards.n_parts
 
     def work(self, number: int, group: int = WHOLE) -> list[Work]:
-        """What is to be condensed of it: all at once, or each split where it has parts.
+        """What is to be reduced of it: all at once, or each split where it has parts.
 
         Args:
             number: Its own, among the directories.
@@ -106,7 +106,7 @@ class FoldJob:
             Work(
                 directory=number,
                 group=group if self.n_parts else WHOLE,
-                spread=self.spread,
+                shards=self.shards,
                 how=self.how,
                 n_files=len(self.files),
                 active=active_order(self.plan),
@@ -129,12 +129,12 @@ class FoldJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """Splits of a directory that are condensed one after the other, and what that takes."""
+    """Splits of a directory that are reduced one after the other, and what that takes."""
 
     directory: int
     group: int
-    spread: Spread
-    how: Condensing
+    shards: TopicShards
+    how: Reducing
     n_files: int
     active: int
     """As `active_order`."""
@@ -146,7 +146,7 @@ class Work:
     @property
     def n_parts(self) -> int:
         """Parts besides part 0."""
-        return self.spread.n_parts
+        return self.shards.n_parts
 
     @property
     def weight(self) -> int:
@@ -154,8 +154,8 @@ class Work:
         return FILE_BYTES + sum(FILE_BYTES + split.end - split.begin for _, split in self.splits)
 
 
-def condense(work: Work) -> Iterator[pa.RecordBatch]:
-    """Condense splits.
+def reduce_records(work: Work) -> Iterator[pa.RecordBatch]:
+    """Reduce splits.
 
     Returns:
         Batches of `PIECES`. A split that can't be read is told of in its facts; it does not end
@@ -167,7 +167,7 @@ def condense(work: Work) -> Iterator[pa.RecordBatch]:
         for part in range(work.n_parts + 1):
             yield _piece(work, part, -1, job=job, facts=failure)
     for number, split in work.splits:
-        stretch = _condense(split, work.how)
+        stretch = _reduce(split, work.how)
         if isinstance(stretch, Failure):
             # Each part is told, so that none is shown without the others.
             for part in range(work.n_parts + 1):
@@ -181,9 +181,9 @@ def condense(work: Work) -> Iterator[pa.RecordBatch]:
         job = None
 
 
-def _condense(split: Split, how: Condensing) -> Stretch | Failure:
+def _reduce(split: Split, how: Reducing) -> Stretch | Failure:
     try:
-        return condense_split(split, how, registry_of(how.settings.schemas))
+        return reduce_split(split, how, registry_of(how.settings.schemas))
     except SplitError as e:
         return Failure(e.message, e.hint, e.file)
     except MetashellError as e:
@@ -223,7 +223,7 @@ def _parts(table: pa.Table, work: Work) -> Iterator[tuple[int, pa.Table]]:
     files = [FileFacts(name="", size=0)] * work.n_files
     records = records_of([table], files, registry_of(work.how.settings.schemas))
     rows = np.arange(len(table), dtype=np.int64)
-    bucket = buckets_of(records, rows, work.spread)
+    bucket = buckets_of(records, rows, work.shards)
     topics = records.registry.by_name
     of_topics = np.isin(
         records.frames.api_key.narrow,
@@ -267,8 +267,8 @@ def job_of_pieces(pieces: pa.Table) -> FoldJob:
     return job
 
 
-def condense_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
-    """Condense the pieces of a part: those of its closed files to one, of its active ones to one.
+def reduce_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
+    """Reduce the pieces of a part: those of its closed files to one, of its active ones to one.
 
     What is told of the splits is kept, a row each.
     """
@@ -280,7 +280,7 @@ def condense_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
         tables = tables_of(pieces.filter(pc.equal(pieces["active"], active)))
         if tables:
             whole = (
-                condense_again(tables, registry, job.how)
+                reduce_again(tables, registry, job.how)
                 if job.how.merges and len(tables) > 1
                 else pa.concat_tables(tables)
             )
@@ -293,8 +293,8 @@ def condense_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
     return pa.Table.from_batches(out, schema=PIECES)
 
 
-def log_of(job: FoldJob, pieces: pa.Table) -> CondensedLog | Failure:
-    """The condensed log of a directory, or of one part of it, from its pieces."""
+def log_of(job: FoldJob, pieces: pa.Table) -> ReducedLog | Failure:
+    """The reduced log of a directory, or of one part of it, from its pieces."""
     files = dict(enumerate(job.files))
     told = pieces.select(["split", "facts"]).sort_by("split").to_pydict()
     for number, data in zip(told["split"], told["facts"], strict=True):
@@ -315,11 +315,11 @@ def log_of(job: FoldJob, pieces: pa.Table) -> CondensedLog | Failure:
     )
     registry = registry_of(job.how.settings.schemas)
     numbered = [files[i] for i in range(len(files))]
-    return CondensedLog(job.plan, closed, active, numbered, registry)
+    return ReducedLog(job.plan, closed, active, numbered, registry)
 
 
-def log_or_whole(job: FoldJob, pieces: pa.Table) -> tuple[CondensedLog | Failure, bool]:
-    """As `log_of`; where a file was not cut well, the directory is condensed here, uncut.
+def log_or_whole(job: FoldJob, pieces: pa.Table) -> tuple[ReducedLog | Failure, bool]:
+    """As `log_of`; where a file was not cut well, the directory is reduced here, uncut.
 
     Returns:
         The log, and whether it is that of the whole directory instead of a part.
@@ -329,7 +329,7 @@ def log_or_whole(job: FoldJob, pieces: pa.Table) -> tuple[CondensedLog | Failure
         return log, False
     how = job.how
     try:
-        whole = condense_place(
+        whole = reduce_place(
             job.place,
             how.settings,
             merges=how.merges,

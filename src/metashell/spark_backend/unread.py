@@ -29,7 +29,7 @@ from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
-from metashell.sources.condensed import source_of
+from metashell.sources.reduced import source_of
 from metashell.spark_backend.fold import PART_0, Fold, LogPart, tables_in_parts
 from metashell.spark_backend.packing import FILE_BYTES, results
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS, registry_of

@@ -46,7 +46,7 @@ class ViewsAhead:
 
     def _look(self) -> None:
         is_quiet = time.monotonic() - self._touched >= _REST_S and not self._app.is_switching
-        if is_quiet or self._app.scene is None:
+        if is_quiet or self._app.view_state is None:
             self.mount_next()
 
     def mount_next(self) -> ViewSpec | None:

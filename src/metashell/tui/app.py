@@ -1,6 +1,6 @@
 """The program: what it shows, its views, and how it moves between paths and offsets.
 
-Owns the one `Scene` that all views show. Everything slow is a job; this thread only draws.
+Owns the one `ViewState` that all views show. Everything slow is a job; this thread only draws.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
-from metashell.tui.moving import SCENE, Moving, looked_at
+from metashell.tui.moving import VIEW_STATE, Moving, looked_at
 from metashell.tui.places import Places
 from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
-from metashell.tui.scene import (
-    NO_GROUPS,
-    CommandAnswer,
-    Scene,
-    ask,
-    cluster_at,
-    scene_of,
-    settle,
-)
 from metashell.tui.session import ExplorerSession
 from metashell.tui.type_ahead import TypeAhead
 from metashell.tui.view import VIEWS, View, ViewSpec, first_view
+from metashell.tui.view_state import (
+    NO_GROUPS,
+    CommandAnswer,
+    ViewState,
+    ask,
+    cluster_at,
+    settle,
+    view_state_of,
+)
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
-    from metashell.tui.asking.results import FollowedResult
+    from metashell.tui.prompts.results import FollowedResult
     from metashell.tui.timeline.timeline import Timeline
 
 
@@ -96,8 +96,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.session = session
         self.jobs = Jobs(self, self.job_failed, self._jobs_changed)
         """Runs what takes time."""
-        self.scene: Scene | None = None
-        """The shown scene; None while the source is being opened."""
+        self.view_state: ViewState | None = None
+        """The shown view state; None while the source is being opened."""
         self.is_open = False
         """Whether the first view is there."""
         self._path = session.path
@@ -124,7 +124,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self._timeline: Timeline | None = None
         self._collecting = Collecting()
         self._shown: dict[str, int] = {}
-        """By view, the serial of the scene that it shows."""
+        """By view, the serial of the view state that it shows."""
 
     # The screen.
 
@@ -207,18 +207,18 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     def _open(self) -> None:
         session = self.session
 
-        def work(job: Job) -> Scene:
+        def work(job: Job) -> ViewState:
             def progress(done: int, whole: int) -> None:
                 job.progress = (done, whole)
 
             imported = import_first()
             try:
-                scene = looked_at(scene_of(session.open(progress), session.path))
-                self.cluster_id = bookmarked_cluster(scene)
+                view_state = looked_at(view_state_of(session.open(progress), session.path))
+                self.cluster_id = bookmarked_cluster(view_state)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None
             imported()
-            return scene
+            return view_state
 
         self.jobs.start(
             f"opening {session.name}", work, self._opened, owner=self, key="open",
@@ -229,59 +229,61 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.failure = error
         self.exit(return_code=int(error.exit_code))
 
-    def _opened(self, scene: Scene) -> None:
+    def _opened(self, view_state: ViewState) -> None:
         from metashell.tui.timeline.timeline import Timeline
 
-        self.query_one(TabStrip).name_source(self.session.title(scene.opened))
+        self.query_one(TabStrip).name_source(self.session.title(view_state.opened))
         self._timeline = Timeline()
         self.mount(self._timeline, before=self._status_line)
         self.places.bookmarks = self.remembered.bookmarks(self.cluster_id)
-        self.show_scene(scene)
-        self.show_view(first_view(scene, self.session.path))
+        self.show_view_state(view_state)
+        self.show_view(first_view(view_state, self.session.path))
         self.following.begin()
         self.jobs.start(
             "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key=IMPORTING
         )
 
-    def show_scene(self, scene: Scene) -> None:
-        """Have everything show a scene."""
-        settle(scene)
-        self.scene = scene
-        self._status_line.show_scene(scene)
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Have everything show a view state."""
+        settle(view_state)
+        self.view_state = view_state
+        self._status_line.show_view_state(view_state)
         timeline = self.timeline
         if timeline is not None:
-            timeline.show_scene(scene)
-        self.query_one(TabStrip).show_scene(scene)
+            timeline.show_view_state(view_state)
+        self.query_one(TabStrip).show_view_state(view_state)
         self.refresh_bindings()
         self._bring_up_to_date()
 
     def _bring_up_to_date(self) -> None:
-        """Have the view that can be seen show the scene, unless it does."""
-        view, scene = self.view, self.scene
-        if view is None or scene is None or not view.is_composed:
+        """Have the view that can be seen show the view state, unless it does."""
+        view, view_state = self.view, self.view_state
+        if view is None or view_state is None or not view.is_composed:
             return
-        if self._shown.get(str(view.id)) == scene.serial:
+        if self._shown.get(str(view.id)) == view_state.serial:
             return
-        self._shown[str(view.id)] = scene.serial
+        self._shown[str(view.id)] = view_state.serial
         spec = next(spec for spec in VIEWS if spec.id == view.id)
-        view.say_why_not(spec.why_not(scene))
+        view.say_why_not(spec.why_not(view_state))
         if view.why_not is None:
-            view.show_scene(scene)
+            view.show_view_state(view_state)
 
     def news(self, source: Source) -> None:
         """Show a newer state of the source, where the end of the log is shown."""
-        scene = self.scene
-        if scene is None or not scene.is_newest:
+        view_state = self.view_state
+        if view_state is None or not view_state.is_newest:
             return
-        self.show_scene(
-            scene_of(source, self.path, previous=scene.cluster, has_groups=scene.has_groups)
+        self.show_view_state(
+            view_state_of(
+                source, self.path, previous=view_state.cluster, has_groups=view_state.has_groups
+            )
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer a comparison once there are two stops to compare, or will be."""
         if action == "changes":
-            scene = self.scene
-            return (scene is not None and scene.previous is not None) or self.is_moving
+            view_state = self.view_state
+            return (view_state is not None and view_state.previous is not None) or self.is_moving
         return super().check_action(action, parameters)
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:
@@ -290,14 +292,14 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         Returns:
             False where something else is shown: there it is news as any other.
         """
-        scene = self.scene
-        if scene is None or not scene.is_newest or scene.fleet is not None:
+        view_state = self.view_state
+        if view_state is None or not view_state.is_newest or view_state.fleet is not None:
             return False
-        self.scene = replace(scene, opened=source, cluster=source)
+        self.view_state = replace(view_state, opened=source, cluster=source)
         # Not looked for among all widgets: it is done again and again while nothing happens.
-        self._status_line.move_on(self.scene, status)
+        self._status_line.move_on(self.view_state, status)
         if self.timeline is not None:
-            self.timeline.move_on(self.scene, status)
+            self.timeline.move_on(self.view_state, status)
         return True
 
     # Views.
@@ -315,13 +317,13 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     def show_view(self, view_id: str) -> None:
         """Show a view, as soon as it is there."""
         spec = next(spec for spec in VIEWS if spec.id == view_id)
-        scene = self.scene
-        if scene is None:
+        view_state = self.view_state
+        if view_state is None:
             return
-        if spec.for_fleet and scene.fleet is None:
+        if spec.for_fleet and view_state.fleet is None:
             self.tell("one source is open: several directories are a fleet")
             return
-        if spec.for_groups and scene.fleet is None and not scene.has_groups:
+        if spec.for_groups and view_state.fleet is None and not view_state.has_groups:
             self.tell(NO_GROUPS)
             return
         switcher = self.query_one("#views", ContentSwitcher)
@@ -383,16 +385,16 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         cwd: str = "/",
         width: int = 80,
     ) -> Job | None:
-        """Run a command on the scene in a job; `done` gets its answer in the thread that draws.
+        """Run a command on the view state in a job. `done` gets its answer in the drawing thread.
 
         Words are taken as they are; nothing of the user's habits counts.
         """
-        scene = self.scene
-        if scene is None:
+        view_state = self.view_state
+        if view_state is None:
             return None
 
         def work(job: Job) -> CommandAnswer:
-            return ask(scene, words, cwd=cwd, cancelled=job.cancelled, width=width)
+            return ask(view_state, words, cwd=cwd, cancelled=job.cancelled, width=width)
 
         return self.jobs.start(title, work, done, owner=owner, key=key)
 
@@ -411,7 +413,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         if isinstance(error, MetashellError):
             self.tell(error_text(error), "error")
             return
-        if self.scene is None:  # nothing would ever be shown
+        if self.view_state is None:  # nothing would ever be shown
             self.defect = error
             self.exit(return_code=int(ExitCode.INTERNAL))
             return
@@ -433,9 +435,13 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.tell(f"cancelled: {job.title}")
         if isinstance(job.owner, View):
             job.owner.gave_up(job.key)
-        scene = self.scene
-        if job.key == SCENE and scene is not None and cluster_at(scene, self.path) != scene.prefix:
-            self.path = scene.prefix or "/"  # where one was before
+        view_state = self.view_state
+        if (
+            job.key == VIEW_STATE
+            and view_state is not None
+            and cluster_at(view_state, self.path) != view_state.prefix
+        ):
+            self.path = view_state.prefix or "/"  # where one was before
             if self.view is not None:
                 self.view.show_path(self.path)
 

@@ -64,8 +64,8 @@ class Following:
     @property
     def is_following(self) -> bool:
         """Whether the source is one that may have news."""
-        scene = self._app.scene
-        source = None if scene is None else scene.source
+        view_state = self._app.view_state
+        source = None if view_state is None else view_state.source
         return source is not None and (source.capabilities.follows or not source.log.is_file)
 
     @property
@@ -83,8 +83,8 @@ class Following:
 
     def begin(self) -> None:
         """Watch the source, where it can have news."""
-        scene = self._app.scene
-        source = None if scene is None else scene.source
+        view_state = self._app.view_state
+        source = None if view_state is None else view_state.source
         if source is None or not self.is_following:
             return
         newest = source.newest
@@ -139,7 +139,7 @@ class Following:
         self._refresh()
 
     def _deliver(self) -> None:
-        if self._waiting is None or self.is_paused or self._app.scene is None:
+        if self._waiting is None or self.is_paused or self._app.view_state is None:
             return
         source, offset = self._waiting
         self._waiting, self.n_newer_states = None, 0
@@ -147,7 +147,7 @@ class Following:
         # While it was paused the user may have gone to the end, which is newer by now. The log of a
         # directory may also have become shorter, and its torn tail may be gone.
         is_newer = source.live is None or shown is None or offset is None or offset > shown
-        if is_newer or not self._app.scene.is_newest:
+        if is_newer or not self._app.view_state.is_newest:
             self.shown_at, self._spent_s = time.monotonic(), self._app.jobs.spent_s
             self._app.news(source)
             if source.truncation is not None:

@@ -1,4 +1,4 @@
-"""Moving between nodes and in time: which scene is shown, and what was seen before."""
+"""Moving between nodes and in time: which view state is shown, and what was seen before."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from metashell.errors import SourceError
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode, VisitedView
 from metashell.tui.rows.cluster_rows import batch_around
-from metashell.tui.scene import (
-    Scene,
+from metashell.tui.view import VIEWS
+from metashell.tui.view_state import (
+    ViewState,
     cluster_at,
     is_older,
-    scene_of,
-    scene_there,
-    scene_with,
+    view_state_of,
+    view_state_there,
+    view_state_with,
 )
-from metashell.tui.view import VIEWS
 
 if TYPE_CHECKING:
     from metashell.errors import MetashellError
     from metashell.sources.source import Source
-    from metashell.tui.asking.results import CommandResult
     from metashell.tui.jobs import Job
+    from metashell.tui.prompts.results import CommandResult
 
-SCENE: Final = "scene"
-"""Key of the job that makes another scene."""
+VIEW_STATE: Final = "view-state"
+"""Key of the job that makes another view state."""
 MOMENT: Final = "moment"
 """Key of the jobs that look for the offset at which something began."""
-_MOVES: Final = (SCENE, MOMENT, "jump")
+_MOVES: Final = (VIEW_STATE, MOMENT, "jump")
 """Keys of the jobs that move in time."""
 _FIRST_VIEW: Final = VIEWS[0]
 
@@ -39,7 +39,7 @@ _FIRST_VIEW: Final = VIEWS[0]
 class Arrival:
     """An offset or a time that was reached, and is not shown yet."""
 
-    scene: Scene
+    view_state: ViewState
     """The state there."""
     point: str
     """The offset or the time, written the way the user typed it."""
@@ -55,7 +55,7 @@ class Moving(AppPart):
 
         Args:
             path: An absolute path of the whole tree.
-            offset: The last offset to be shown; None to stay in the scene.
+            offset: The last offset to be shown; None to stay in the view state.
             view: Id of the view to see it in.
         """
         app = self.explorer
@@ -72,7 +72,7 @@ class Moving(AppPart):
     def here(self) -> VisitedNode:
         """The place that is looked at."""
         app = self.explorer
-        cluster = None if app.scene is None else app.scene.cluster
+        cluster = None if app.view_state is None else app.view_state.cluster
         return VisitedNode(app.path, None if cluster is None else cluster.moment_offset)
 
     @property
@@ -82,22 +82,22 @@ class Moving(AppPart):
 
     def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
         app = self.explorer
-        scene = app.scene
-        if scene is None:
+        view_state = app.view_state
+        if view_state is None:
             return
         app.path = place.path
         app.show_view(view)
         path, offset = place.path, place.offset
-        at = None if scene.cluster is None else scene.cluster.moment_offset
-        if cluster_at(scene, path) != scene.prefix or (is_exact and offset != at):
+        at = None if view_state.cluster is None else view_state.cluster.moment_offset
+        if cluster_at(view_state, path) != view_state.prefix or (is_exact and offset != at):
             self._renew(
                 f"going to {place}",
-                lambda: scene_there(scene, path, moves=is_exact, point=offset),
+                lambda: view_state_there(view_state, path, moves=is_exact, point=offset),
                 leads=True,
                 point=offset,
             )
         elif is_exact:
-            app.jobs.cancel(app, SCENE)  # the way elsewhere is not gone any more
+            app.jobs.cancel(app, VIEW_STATE)  # the way elsewhere is not gone any more
         if app.view is not None:
             app.view.show_path(place.path)
 
@@ -105,9 +105,9 @@ class Moving(AppPart):
         """Note the node that a view went to by itself."""
         app = self.explorer
         app.path = path
-        scene = app.scene
-        if scene is not None and cluster_at(scene, path) != scene.prefix:
-            self._renew(f"opening {path}", lambda: scene_of(scene.opened, path))
+        view_state = app.view_state
+        if view_state is not None and cluster_at(view_state, path) != view_state.prefix:
+            self._renew(f"opening {path}", lambda: view_state_of(view_state.opened, path))
 
     def action_place_back(self) -> None:
         """Go to the place before, and to the rows of a command that led from it."""
@@ -143,18 +143,18 @@ class Moving(AppPart):
             leads: Whether keys wait for it.
         """
         app = self.explorer
-        scene = app.scene
-        if scene is None:
+        view_state = app.view_state
+        if view_state is None:
             return
         path = app.path
         # On the way to another cluster it is that one that is meant.
-        if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
-            app.tell(scene.why_no_cluster, "warning")
+        if view_state.cluster is None and cluster_at(view_state, path) == view_state.prefix:
+            app.tell(view_state.why_no_cluster, "warning")
             return
         where = "the end of the log" if point is None else str(point)
         self._renew(
             f"going to {where}",
-            lambda: scene_there(scene, path, moves=True, point=point),
+            lambda: view_state_there(view_state, path, moves=True, point=point),
             leads=leads,
             point=point,
         )
@@ -166,19 +166,19 @@ class Moving(AppPart):
         records reaches the end of the batch: before that it has no record of it.
         """
         app = self.explorer
-        scene, path = app.scene, app.path
-        assert scene is not None
+        view_state, path = app.view_state, app.path
+        assert view_state is not None
         is_listed = app.view is not None and app.view.lists_records and point.isdecimal()
 
         def find() -> Arrival:
-            if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
-                raise SourceError(scene.why_no_cluster)
-            found = scene_there(scene, path, moves=True, point=point)
+            if view_state.cluster is None and cluster_at(view_state, path) == view_state.prefix:
+                raise SourceError(view_state.why_no_cluster)
+            found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
                 return Arrival(looked_at(found), point)
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
-                found = scene_there(scene, path, moves=True, point=batch[1])
+                found = view_state_there(view_state, path, moves=True, point=batch[1])
             return Arrival(looked_at(found), point, batch)
 
         return find
@@ -190,28 +190,28 @@ class Moving(AppPart):
             return
         if app.timeline is not None:
             app.timeline.give_up()
-        app.jobs.cancel(app, SCENE)
+        app.jobs.cancel(app, VIEW_STATE)
         if arrival.batch is None or app.view is None:
-            self._arrived(arrival.scene, arrival.point)
+            self._arrived(arrival.view_state, arrival.point)
             return
         offset = int(arrival.point)
-        self._arrived(arrival.scene, None)
+        self._arrived(arrival.view_state, None)
         app.view.show_offset(offset)
         app.tell_batch(offset, arrival.batch)
 
     def _renew(
         self,
         title: str,
-        make: Callable[[], Scene],
+        make: Callable[[], ViewState],
         *,
         leads: bool = False,
         point: int | str | None = None,
     ) -> None:
-        """Show another scene as soon as it is made.
+        """Show another view state as soon as it is made.
 
         Args:
             title: The title of the job.
-            make: Makes the scene, in a job.
+            make: Makes the view state, in a job.
             leads: Whether keys wait for it.
             point: The offset or time that the user wanted; a message says if another one is shown.
         """
@@ -219,37 +219,39 @@ class Moving(AppPart):
         if app.timeline is not None:
             app.timeline.give_up()
 
-        def work(_job: Job) -> Scene:
+        def work(_job: Job) -> ViewState:
             return looked_at(make())
 
         def failed(error: MetashellError) -> None:
             app.job_failed(error)
             self.moved_to(app.path)  # the cluster that is looked at, whichever state it is in
 
-        def done(scene: Scene) -> None:
-            self._arrived(scene, point)
+        def done(view_state: ViewState) -> None:
+            self._arrived(view_state, point)
             if leads and app.view is not None:
                 app.jobs.lead(app.view, "look")
 
-        app.jobs.start(title, work, done, owner=app, key=SCENE, failed=failed, leads=leads)
+        app.jobs.start(title, work, done, owner=app, key=VIEW_STATE, failed=failed, leads=leads)
 
-    def _arrived(self, scene: Scene, point: int | str | None) -> None:
-        """Show the scene that was gone to, unless the user went elsewhere meanwhile.
+    def _arrived(self, view_state: ViewState, point: int | str | None) -> None:
+        """Show the view state that was gone to, unless the user went elsewhere meanwhile.
 
         Args:
-            scene: The scene to show.
+            view_state: The view state to show.
             point: The offset or time that the user wanted.
         """
         app = self.explorer
-        before = app.scene
-        if before is not None and is_older(scene, before):
+        before = app.view_state
+        if before is not None and is_older(view_state, before):
             return
-        app.show_scene(scene)
+        app.show_view_state(view_state)
         app.pass_messages()
-        if scene.problem is not None and cluster_at(scene, app.path) == scene.prefix:
-            app.tell(f"{scene.prefix}: {scene.problem}", "error")
+        if view_state.problem is not None and cluster_at(view_state, app.path) == view_state.prefix:
+            app.tell(f"{view_state.prefix}: {view_state.problem}", "error")
         self.moved_to(app.path)
-        app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
+        app.tell_offset(
+            point, None if view_state.cluster is None else view_state.cluster.moment_offset
+        )
 
     @property
     def is_moving(self) -> bool:
@@ -266,19 +268,19 @@ class Moving(AppPart):
     def action_changes(self) -> None:
         """List what changed since the previous stop, and in the batch that ends here."""
         app = self.explorer
-        scene, path = app.scene, app.path
-        if scene is None:
+        view_state, path = app.view_state, app.path
+        if view_state is None:
             return
 
         def work(job: Job) -> CommandResult | None:
             from metashell.tui.node.history import changes_between
-            from metashell.tui.node.look import MOST_CHANGES, MOST_RECORDS
+            from metashell.tui.node.inspector import MOST_CHANGES, MOST_RECORDS
 
-            records = _records_between(scene, path)
-            if records is None or scene.cluster is None:
+            records = _records_between(view_state, path)
+            if records is None or view_state.cluster is None:
                 return None
             return changes_between(
-                scene.cluster,
+                view_state.cluster,
                 *records,
                 most_changes=MOST_CHANGES,
                 most_records=MOST_RECORDS,
@@ -296,29 +298,29 @@ class Moving(AppPart):
     def show_source(self, source: Source) -> None:
         """Show the cluster at hand as a source has it, which a command made of that cluster."""
         app = self.explorer
-        scene = app.scene
-        if scene is not None:
-            self._renew("going there", lambda: scene_with(scene, source))
+        view_state = app.view_state
+        if view_state is not None:
+            self._renew("going there", lambda: view_state_with(view_state, source))
 
 
-def looked_at(scene: Scene) -> Scene:
-    """A scene of which is known what everything asks first."""
-    if scene.cluster is not None:
-        scene.cluster.status()
-    return scene
+def looked_at(view_state: ViewState) -> ViewState:
+    """A view state of which is known what everything asks first."""
+    if view_state.cluster is not None:
+        view_state.cluster.status()
+    return view_state
 
 
-def _records_between(scene: Scene, path: str) -> tuple[int, int] | None:
+def _records_between(view_state: ViewState, path: str) -> tuple[int, int] | None:
     """The first and the last offset of what brought about two stops; None for one and the same.
 
     After a move back these are the records of the last batch that still counts, too: what happened
     at this stop.
     """
-    span = scene.span
-    if span is None or scene.cluster is None:
+    span = view_state.span
+    if span is None or view_state.cluster is None:
         return None
     low, high = span
-    if scene.cluster.status().offset == high:
+    if view_state.cluster.status().offset == high:
         return low + 1, high
-    first, last = batch_around(scene, path, low - 1, of_history=True)
+    first, last = batch_around(view_state, path, low - 1, of_history=True)
     return (first if last == low else low), high

@@ -18,7 +18,7 @@ from metashell.places.user import replace_file, user_directory
 from metashell.tui.places import VisitedNode
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 FLEET: Final = "/clusters"
 """Stands for the cluster id of several directories, whose paths name clusters."""
@@ -35,13 +35,13 @@ def default_path() -> Path:
     return Path(user_directory("state")) / "explorer.json"
 
 
-def bookmarked_cluster(scene: Scene) -> str:
-    """The owner of a scene's bookmarks; empty if unknown. Cost: may read a file."""
+def bookmarked_cluster(view_state: ViewState) -> str:
+    """The owner of a view state's bookmarks; empty if unknown. Cost: may read a file."""
     from metashell.sources.fleet.rows import cluster_id_of
 
-    if scene.fleet is not None:
+    if view_state.fleet is not None:
         return FLEET
-    return "" if scene.cluster is None else cluster_id_of(scene.cluster) or ""
+    return "" if view_state.cluster is None else cluster_id_of(view_state.cluster) or ""
 
 
 class Remembered:

@@ -1,4 +1,4 @@
-"""A view: one of the program's pages, all of which show the same scene."""
+"""A view: one of the program's pages, all of which show the same view state."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from metashell.dataclass import dataclass
 from metashell.tui.part import AppPart
-from metashell.tui.scene import NO_GROUPS
 from metashell.tui.text import line
+from metashell.tui.view_state import NO_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.visual import VisualType
     from textual.widget import Widget
 
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 
 _LOW: Final = 12
@@ -50,8 +50,8 @@ class Heading(Static):
 class View(AppPart, Vertical):
     """A page of the program.
 
-    A view is told of a new scene while it can be seen, and when it is looked at again. It starts
-    what takes time with ``self.explorer.jobs``, and keeps what the user looks at where it is.
+    A view is told of a new view state while it can be seen, and when it is looked at again. It
+    starts what takes time with ``self.explorer.jobs``. It keeps what the user looks at where it is.
     """
 
     HELP: ClassVar[str] = ""
@@ -64,13 +64,16 @@ class View(AppPart, Vertical):
     """Whether the current path is on the screen."""
 
     is_ready = False
-    """Whether it shows the scene and has the focus since it came into sight: keys wait for that."""
+    """Whether it shows the view state and has had the focus since it came into sight.
+
+    Keys wait for that.
+    """
 
     is_composed = False
-    """Whether its parts are there; before that no scene is shown."""
+    """Whether its parts are there; before that no view state is shown."""
 
     why_not: str | None = None
-    """Why it can't show the scene: said in place of its parts."""
+    """Why it can't show the view state: said in place of its parts."""
 
     DEFAULT_CSS = """
     View > .view-why-not { display: none; height: auto; padding: 0 1; }
@@ -80,7 +83,7 @@ class View(AppPart, Vertical):
     """
 
     def say_why_not(self, why_not: str | None) -> None:
-        """Say why it can't show the scene; None to show its parts."""
+        """Say why it can't show the view state; None to show its parts."""
         if why_not == self.why_not:
             return
         self.why_not = why_not
@@ -91,7 +94,7 @@ class View(AppPart, Vertical):
             self.mount(Static(line(why_not), classes="view-why-not", markup=False))
 
     def on_mount(self) -> None:
-        """Show the scene now that the parts are there."""
+        """Show the view state now that the parts are there."""
         self.is_composed = True
         if self.explorer.view is self:
             self.call_after_refresh(self.explorer.come_to_view)
@@ -121,8 +124,8 @@ class View(AppPart, Vertical):
         return title
 
     @abstractmethod
-    def show_scene(self, scene: Scene) -> None:
-        """Show another scene; called in the thread that draws."""
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show another view state; called in the thread that draws."""
 
     def show_path(self, path: str) -> None:
         """Go to a path, where the view is about paths."""
@@ -223,13 +226,13 @@ class ViewSpec:
     needs_image: bool = False
     """Whether it shows metadata."""
 
-    def why_not(self, scene: Scene) -> str | None:
-        """Why it can't show a scene; None where it can, or says itself why not."""
-        if scene.cluster is None:
+    def why_not(self, view_state: ViewState) -> str | None:
+        """Why it can't show a view state; None where it can, or says itself why not."""
+        if view_state.cluster is None:
             return None
-        if self.needs_image and not scene.has_image:
-            return scene.why_no_image
-        return NO_GROUPS if self.for_groups and not scene.has_groups else None
+        if self.needs_image and not view_state.has_image:
+            return view_state.why_no_image
+        return NO_GROUPS if self.for_groups and not view_state.has_groups else None
 
 
 _VIEWS: Final = "metashell.tui.views"
@@ -245,7 +248,7 @@ VIEWS: Final = (
 """The views, in the order of their tabs."""
 
 
-def first_view(scene: Scene, path: str) -> str:
+def first_view(view_state: ViewState, path: str) -> str:
     """Id of the view to begin with: several directories are compared before one is looked into."""
-    is_fleet = scene.fleet is not None and path == "/"
+    is_fleet = view_state.fleet is not None and path == "/"
     return next(spec.id for spec in VIEWS if spec.for_fleet is is_fleet)

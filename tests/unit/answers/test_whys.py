@@ -6,7 +6,7 @@ import numpy as np
 
 from metashell.answers.causes import Causes
 from metashell.answers.health import Health
-from metashell.answers.whys import Whys
+from metashell.answers.reasons import Reasons
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster, config
@@ -44,24 +44,24 @@ VALUES = (
 def test_each_partition_in_any_order() -> None:
     """Without a leader whom it waits for, else what its missing replicas are on."""
     with cluster(*VALUES) as source:
-        whys = Whys(Causes(Health(source.image)))
-        told = whys.of(np.array([2, 0, 1]), OFFLINE).to_pylist()
+        reasons = Reasons(Causes(Health(source.image)))
+        told = reasons.of(np.array([2, 0, 1]), OFFLINE).to_pylist()
         assert told == ["waits for 1 or 2 (ISR)", "waits for 1 (ISR)", "waits for 2 (ISR)"]
-        told = whys.of(np.array([5, 4, 3]), "under-replicated").to_pylist()
+        told = reasons.of(np.array([5, 4, 3]), "under-replicated").to_pylist()
         assert told == [None, "brokers 1 and 2 are fenced", "broker 1 is fenced"]
-        assert [None] == whys.of(np.array([5]), "recovering").to_pylist()
-        assert [] == whys.of(np.array([], dtype=np.int64), OFFLINE).to_pylist()
+        assert [None] == reasons.of(np.array([5]), "recovering").to_pylist()
+        assert [] == reasons.of(np.array([], dtype=np.int64), OFFLINE).to_pylist()
 
 
 def test_the_partitions_of_a_topic_together() -> None:
     """The first reasons of those without leaders, and all that is down for the others."""
     with cluster(*VALUES) as source:
         causes = Causes(Health(source.image))
-        whys = Whys(causes)
+        reasons = Reasons(causes)
 
         def of_groups(rows: list[int], groups: list[int], problem: str) -> list[str | None]:
             at = np.array(rows, dtype=np.int64)
-            told = whys.of_groups(
+            told = reasons.of_groups(
                 at, problem, causes.links(at, problem), np.array(groups), max(groups) + 1
             )
             return list(told.to_pylist())
@@ -121,22 +121,22 @@ def test_too_few_replicas_are_a_reason() -> None:
     values = (*VALUES, config(4, "", "min.insync.replicas", "2"))
     with cluster(*values) as source:
         causes = Causes(Health(source.image))
-        whys = Whys(causes)
+        reasons = Reasons(causes)
         few = "1 replica, min.insync.replicas is 2"
         # Partition 0 would still be under it if its broker came back.
-        told = whys.of(np.array([0, 5, 3]), "under-min-isr").to_pylist()
+        told = reasons.of(np.array([0, 5, 3]), "under-min-isr").to_pylist()
         assert told == [few, few, "broker 1 is fenced"]
         assert [] == causes.of(np.array([0]), "under-min-isr")
         (one,) = causes.of(np.arange(6), "under-min-isr")[:1]
         assert (one.name, one.partitions) == ("fenced-broker broker 1", 3)
-        assert [None] == whys.of(np.array([5]), "at-min-isr").to_pylist()
+        assert [None] == reasons.of(np.array([5]), "at-min-isr").to_pylist()
         rows = np.array([3, 5])
         links = causes.links(rows, "under-min-isr")
         for groups, texts in (
             ([0, 0], [f"broker 1 is fenced; {few}"]),
             ([0, 1], ["broker 1 is fenced", few]),
         ):
-            of = whys.of_groups(rows, "under-min-isr", links, np.array(groups), len(texts))
+            of = reasons.of_groups(rows, "under-min-isr", links, np.array(groups), len(texts))
             assert texts == of.to_pylist()
         shown = run_on(source, "partitions orders-5 --columns why,since_offset -o csv").out
         assert shown == f'why,since_offset\n"{few}",12\n'

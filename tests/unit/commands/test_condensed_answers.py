@@ -1,4 +1,4 @@
-"""What is asked of a condensed log, or of what the cache keeps of it, is answered as of the log."""
+"""What is asked of a reduced log, or of what the cache keeps of it, is answered as of the log."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from random import Random
 import pytest
 
 import metashell
-from metashell.condensed.table import FileFacts, records_of
 from metashell.log.changed import list_directory
 from metashell.log.splits import Plan, plan_splits
 from metashell.read_settings import ReadSettings
 from metashell.records.records import Records
+from metashell.reduced.table import FileFacts, records_of
 from metashell.sources.cached import open_cached_source
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.reduced import ReducedSource
 from metashell.sources.source import Source
 from support.cached import HIDDEN, keep
-from support.condensed import condensed_tables, facts_of
 from support.fixtures import differing_directories, fixture
 from support.logs import record
 from support.questions import ROWS, SQL, TABLES, WALKS
+from support.reduced import facts_of, reduced_tables
 from support.shell import run_on
 from support.small_cluster import broker, cluster, config
 
@@ -35,7 +35,7 @@ DIRECTORIES = [
 
 
 class Cut:
-    """A log cut at random into stretches, some of them condensed together.
+    """A log cut at random into stretches, some of them reduced together.
 
     Args:
         whole: The log's source.
@@ -51,14 +51,14 @@ class Cut:
     def records(self) -> Records:
         """What is left."""
         loaded = self._whole.log.loaded
-        tables = condensed_tables(loaded, self.registry, Random(7), 3, HIDDEN)
+        tables = reduced_tables(loaded, self.registry, Random(7), 3, HIDDEN)
         return records_of(tables, self.files, self.registry)
 
 
-def condensed(place: str) -> Source:
-    """The source of a log that was condensed elsewhere."""
+def reduced(place: str) -> Source:
+    """The source of a log that was reduced elsewhere."""
     cut = Cut(metashell.open(place, engine="local"), plan_splits(place))
-    return CondensedSource(
+    return ReducedSource(
         cut.plan,
         lambda: cut,
         ReadSettings(),
@@ -71,7 +71,7 @@ def kept(place: str) -> Source:
     """The source of what the cache keeps."""
     assert keep(place)
     source = open_cached_source(list_directory(place), ReadSettings())
-    assert isinstance(source, CondensedSource)
+    assert isinstance(source, ReducedSource)
     return source
 
 
@@ -87,14 +87,14 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_answers_are_those_of_the_log(name: str) -> None:
     """Rows, walks, exports and SQL, each with what it says on the side and its status."""
     place = str(fixture(name).input)
-    whole, others = metashell.open(place, engine="local"), (condensed(place), kept(place))
+    whole, others = metashell.open(place, engine="local"), (reduced(place), kept(place))
     for line in (*ROWS, *WALKS, *TABLES, *SQL):
         wanted = run_on(whole, line)
         for source in others:
             assert wanted == run_on(source, line), line
 
 
-@pytest.mark.parametrize("how", [condensed, kept])
+@pytest.mark.parametrize("how", [reduced, kept])
 def test_each_value_of_min_isr_counts(how: Callable[[str], Source]) -> None:
     """A partition with one replica is under min ISR since the default rose first, to 3."""
     values = [config(4, "", "min.insync.replicas", value) for value in ("1", "3", "2", "2", "4")]
@@ -108,7 +108,7 @@ def test_each_value_of_min_isr_counts(how: Callable[[str], Source]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", [condensed, kept])
+@pytest.mark.parametrize("how", [reduced, kept])
 def test_what_needs_no_log_opens_none(how: Callable[[str], Source]) -> None:
     """Bytes of records are all that only the log has."""
     source = how(str(fixture("real-44-broker-down").input))

@@ -250,7 +250,7 @@ def test_the_end_is_that_of_the_whole_log() -> None:
 def test_the_end_of_a_log_that_is_kept(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A condensed log ends where its files end."""
+    """A reduced log ends where its files end."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     directory = copy_of(name, tmp_path) / "__cluster_metadata-0"
     assert keep(directory)

@@ -20,7 +20,7 @@ from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from metashell.tui.scene import Scene, ask
+from metashell.tui.view_state import ViewState, ask
 from support.fixtures import fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -152,7 +152,7 @@ def test_nothing_critical_stands_below_notes() -> None:
 def test_what_is_said_is_data_too(broken: Source) -> None:
     """Iterating gives the lines that people read; the rest is told by its parts."""
     source = metashell.open(fixture("real-44-broker-down").directory)
-    answer = ask(Scene(opened=source, cluster=source), ["health", "-o", "table"])
+    answer = ask(ViewState(opened=source, cluster=source), ["health", "-o", "table"])
     (verdict,) = answer.verdicts
     assert isinstance(verdict, HealthVerdict)
     assert answer.text.splitlines() == list(verdict)
@@ -162,7 +162,7 @@ def test_what_is_said_is_data_too(broken: Source) -> None:
     assert dict(cause.effects)["offline-partitions"] == 3
     line = next(line for line in verdict if line.startswith(cause.words))
     assert line.endswith(f" (offset {cause.since_offset}): {cause.effects_text}")
-    (none,) = ask(Scene(opened=broken, cluster=broken), ["health", "-o", "table"]).verdicts
+    (none,) = ask(ViewState(opened=broken, cluster=broken), ["health", "-o", "table"]).verdicts
     assert isinstance(none, HealthVerdict)
     assert not none.lowered
 

@@ -12,7 +12,7 @@ from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.fs.record_moments import ROW_BITS, RecordHeads, RecordMoments
 from metashell.fs.touch_times import ask_children
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.parts.known import coordinator_roots
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
@@ -49,12 +49,12 @@ def test_moments_are_the_same_one_by_one(tmp_path: Path) -> None:
     for time, moment in zip(reversed(times), reversed(at_once), strict=True):
         assert one_by_one.of([time]) == [moment]
     rows = np.array(times)
-    for point in (Point(offset=3), Point(timestamp_ms=START_MS + 35)):
-        since, before = one_by_one.since(point, rows), one_by_one.before(point, rows)
+    for time_spec in (TimeSpec(offset=3), TimeSpec(timestamp_ms=START_MS + 35)):
+        since, before = one_by_one.since(time_spec, rows), one_by_one.before(time_spec, rows)
         for i, time in enumerate(times):
             row = np.array([time])
-            assert one_by_one.since(point, row)[0] == since[i]
-            assert one_by_one.before(point, row)[0] == before[i]
+            assert one_by_one.since(time_spec, row)[0] == since[i]
+            assert one_by_one.before(time_spec, row)[0] == before[i]
         assert (since ^ before).tolist() == [time >= 0 for time in times]
 
 
@@ -78,12 +78,12 @@ def _share_directory(tmp_path: Path) -> PartitionsDirectory:
         partition_of=lambda _: None,
         topics=dict,
         redaction=Redaction(),
-        is_spread=True,
+        is_shards=True,
     )
     return PartitionsDirectory(reader, coordinator_roots()["share"])
 
 
-def test_last_change_of_a_spread_group(tmp_path: Path) -> None:
+def test_last_change_of_a_shards_group(tmp_path: Path) -> None:
     """Of several partitions the newest record counts by its time."""
     share = _share_directory(tmp_path)
     times = [times for name in ("g", "other") if (times := _child(share, name).times())]

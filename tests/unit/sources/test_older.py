@@ -12,7 +12,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME
 from metashell.sources.older import dated_image, is_unread, older_bytes, read_older
-from metashell.tui.scene import Scene, ask
+from metashell.tui.view_state import ViewState, ask
 from support.fixtures import copy_of, fixture
 from support.live import Cluster
 from support.shell import run_on
@@ -132,10 +132,10 @@ def test_busiest_topics_are_counted_as_stats_does(monkeypatch: pytest.MonkeyPatc
 def test_rows_that_do_not_wait_for_older_files() -> None:
     """They say what the newest files tell, and before when the rest was; then all, once read."""
     source = metashell.open(fixture(LIVE).directory)
-    scene = Scene(opened=source, cluster=source)
+    view_state = ViewState(opened=source, cluster=source)
     words = ["partitions", "-o", "table", "--columns", "all"]
     assert is_unread(source)
-    quick = ask(scene, words, reads_older=False)
+    quick = ask(view_state, words, reads_older=False)
     assert is_unread(source)
     assert quick.warnings == []
     hidden = quick.table.column("since_time").is_null()
@@ -146,8 +146,8 @@ def test_rows_that_do_not_wait_for_older_files() -> None:
     assert time == source.image.records.checkpoint_time_ms
     read_older(source, lambda: False)
     assert not is_unread(source)
-    whole = ask(scene, words, reads_older=False).table
-    assert whole == ask(scene, words).table
+    whole = ask(view_state, words, reads_older=False).table
+    assert whole == ask(view_state, words).table
     assert not pc.any(whole.column("since_before").is_valid()).as_py()
     assert pc.all(pc.less_equal(whole.column("since_time").filter(hidden), ended.filter(hidden)))
 
@@ -169,6 +169,8 @@ def test_where_no_older_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 1000)
     source = metashell.open(directory)
     assert not is_unread(source)
-    scene = Scene(opened=source, cluster=source)
-    (hint,) = ask(scene, ["topics", "-o", "table", "--columns", "all"], reads_older=False).warnings
+    view_state = ViewState(opened=source, cluster=source)
+    (hint,) = ask(
+        view_state, ["topics", "-o", "table", "--columns", "all"], reads_older=False
+    ).warnings
     assert "--history reads the older files too" in hint

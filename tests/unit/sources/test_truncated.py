@@ -14,10 +14,10 @@ import metashell
 from kraftgen.files import segment_name
 from metashell.commands.framework.command import Context
 from metashell.commands.shared.session_place import follow
-from metashell.condensed.log import Condensing, condense_directory
 from metashell.log.changed import list_directory
 from metashell.log.splits import plan_splits
 from metashell.read_settings import READ_DEFAULTS
+from metashell.reduced.log import Reducing, reduce_directory
 from metashell.sources.cached import open_cached_source
 from metashell.sources.source import Source
 from metashell.spark_backend.opening import DelegatedSource
@@ -69,7 +69,7 @@ def from_the_cache_and_behind(directory: Path) -> Source:
 
 
 class FakeEngine(Engine):
-    """Condenses as Spark does, without Spark."""
+    """Reduces as Spark does, without Spark."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(SparkSettings(), None, lambda: None)
@@ -77,12 +77,12 @@ class FakeEngine(Engine):
 
     def run(self, job: Callable[[Any], Any]) -> Any:
         plan = plan_splits(self._place, split_bytes=1)
-        how = Condensing.of_plan(plan)
-        return condense_directory(plan, how), how
+        how = Reducing.of_plan(plan)
+        return reduce_directory(plan, how), how
 
 
 def by_spark(directory: Path, *, use_cache: bool = True) -> Source:
-    """One that Spark condensed."""
+    """One that Spark reduced."""
     source = DelegatedSource(
         FakeEngine(directory), str(directory), READ_DEFAULTS, use_cache=use_cache
     )
@@ -192,7 +192,7 @@ def test_several_segments(tmp_path: Path) -> None:
 
 
 def test_the_log_that_was_opened_later(tmp_path: Path) -> None:
-    """Of a session on a condensed log it may have had more: what is gone of that is told."""
+    """Of a session on a reduced log it may have had more: what is gone of that is told."""
     directory = make_directory(tmp_path, (0, written((0, 1))))
     context, warnings = context_on(from_the_cache(directory))
     (directory / segment_name(0)).write_bytes(OPENED)

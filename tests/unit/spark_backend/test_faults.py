@@ -17,7 +17,7 @@ from metashell.image.image import Image
 from metashell.log.fault import FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.sources.condensed import source_of
+from metashell.sources.reduced import source_of
 from support.fixtures import METADATA_DIRECTORY, copy_of
 from support.in_parts import InParts, folded, groups, make_job, pieces_of, reduced
 from support.kraft import read
@@ -29,7 +29,7 @@ from support.shell import run
 @pytest.mark.parametrize("n_parts", [0, 1, 4])
 @pytest.mark.parametrize("seed", range(3))
 def test_same_words_and_order(tmp_path: Path, n_parts: int, seed: int) -> None:
-    """The faults are those of who reads the files, whoever condensed which part of them."""
+    """The faults are those of who reads the files, whoever reduced which part of them."""
     directory = marked_directory(tmp_path)
     local = metashell.open(directory)
     expected = [str(fault) for fault in local.all_faults()]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metashell.condensed.spread import Spread
 from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
+from metashell.reduced.topic_shards import TopicShards
 from metashell.spark_backend.fold import heaviest_first, job_of
 from metashell.spark_backend.packing import TASKS_PER_CORE, packed
 from metashell.spark_backend.tasks import NOT_SPREAD, FoldJob
@@ -44,7 +44,7 @@ def fleet(n: int) -> list[FoldJob]:
     """Jobs as of so many small directories."""
     job = job_of(str(fixture("real-40-static").input), ReadSettings())
     return [
-        replace(job, origin=(None, None, f"/backups/{i:06}"), spread=NOT_SPREAD) for i in range(n)
+        replace(job, origin=(None, None, f"/backups/{i:06}"), shards=NOT_SPREAD) for i in range(n)
     ]
 
 
@@ -61,19 +61,19 @@ def test_tasks_of_a_fleet_grow_with_it(n: int, n_tasks: int) -> None:
     assert max(sizes) < 2_000 * max(map(len, tasks))
 
 
-def test_a_directory_that_is_spread_is_sent_once() -> None:
+def test_a_directory_that_is_shards_is_sent_once() -> None:
     """Its splits go to tasks of their own, which carry theirs alone."""
     job = job_of(str(fixture("real-44-admin").input), ReadSettings(), 500)
     n_splits = len(job.plan.splits)
     assert n_splits > 40
-    works = replace(job, spread=Spread(3)).work(7, 40)
+    works = replace(job, shards=TopicShards(3)).work(7, 40)
     assert [[i] for i in range(n_splits)] == [[n for n, _ in work.splits] for work in works]
     assert {(7, 40, 3)} == {(work.directory, work.group, work.n_parts) for work in works}
     assert [True] + [False] * (n_splits - 1) == [work.job is not None for work in works]
     assert max(len(pickle.dumps(work)) for work in works[1:]) < 2_000
 
 
-def test_a_small_directory_is_not_spread(tmp_path: Path) -> None:
+def test_a_small_directory_is_not_shards(tmp_path: Path) -> None:
     """However many files it has, one task does all of it."""
     place = str(node(tmp_path, "a", {i: topics(i, i + 1) for i in range(0, 20, 2)}, None))
     job = job_of(place, ReadSettings())

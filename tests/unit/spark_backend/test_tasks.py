@@ -1,4 +1,4 @@
-"""What runs in executors, run here: splits condensed, parts folded and searched, put together."""
+"""What runs in executors, run here: splits reduced, parts folded and searched, put together."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.spark_backend.tasks import Failure, FoldJob, log_of, log_or_whole
-from support.condensed import assert_same_image
 from support.fixtures import copy_of, differing_directories, fixture
 from support.fleets import backups
 from support.in_parts import InParts, folded, groups, make_job, of_job, pieces_of, reduced
+from support.reduced import assert_same_image
 from support.seeds import seeds
 from support.shell import Ran, run
 
@@ -54,7 +54,7 @@ def faults_of(faults: object) -> list[str]:
 @pytest.mark.parametrize("seed", seeds(1))
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_put_together_it_is_the_local_image(name: str, seed: int) -> None:
-    """However it is cut, spread over parts and condensed again, in whatever order pieces come."""
+    """However it is cut, spread over parts and reduced again, in whatever order pieces come."""
     rng, source = Random(f"{name} {seed}"), opened(name)
     job = pickle.loads(pickle.dumps(drawn_job(name, rng)))
     pieces = pieces_of([job], rng)
@@ -329,7 +329,7 @@ def forged(job: FoldJob, by: int) -> tuple[FoldJob, str]:
 
 @pytest.mark.parametrize("n_parts", [0, 2])
 def test_a_file_cut_wrongly_is_read_uncut(n_parts: int) -> None:
-    """Each part says which file it is; who folds a part alone condenses the directory once."""
+    """Each part says which file it is; who folds a part alone reduces the directory once."""
     source, rng = opened("real-44-admin"), Random(3)
     job, file = forged(make_job(fixture("real-44-admin").input, 700, n_parts), 7)
     pieces = pieces_of([job], rng)

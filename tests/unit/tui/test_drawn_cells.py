@@ -18,7 +18,7 @@ STYLES = ("", RED, BLUE, "\x1b[7m", "\x1b[4;38;2;1;2;3m", "\x1b[48;2;9;9;9m")
 SEEN_OF_BLANKS = ("reverse", "underscore", "strikethrough")
 
 
-class Seen:
+class NodeInspector:
     """A terminal that is drawn on."""
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ def test_pictures_look_as_if_they_were_sent_whole() -> None:
         return "".join(f"{a}{b}{OFF if a else ''}" for a, b in pairs), len("".join(texts))
 
     for _ in range(40):
-        cells, whole, reduced = DrawnCells(), Seen(), Seen()
+        cells, whole, reduced = DrawnCells(), NodeInspector(), NodeInspector()
         for _ in range(30):
             texts = []
             for _ in range(draw.randint(1, 4)):

@@ -8,7 +8,7 @@ import metashell
 from metashell.fs.path import NodePlace, resolve
 from metashell.sources.source import Source
 from metashell.tui.node.described import description_of, path_below
-from metashell.tui.scene import ask, scene_of
+from metashell.tui.view_state import ask, view_state_of
 from support.pilot import SAMPLE
 
 
@@ -46,7 +46,7 @@ def test_every_row_leads_to_its_node(source: Source, path: str, title: str, belo
     described = description_of(place.names(), place)
     assert described is not None
     assert title == described.title
-    answer = ask(scene_of(source, "/"), described.words)
+    answer = ask(view_state_of(source, "/"), described.words)
     assert 0 == answer.status
     table = answer.table
     assert table is not None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.fs.node import Directory, Node, TextLeaf
-from metashell.tui.tree.listing import list_directory, look, with_text
+from metashell.tui.tree.listing import list_directory, list_tree, with_text
 from metashell.tui.tree.outline import EMPTY, LOADING, ROOT, FetchedNames, NodeKey, Outline
 
 NAMES = ("", "a", "aa", "b", "ü", "[b]", "0", "10", "9")
@@ -149,7 +149,7 @@ def test_is_the_plain_flattening(data: st.DataObject) -> None:
             outline.narrow(key, text, with_text(sorted(here), text, lambda: False))
         elif step == "retarget":
             tree = data.draw(trees())
-            seen = look(Made(tree), "/", outline.wanted, outline.filters(), {}, lambda: False)
+            seen = list_tree(Made(tree), "/", outline.wanted, outline.filters(), {}, lambda: False)
             outline.retarget(seen.listings)
             filters = outline.filters()
         assert wanted == outline.wanted
@@ -169,7 +169,7 @@ def test_what_went_comes_back() -> None:
     before = lines(outline)
     outline.retarget({ROOT: listing({"z": None})})
     assert [row[1] for row in lines(outline)] == ["", "z"]
-    seen = look(Made(tree), "/", outline.wanted, {}, {}, lambda: False)
+    seen = list_tree(Made(tree), "/", outline.wanted, {}, {}, lambda: False)
     outline.retarget(seen.listings)
     assert lines(outline) == before
 
@@ -225,31 +225,31 @@ def test_look_follows_a_path() -> None:
     """A path opens what lies on the way; what is not there is told."""
     tree: Tree = {"a/b": {"": {"x": None}}, "c": None}
     root = Made(tree)
-    seen = look(root, "/a%2Fb/%00/x", {ROOT}, {}, {}, lambda: False)
+    seen = list_tree(root, "/a%2Fb/%00/x", {ROOT}, {}, {}, lambda: False)
     assert (seen.key, seen.missing) == (("a/b", "", "x"), ())
     assert set(seen.listings) == {ROOT, ("a/b",), ("a/b", "")}
-    seen = look(root, "/a%2Fb/y%2Fz/w", {ROOT}, {}, seen.listings, lambda: False)
+    seen = list_tree(root, "/a%2Fb/y%2Fz/w", {ROOT}, {}, seen.listings, lambda: False)
     assert (seen.key, seen.missing) == (("a/b",), ("y/z", "w"))
     assert not seen.listings
-    seen = look(root, "/c/d", {ROOT}, {}, {}, lambda: False)
+    seen = list_tree(root, "/c/d", {ROOT}, {}, {}, lambda: False)
     assert (seen.key, seen.missing) == (("c",), ("d",))
 
 
 def test_paths_lead_back() -> None:
     """The path of a node is one that leads to it."""
     tree: Tree = {"a/b": {"..": {"x y": None}}, "a%2Fb": None}
-    seen = look(Made(tree), "/", {ROOT, ("a/b",), ("a/b", "..")}, {}, {}, lambda: False)
+    seen = list_tree(Made(tree), "/", {ROOT, ("a/b",), ("a/b", "..")}, {}, {}, lambda: False)
     outline = Outline(seen.listings[ROOT])
     outline.wanted = {ROOT, ("a/b",), ("a/b", "..")}
     outline.retarget(seen.listings)
     for key in (("a/b", "..", "x y"), ("a%2Fb",), ("a/b",)):
         path = outline.path_of(key)
-        assert look(Made(tree), path, {ROOT}, {}, {}, lambda: False).key == key
+        assert list_tree(Made(tree), path, {ROOT}, {}, {}, lambda: False).key == key
 
 
 def test_cancelled_work_ends() -> None:
     """Work that nobody wants any more ends."""
     with pytest.raises(KeyboardInterrupt):
-        look(Made({}), "/", {ROOT}, {}, {}, lambda: True)
+        list_tree(Made({}), "/", {ROOT}, {}, {}, lambda: True)
     with pytest.raises(KeyboardInterrupt):
         with_text(["a"], "a", lambda: True)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from textual.app import App, ComposeResult
 
-from metashell.tui.asking.path_list import PathList
+from metashell.tui.prompts.path_list import PathList
 from support.rest import resting
 
 

@@ -7,10 +7,10 @@ import pytest
 import metashell
 from metashell.errors import NotCoveredError, PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.places import Places, VisitedNode, VisitedView
-from metashell.tui.scene import Scene, scene_at, scene_of
+from metashell.tui.prompts.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.tree.listing import ChangedNodes
+from metashell.tui.view_state import ViewState, view_state_at, view_state_of
 from support.fixtures import DEMO
 from support.pilot import SAMPLE
 
@@ -61,58 +61,58 @@ class _Source:
     )
 
 
-def _hostile() -> Scene:
+def _hostile() -> ViewState:
     source: object = _Source()
-    return Scene(opened=source)  # type: ignore[arg-type]
+    return ViewState(opened=source)  # type: ignore[arg-type]
 
 
 def test_proposals_are_names_and_no_shell_words() -> None:
     """A proposal is the line as it is typed, without quotes; what can't be typed is encoded."""
-    scene = _hostile()
-    texts = [proposal.text for proposal in propose(scene, "/", "/")]
+    view_state = _hostile()
+    texts = [proposal.text for proposal in propose(view_state, "/", "/")]
     assert texts == ["/a b/", "/a%2Fb/", "/n@5"]
-    assert [proposal.text for proposal in propose(scene, "/a b/i", "/")] == ["/a b/it's"]
-    assert [proposal.text for proposal in propose(scene, "/a%2Fb/", "/")] == ["/a%2Fb/[x]"]
-    assert [proposal.text for proposal in propose(scene, "i", "/a b")] == ["it's"]
-    assert propose(scene, "/zz/", "/") == []
+    assert [proposal.text for proposal in propose(view_state, "/a b/i", "/")] == ["/a b/it's"]
+    assert [proposal.text for proposal in propose(view_state, "/a%2Fb/", "/")] == ["/a%2Fb/[x]"]
+    assert [proposal.text for proposal in propose(view_state, "i", "/a b")] == ["it's"]
+    assert propose(view_state, "/zz/", "/") == []
 
 
 def test_a_line_leads_somewhere() -> None:
     """A path, a relative one, or one with an offset; a name that looks like that is that name."""
-    scene = _hostile()
-    assert follow(scene, "/a b/it's", "/") == PathTarget("/a b/it's")
-    assert follow(scene, "it's", "/a b") == PathTarget("/a b/it's")
-    assert follow(scene, "/a b/", "/") == PathTarget("/a b")
-    assert follow(scene, "/n@5", "/") == PathTarget("/n@5")
+    view_state = _hostile()
+    assert follow(view_state, "/a b/it's", "/") == PathTarget("/a b/it's")
+    assert follow(view_state, "it's", "/a b") == PathTarget("/a b/it's")
+    assert follow(view_state, "/a b/", "/") == PathTarget("/a b")
+    assert follow(view_state, "/n@5", "/") == PathTarget("/n@5")
     with pytest.raises(PathError):
-        follow(scene, "/gone", "/")
-    assert directory_at(scene, "/a b/it's") == "/a b"
-    assert directory_at(scene, "/zz/y") == "/"
+        follow(view_state, "/gone", "/")
+    assert directory_at(view_state, "/a b/it's") == "/a b"
+    assert directory_at(view_state, "/zz/y") == "/"
 
 
 def test_a_line_with_an_offset_leads_to_what_is_there() -> None:
     """What is there at the offset, or now; else the path or the offset is told to be wrong."""
-    scene = scene_of(metashell.open(DEMO), "/")
+    view_state = view_state_of(metashell.open(DEMO), "/")
     removed, topics = "/image/topics/byName/legacy-exports", "/image/topics"
-    assert follow(scene, f"{removed}@1400", "/") == PathTarget(removed, 1400)
-    assert follow(scene, "topics@0", "/image") == PathTarget(topics, 0)
+    assert follow(view_state, f"{removed}@1400", "/") == PathTarget(removed, 1400)
+    assert follow(view_state, "topics@0", "/image") == PathTarget(topics, 0)
     for path, offset in ((removed, 1500), ("/image/nope", 1500)):
         with pytest.raises(PathError, match=f"{path}: No such .*, here or at offset {offset}"):
-            follow(scene, f"{path}@{offset}", "/")
+            follow(view_state, f"{path}@{offset}", "/")
     for path in (topics, "/image/nope"):
         with pytest.raises(NotCoveredError, match="offset 9999 is not covered"):
-            follow(scene, f"{path}@9999", "/")
+            follow(view_state, f"{path}@9999", "/")
 
 
 def test_changes_since_the_previous_stop() -> None:
     """What a record between both stops touched is marked, in either direction."""
-    newest = scene_of(metashell.open(SAMPLE), "/")
+    newest = view_state_of(metashell.open(SAMPLE), "/")
     names = newest.root.names()
     assert ChangedNodes(newest).of((), names) == [False] * len(names)
-    earlier = scene_at(newest, 3398)
+    earlier = view_state_at(newest, 3398)
     back = ChangedNodes(earlier)
     assert back.of((), ["image", "local"]) == [True, False]
-    later = scene_at(earlier, None)
+    later = view_state_at(earlier, None)
     there = ChangedNodes(later)
     assert there.of((), ["image", "local"]) == [True, False]
     topics = ("image", "topics", "byName")

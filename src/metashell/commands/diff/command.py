@@ -41,7 +41,7 @@ from metashell.fs.node import Directory, JsonValue, Leaf
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.fs.path import encode_path, resolve
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.redact import Redaction
 from metashell.schema.dump import java_double
 from metashell.schema.json_writer import finite, to_json
@@ -236,17 +236,17 @@ class DiffCommand(RowsCommand):
 
         there = open_like(here, other)
         if at is not None:
-            point = one_point(here, at)
-            here, there = self._at(context, here, point), self._at(context, there, point)
+            time_spec = one_point(here, at)
+            here, there = self._at(context, here, time_spec), self._at(context, there, time_spec)
             if offset_in(at) is not None:
                 here, there = both_whole(context, here, there)
         self._warn_of_others(context, here, there)
         return here, there, path
 
-    def _at(self, context: Context, source: Source, point: str | Point) -> Source:
-        if point == END:
+    def _at(self, context: Context, source: Source, time_spec: str | TimeSpec) -> Source:
+        if time_spec == END:
             return source.newest
-        then = source.at(point if isinstance(point, Point) else str(point))
+        then = source.at(time_spec if isinstance(time_spec, TimeSpec) else str(time_spec))
         for note in then.moment_notes:
             context.warn(escape(f"diff: {note}"))
         return then
@@ -282,8 +282,8 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
     """Take ``-2h`` for the point that it is instead of for options: write it as ``2h``."""
     out: list[str] = []
     for word in args:
-        point = _AGE.match(word) and "--" not in out and not (out and out[-1] in _VALUES)
-        out.append(word[1:] if point else word)
+        time_spec = _AGE.match(word) and "--" not in out and not (out and out[-1] in _VALUES)
+        out.append(word[1:] if time_spec else word)
     return out
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
 from metashell.errors import SourceError
-from metashell.log.point import parse_point
+from metashell.log.time_spec import parse_time_spec
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.checks.agreement import LogFacts
-    from metashell.log.point import Point
+    from metashell.log.time_spec import TimeSpec
     from metashell.records.records import Records
     from metashell.sources.source import Source
 
@@ -44,20 +44,20 @@ def are_two(ids: Sequence[str | None]) -> bool:
     return None not in ids and len(set(ids)) > 1
 
 
-def offset_in(point: str | None) -> int | None:
+def offset_in(time_spec: str | None) -> int | None:
     """The offset that a point is; None for a time and for the end."""
-    return None if point is None or point == END else parse_point(point).offset
+    return None if time_spec is None or time_spec == END else parse_time_spec(time_spec).offset
 
 
-def one_point(here: Source, text: str) -> str | Point:
+def one_point(here: Source, text: str) -> str | TimeSpec:
     """A point that means the same time in two sources; `END` is the end of each.
 
     An age counts from the last record of the first.
     """
     if text == END:
         return END
-    point = parse_point(text)
-    return clock_of(here.newest).resolve(point) if point.is_relative else point
+    time_spec = parse_time_spec(text)
+    return clock_of(here.newest).resolve(time_spec) if time_spec.is_relative else time_spec
 
 
 def both_whole(context: Context, here: Source, there: Source) -> tuple[Source, Source]:

@@ -21,7 +21,7 @@ from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:
     from metashell.commands.find.printf import Format
-    from metashell.log.point import Point
+    from metashell.log.time_spec import TimeSpec
 
 
 class WalkEffect(Enum):
@@ -152,7 +152,7 @@ class Changed(NodeTest):
 
     before: bool
     """Whether the last change must lie before the point, else at or after it."""
-    point: Point
+    time_spec: TimeSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from metashell.commands.find.printf import ROW, parse_format
 from metashell.commands.rows.query import ROW_OPTIONS
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
-from metashell.log.point import parse_point
+from metashell.log.time_spec import parse_time_spec
 
 ENCODE = "--encode"
 PLAIN_TESTS = (
@@ -261,15 +261,15 @@ class _Parser:
 
     def _changed(self, predicate: str, text: str) -> Expression:
         try:
-            point = parse_point(text)
+            time_spec = parse_time_spec(text)
         except UsageError as error:
             raise UsageError(f"{predicate} {error.message}", hint=error.hint) from error
-        if predicate == "-newer-than" and point.offset is not None:
+        if predicate == "-newer-than" and time_spec.offset is not None:
             raise UsageError(
                 f"{predicate} {text}: neither an age nor a time",
                 hint=f"such as 2h or 2026-09-21T14:14; -changed-since takes the offset {text}",
             )
-        test = Changed(self._bit(), predicate == "-changed-before", point)
+        test = Changed(self._bit(), predicate == "-changed-before", time_spec)
         self.time_tests.append(test)
         return test
 

@@ -16,7 +16,7 @@ import numpy as np
 from metashell.commands.find.expression import Changed
 from metashell.commands.framework.command import Context
 from metashell.fs.node import Directory, Node
-from metashell.log.point import Point
+from metashell.log.time_spec import TimeSpec
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class TimeTests:
         if moments is None or source is None:
             return
         for test in tests:
-            bound = moments.bound(_reached(source, moments, test.point))
+            bound = moments.bound(_reached(source, moments, test.time_spec))
             self._tests.append((test.index, test.before, bound))
         base = moments.base
         if base is not None and any(o is not None and o <= base for _, _, o in self._tests):
@@ -132,16 +132,16 @@ def node_in(visit: GridVisit, i: int, leaf: int | None) -> Node | None:
     return directory.child(grid.shapes[grid.shape_of[i]][leaf])
 
 
-def _reached(source: Source, moments: Moments, point: Point) -> Point:
+def _reached(source: Source, moments: Moments, time_spec: TimeSpec) -> TimeSpec:
     """A point as an offset or a time that the log of some nodes has reached."""
     # Each of several logs ends elsewhere, maybe after the metadata log.
     has_one_log = not moments.has_many_logs or source.of_coordinator is not None
-    if not has_one_log and not point.is_relative:
-        return point
+    if not has_one_log and not time_spec.is_relative:
+        return time_spec
 
     clock = clock_of(source)
     if has_one_log:
-        return clock.covered(point)
-    found = clock.resolve(point)
+        return clock.covered(time_spec)
+    found = clock.resolve(time_spec)
     # The metadata log's last offset means nothing in others.
-    return found if found.offset is None else Point(timestamp_ms=clock.end_ms or 0)
+    return found if found.offset is None else TimeSpec(timestamp_ms=clock.end_ms or 0)

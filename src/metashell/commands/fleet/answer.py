@@ -128,7 +128,7 @@ def _rows(context: Context) -> list[FleetRow]:
     fleet = context.fleet
     if fleet is not None:
         return fleet.rows(stop=lambda: stop_if_cancelled(context))
-    # A condensed log suffices for a row.
+    # A reduced log suffices for a row.
     source = context.source or context.needs_source()
     (name,) = unique_names([(source.path, cluster_id_of(source))])
     row = {**row_of(source), "directory": source.path, "error": None}

@@ -15,9 +15,9 @@ from metashell.commands.log.report import LogReport
 from metashell.log.directory import MetadataLog
 from metashell.records.filter import Selection, TopicNames
 from metashell.records.stream import (
+    FileStream,
     LogPath,
     LogStream,
-    Stream,
     records_with_names,
     sources_needed,
 )
@@ -56,7 +56,7 @@ class PrintedLog(ABC):
         return [paths]
 
     @abstractmethod
-    def stream(self, selection: Selection) -> Stream[Any]:
+    def stream(self, selection: Selection) -> FileStream[Any]:
         """A stream of records."""
 
     @property

@@ -19,7 +19,7 @@ from metashell.commands.rows.query import RowsQuery
 from metashell.records.filter import MAX_OFFSET
 from metashell.records.grep import matching_rows
 from metashell.records.lines import json_lines, readable_lines
-from metashell.records.stream import Block, LogPath, Stream
+from metashell.records.stream import Block, FileStream, LogPath
 
 
 class LogRun:
@@ -99,7 +99,7 @@ class LogRun:
                     return
             self._n_hidden += len(block.hidden)
 
-    def _from_now(self, paths: Sequence[LogPath]) -> Stream[Any]:
+    def _from_now(self, paths: Sequence[LogPath]) -> FileStream[Any]:
         """A stream that has come to the end of files, without a record of them."""
         stream = self._log.stream(replace(self._request.selection, first_offset=MAX_OFFSET))
         for path in paths:
@@ -107,7 +107,7 @@ class LogRun:
                 stop_if_cancelled(self._context)
         return stream
 
-    def _backward(self, stream: Stream[Any], paths: Sequence[LogPath], n: int) -> None:
+    def _backward(self, stream: FileStream[Any], paths: Sequence[LogPath], n: int) -> None:
         """From the newest file to as old a one as is needed; each is read forwards."""
         kept: deque[tuple[Any, int]] = deque()
         behind = 0
@@ -139,7 +139,7 @@ class LogRun:
             self._left -= len(lines)
         self._printer.write(lines)
 
-    def _follow(self, growth: LogGrowth, stream: Stream[Any]) -> None:
+    def _follow(self, growth: LogGrowth, stream: FileStream[Any]) -> None:
         """Print what comes, until nothing more is asked for."""
         printed, selected, ends = self._log, self._request.selection, stream.ends
         self._report.is_following = True

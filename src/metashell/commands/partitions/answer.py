@@ -11,8 +11,8 @@ from metashell.answers.causes import Causes
 from metashell.answers.health import READS, Health
 from metashell.answers.partitions import RESERVED_DIRECTORIES, choose, partitions_table
 from metashell.answers.problems import STATE_OF
+from metashell.answers.reasons import Reasons
 from metashell.answers.summaries import summary_table
-from metashell.answers.whys import Whys
 from metashell.commands.framework.options import Parsed
 from metashell.commands.partitions.columns import OF_BROKERS, STATES
 from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
@@ -51,11 +51,11 @@ def answer(query: RowsQuery) -> None:
     if "--summary" in parsed.values:
         query.add(summary_table(health, rows, parsed.values["--summary"]))
         return
-    rows, whys = rows[: query.limit], Whys(causes)
+    rows, reasons = rows[: query.limit], Reasons(causes)
     while query.streams and len(rows) > PIECE_ROWS:
-        query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns, whys))
+        query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns, reasons))
         rows = rows[PIECE_ROWS:]
-    query.add(partitions_table(health, rows, states, query.columns, whys))
+    query.add(partitions_table(health, rows, states, query.columns, reasons))
     if states:
         query.since = "since_time"
         problem = next((code for code in STATE_OF if STATE_OF[code] in states), "")

@@ -10,13 +10,13 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NotCoveredError
-from metashell.log.point import parse_point, point_text
+from metashell.log.time_spec import parse_time_spec, time_spec_text
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
-    from metashell.log.point import Point
+    from metashell.log.time_spec import TimeSpec
     from metashell.sources.source import Source
 
 SINCE: Final = Option(
@@ -35,8 +35,8 @@ _MAGIC: Final = 2
 class Period:
     """Two points, both included, each an offset or a time; None for no bound."""
 
-    since: Point | None = None
-    until: Point | None = None
+    since: TimeSpec | None = None
+    until: TimeSpec | None = None
 
 
 def period_of(
@@ -58,15 +58,15 @@ def period_of(
     if words == [None, None]:
         return Period()
 
-    points = [None if word is None else parse_point(word) for word in words]
+    points = [None if word is None else parse_time_spec(word) for word in words]
     clock = clock_of(source)
     reach = clock.resolve if is_open else clock.covered
-    since, until = (None if point is None else reach(point) for point in points)
+    since, until = (None if time_spec is None else reach(time_spec) for time_spec in points)
     begin = first_record(source.log)
     if begin is not None:
         first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
         if until is not None and _is_before(until, begin):
-            raise NotCoveredError(f"{point_text(until)} is not covered: {first}")
+            raise NotCoveredError(f"{time_spec_text(until)} is not covered: {first}")
         if begin[0] and since is not None and _is_before(since, begin):
             warn(f"{first}: what was before it is not known")
     return Period(since, until)
@@ -91,8 +91,8 @@ def first_record(log: MetadataLog) -> tuple[int, int] | None:
     return (offset, time) if n == len(head) and magic == _MAGIC and time >= 0 else None
 
 
-def _is_before(point: Point, begin: tuple[int, int]) -> bool:
+def _is_before(time_spec: TimeSpec, begin: tuple[int, int]) -> bool:
     """Whether a point lies before the first record."""
-    if point.offset is not None:
-        return point.offset < begin[0]
-    return point.timestamp_ms is not None and point.timestamp_ms < begin[1]
+    if time_spec.offset is not None:
+        return time_spec.offset < begin[0]
+    return time_spec.timestamp_ms is not None and time_spec.timestamp_ms < begin[1]

@@ -17,7 +17,7 @@ from metashell.log.read import load, not_read
 from metashell.places.vanished import VanishedError
 from metashell.records.density import Axis, density_of, extended, join
 from metashell.records.records import Records
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.reduced import ReducedSource
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowMapping
@@ -47,7 +47,7 @@ def density_of_source(
     """
     newest = source.newest
     log = newest.log
-    has_frames = not isinstance(newest, CondensedSource)
+    has_frames = not isinstance(newest, ReducedSource)
     read = {file.name for file in log.loaded.files} if has_frames else set[str]()
     files = [] if log.is_file else [s for s in log.listing.segments if s.name not in read]
     end = -1 if log.is_file else first_offset(newest)
@@ -81,7 +81,7 @@ def grown_density(density: Density, source: Source) -> Density | None:
 
     Cost: what is new.
     """
-    if isinstance(source, CondensedSource):
+    if isinstance(source, ReducedSource):
         return None
     return extended(density, source.image.records)
 
@@ -98,7 +98,7 @@ def first_offset(source: Source) -> int:
 def reach(source: Source, density: Density) -> tuple[int, int]:
     """First and last offset whose state can be shown."""
     newest = source.newest
-    if isinstance(newest, CondensedSource):
+    if isinstance(newest, ReducedSource):
         low, high = max(first_offset(newest), 0), -1  # its history would read everything
     else:
         low, high = newest.history.range()

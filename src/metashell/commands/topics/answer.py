@@ -46,7 +46,7 @@ def answer(query: RowsQuery) -> None:
     if "--config" in parsed.values:
         chosen &= _configured(query, parsed.values["--config"])
     if query.columns is None or "history_bytes" in query.columns:
-        # Only the log itself has the bytes of what a condensed one left out; same topics.
+        # Only the log itself has the bytes of what a reduced one left out; same topics.
         image = query.exact_image
     redaction, assumed = query.source.redaction, assumptions_of(parsed)
     table = topics_table(image, redaction, chosen, query.columns, assumed, _leads(parsed))

@@ -52,7 +52,7 @@ class PartitionsReader:
     """Gives names of topics by the text of their ids."""
     redaction: Redaction
     """What may be shown."""
-    is_spread: bool = False
+    is_shards: bool = False
     """Whether a name can be in several."""
 
 
@@ -158,7 +158,7 @@ class PartitionsDirectory(Directory):
             # Those of a few are read for themselves.
             return super().child_times(names)
         here: dict[int, list[int]] = {}
-        n_partitions = None if self._reader.is_spread else 1
+        n_partitions = None if self._reader.is_shards else 1
         for i, name in enumerate(names):
             for number in self._partitions_by_name.get(name, ())[:n_partitions]:
                 here.setdefault(number, []).append(i)
@@ -170,7 +170,7 @@ class PartitionsDirectory(Directory):
             last, made = state.fold.newest[places], np.full_like(at, -1)
             if not self._has_nodes_below:
                 made = state.entries(()).rows.rows.created[places]
-            if self._reader.is_spread:
+            if self._reader.is_shards:
                 # Rows of several partitions tell nothing of which is newer.
                 times_ms = state.heads.timestamps(last)
                 is_newer = times_ms >= newest_ms[at]
@@ -210,7 +210,7 @@ class PartitionsDirectory(Directory):
             place = state.places.get(name)
             if place is not None:
                 things.append(_Thing(state, place))
-                if not self._reader.is_spread:
+                if not self._reader.is_shards:
                     break
         if not things:
             return None

@@ -17,9 +17,9 @@ from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import REFUSED, STOPS_HERE, TOLD_TYPES, GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.surviving import (
+    LeafSources,
     Levels,
     SurvivingFold,
-    TableRows,
     ThingRows,
     by_place,
     surviving,
@@ -64,7 +64,7 @@ class GroupsFold(SurvivingFold):
         return False
 
     @cached_property
-    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, LeafSources]]:
         also, tables = super()._split
         rows, log = group_rows(self.log, also), self.log
         numbers = [self.records.types.by_name[name].number for name in COMMITS]
@@ -79,7 +79,7 @@ class GroupsFold(SurvivingFold):
         def waits() -> Bools:
             return np.isin(commits.row, log.commits.rows[log.offsets.pending])
 
-        return rows.where(~is_commit), {**tables, _OFFSETS: TableRows(commits, levels, waits)}
+        return rows.where(~is_commit), {**tables, _OFFSETS: LeafSources(commits, levels, waits)}
 
     @cached_property
     def _states(self) -> Sequence[str]:

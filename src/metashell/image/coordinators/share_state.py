@@ -20,9 +20,9 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.surviving import (
     NO_ROWS,
+    LeafSources,
     Levels,
     SurvivingFold,
-    TableRows,
     ThingRows,
 )
 from metashell.image.fold import group_keys, last_marked, sort_events
@@ -385,7 +385,7 @@ class ShareFold(SurvivingFold):
         return list(dict.fromkeys(self._groups))
 
     @cached_property
-    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, LeafSources]]:
         state = self._state
         of = np.array([self.places[group] for group in self._groups], dtype=np.int64)
 
@@ -393,4 +393,4 @@ class ShareFold(SurvivingFold):
             return {"topic_id": state.topic_id, "partition": state.partition}
 
         rows = ThingRows(of, state.changed, state.created)
-        return NO_ROWS, {(): TableRows(rows, levels, fields=lambda: share_fields(state))}
+        return NO_ROWS, {(): LeafSources(rows, levels, fields=lambda: share_fields(state))}

@@ -61,7 +61,7 @@ NO_ROWS: Final = ThingRows(*np.empty((3, 0), dtype=np.int64))
 
 
 @dataclass(slots=True)
-class TableRows:
+class LeafSources:
     """The sources of the leaves of a table: n records, or n rows of a state."""
 
     rows: ThingRows
@@ -75,7 +75,7 @@ class TableRows:
 
 
 @dataclass(slots=True)
-class Survivors:
+class SurvivingRecords:
     """Records of a type that count: n of them, each a thing of its own.
 
     ``waits``: bool[n], those that wait for the end of a transaction; None where none may.
@@ -125,7 +125,7 @@ class SurvivingFold:
         return {}
 
     @cached_property
-    def _surviving(self) -> Mapping[str, Survivors]:
+    def _surviving(self) -> Mapping[str, SurvivingRecords]:
         """The records that count, by type."""
         names = filter(self.counts_by_key, self._puts)
         return {name: surviving_of(self.records, self._puts[name]) for name in names}
@@ -159,9 +159,9 @@ class SurvivingFold:
         return np.array([self.places.get(name, -1) for name in names], dtype=np.int64)
 
     @cached_property
-    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, TableRows]]:
+    def _split(self) -> tuple[ThingRows, Mapping[NodeNames, LeafSources]]:
         """The rows of nodes, and those of leaves of tables, by the directory below a thing."""
-        every, tables = [NO_ROWS], dict[NodeNames, TableRows]()
+        every, tables = [NO_ROWS], dict[NodeNames, LeafSources]()
         for name, found in self._surviving.items():
             of = self._places_of(found.key)
             at = np.flatnonzero(of >= 0)
@@ -172,7 +172,7 @@ class SurvivingFold:
                 every.append(rows)
                 continue
             fixed, levels = table
-            tables[fixed] = TableRows(rows, partial(found.levels, levels, at), found.waits_at(at))
+            tables[fixed] = LeafSources(rows, partial(found.levels, levels, at), found.waits_at(at))
         return by_place(every), tables
 
     @property
@@ -181,7 +181,7 @@ class SurvivingFold:
         return self._split[0]
 
     @property
-    def tables(self) -> Mapping[NodeNames, TableRows]:
+    def tables(self) -> Mapping[NodeNames, LeafSources]:
         """Tables of leaves, by the names of their directory below a thing."""
         return self._split[1]
 
@@ -204,7 +204,7 @@ class SurvivingFold:
         return {}
 
 
-def surviving_of(records: KeyedRecords, put: Put) -> Survivors:
+def surviving_of(records: KeyedRecords, put: Put) -> SurvivingRecords:
     """The records of a type that count."""
     found = records.columns(put.message, None, ())
     if not put.waits:
@@ -216,10 +216,10 @@ def surviving_of(records: KeyedRecords, put: Put) -> Survivors:
     places, made = np.arange(len(at)), np.full(len(at), -1, dtype=np.int64)
     made[: len(held.last)] = found.rows[held.created]
     rows = ThingRows(places, found.rows[at], made)
-    return Survivors(found.key.take(at), rows, places >= len(held.last))
+    return SurvivingRecords(found.key.take(at), rows, places >= len(held.last))
 
 
-def surviving(found: KeyedColumns, refused: I64 | None = None) -> Survivors:
+def surviving(found: KeyedColumns, refused: I64 | None = None) -> SurvivingRecords:
     """The newest record of each key, without tombstones.
 
     Args:
@@ -232,7 +232,7 @@ def surviving(found: KeyedColumns, refused: I64 | None = None) -> Survivors:
     key, rows = found.key.take(at), found.rows[at]
     alive = fold_nullable(rows, key, list(key.fields), found.is_tombstone[at])
     places = np.arange(len(alive))
-    return Survivors(alive.columns, ThingRows(places, alive.changed, alive.created))
+    return SurvivingRecords(alive.columns, ThingRows(places, alive.changed, alive.created))
 
 
 def by_place(found: Sequence[ThingRows]) -> ThingRows:

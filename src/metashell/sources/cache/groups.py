@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metashell.condensed.table import SCHEMA, plain_values
 from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.records.records import Records
+from metashell.reduced.table import SCHEMA, plain_values
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import number_array
 from metashell.schema.columnar import prefix_distance

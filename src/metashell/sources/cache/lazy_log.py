@@ -1,4 +1,4 @@
-"""A condensed log of an entry's files and of the records that came behind them."""
+"""A reduced log of an entry's files and of the records that came behind them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from metashell.condensed.log import CondensedLog, Condensing, assemble, condense_directory
-from metashell.condensed.table import FileFacts, records_of
 from metashell.errors import SourceError
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.splits import plan_splits
 from metashell.log.truncation import ReadUpTo
+from metashell.reduced.log import ReducedLog, Reducing, assemble, reduce_directory
+from metashell.reduced.table import FileFacts, records_of
 from metashell.schema.registry import load_registry
 from metashell.sources.cache.groups import DamagedError, GroupEntry, stored_table
 from metashell.sources.cache.lazy_records import open_records
 from metashell.sources.cache.manifest import ManifestError
 
 if TYPE_CHECKING:
-    from metashell.condensed.log import Stretch
     from metashell.log.splits import Plan
     from metashell.records.records import Records
+    from metashell.reduced.log import Stretch
     from metashell.schema.registry import Registry
     from metashell.sources.cache.opening import CachedLog
 
 
 def finish(
     cached: CachedLog, stretches: Iterable[Stretch], registry: Registry | None
-) -> LazyLog | CondensedLog:
+) -> LazyLog | ReducedLog:
     """Put the kept records and the ones behind them together; see `CachedLog.finish`."""
     registry = registry or load_registry(cached.settings.schemas)
     try:
@@ -45,19 +45,17 @@ def finish(
     except (DamagedError, ManifestError):
         cached.entry.remove()
         plan = plan_splits(cached.place, settings=cached.settings)
-        how = Condensing.of_plan(plan, cached.settings)
-        return condense_directory(plan, how, registry)
+        how = Reducing.of_plan(plan, cached.settings)
+        return reduce_directory(plan, how, registry)
     return LazyLog(
         cached, groups, assemble(cached.plan, stretches, cached.how, registry, known=known)
     )
 
 
 class LazyLog:
-    """A `metashell.condensed.log.CondensedLog` that is read from the cache when it is asked for."""
+    """A `metashell.reduced.log.ReducedLog` that is read from the cache when it is asked for."""
 
-    def __init__(
-        self, cached: CachedLog, groups: dict[str, GroupEntry], tail: CondensedLog
-    ) -> None:
+    def __init__(self, cached: CachedLog, groups: dict[str, GroupEntry], tail: ReducedLog) -> None:
         self.cached, self._groups, self._tail = cached, groups, tail
         self.plan: Plan = tail.plan
         self.files: list[FileFacts] = tail.files

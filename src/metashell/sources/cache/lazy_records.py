@@ -14,7 +14,14 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.condensed.table import (
+from metashell.errors import SourceError
+from metashell.image.image import Image
+from metashell.lazy import lazy
+from metashell.log.frames import FILLED, Batches, Frames, Merged, control_key
+from metashell.log.header_fields import HEADER
+from metashell.log.read import Loaded
+from metashell.records.records import Records
+from metashell.reduced.table import (
     SCHEMA,
     FileFacts,
     StoredFrames,
@@ -23,13 +30,6 @@ from metashell.condensed.table import (
     plain_values,
     records_of,
 )
-from metashell.errors import SourceError
-from metashell.image.image import Image
-from metashell.lazy import lazy
-from metashell.log.frames import FILLED, Batches, Frames, Merged, control_key
-from metashell.log.header_fields import HEADER
-from metashell.log.read import Loaded
-from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools
 from metashell.schema.id_table import id_pairs
 from metashell.schema.registry import Registry
@@ -79,7 +79,7 @@ class LazyRecords(Records):
         entry: The entry.
         manifest: The entry's manifest; there is no transaction in it, and no record unread.
         groups: The entry's files.
-        tail: The records behind the entry, condensed; no transaction either.
+        tail: The records behind the entry, reduced; no transaction either.
         files: The files of both, in replay order.
         registry: Message definitions.
     """

@@ -53,7 +53,7 @@ class Covered:
     last: str
     """The header there."""
     facts: dict[str, Any]
-    """`metashell.condensed.table.FileFacts` as JSON; see `file_facts`."""
+    """`metashell.reduced.table.FileFacts` as JSON; see `file_facts`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ from metashell.sources.cache.entries import EntryDirectory
 from metashell.sources.cache.manifest import Manifest, ManifestError, key_of
 
 if TYPE_CHECKING:
-    from metashell.condensed.log import CondensedLog, Condensing, Stretch
-    from metashell.condensed.table import FileFacts
     from metashell.log.splits import Plan
+    from metashell.reduced.log import ReducedLog, Reducing, Stretch
+    from metashell.reduced.table import FileFacts
     from metashell.schema.registry import Registry
     from metashell.sources.cache.lazy_log import LazyLog
 
@@ -127,7 +127,7 @@ class CachedLog:
 
     place: Place
     plan: Plan
-    """The plan of the directory as it is now, with the splits that still have to be condensed."""
+    """The plan of the directory as it is now, with the splits that still have to be reduced."""
     settings: ReadSettings
     entry: EntryDirectory
     manifest: Manifest
@@ -137,12 +137,12 @@ class CachedLog:
     """The content of the entry's files, by group; not looked at yet."""
 
     @cached_property
-    def how(self) -> Condensing:
-        """How the plan's splits have to be condensed."""
-        from metashell.condensed.log import Condensing
+    def how(self) -> Reducing:
+        """How the plan's splits have to be reduced."""
+        from metashell.reduced.log import Reducing
 
         checkpoint = self.plan.checkpoint
-        return Condensing(
+        return Reducing(
             base=0 if checkpoint is None else checkpoint.end_offset,
             n_checkpoints=0 if checkpoint is None else 1,
             settings=self.settings,
@@ -175,13 +175,13 @@ class CachedLog:
 
     def finish(
         self, stretches: Iterable[Stretch] = (), registry: Registry | None = None
-    ) -> LazyLog | CondensedLog:
+    ) -> LazyLog | ReducedLog:
         """Put what is kept and what came behind it together.
 
         Where what is kept turns out to be damaged it is removed, and all files are read.
 
         Args:
-            stretches: The plan's splits, condensed, in their order.
+            stretches: The plan's splits, reduced, in their order.
             registry: Message definitions, those of the settings where None.
 
         Raises:

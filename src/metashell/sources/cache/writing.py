@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.condensed.log import condense_again
-from metashell.condensed.table import FileFacts, plain_values, records_of
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.image.image import Image
@@ -19,6 +17,8 @@ from metashell.log.names import SegmentName, parse_name
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.records.transactions import is_marker
+from metashell.reduced.log import reduce_again
+from metashell.reduced.table import FileFacts, plain_values, records_of
 from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory, limit_bytes, make_room
 from metashell.sources.cache.groups import write_groups
@@ -32,12 +32,12 @@ from metashell.sources.cache.manifest import (
 from metashell.sources.cache.opening import entry_of, text_of
 
 if TYPE_CHECKING:
-    from metashell.condensed.log import CondensedLog, Condensing
+    from metashell.reduced.log import ReducedLog, Reducing
     from metashell.schema.registry import Registry
     from metashell.sources.cache.lazy_log import LazyLog
 
 _AGAIN_ROWS: Final = 1 << 18
-"""Rows behind those of the first table from which all are condensed together once more."""
+"""Rows behind those of the first table from which all are reduced together once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class CoveredLog:
     checkpoint: str | None
     registry: Registry
     is_pieced: bool
-    """Whether it is made of pieces that could be condensed together."""
+    """Whether it is made of pieces that could be reduced together."""
 
 
 def covered_log(
-    place: Place, log: CondensedLog | LazyLog, settings: ReadSettings, before: object = None
+    place: Place, log: ReducedLog | LazyLog, settings: ReadSettings, before: object = None
 ) -> CoveredLog | None:
     """Find out what of a log will not change; None where that can't be told.
 
@@ -163,7 +163,7 @@ def _covered(
     )
 
 
-def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Condensing) -> bool:
+def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Reducing) -> bool:
     """Write an entry in place of what is there, and make room for it.
 
     Returns:
@@ -174,7 +174,7 @@ def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Con
     """
     table, files, registry = covered.table, covered.facts, covered.registry
     if covered.is_pieced:
-        table = condense_again([table], registry, how)
+        table = reduce_again([table], registry, how)
     records = records_of([table], files, registry)
     last = Image(records).provenance
     groups: dict[str, GroupFile] = {}
@@ -210,17 +210,17 @@ def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Con
 
 def store(
     place: Place,
-    log: CondensedLog | LazyLog,
-    how: Condensing,
+    log: ReducedLog | LazyLog,
+    how: Reducing,
     *,
     before: object = None,
 ) -> bool:
-    """Keep a condensed log for the next time, in place of its old entry.
+    """Keep a reduced log for the next time, in place of its old entry.
 
     Args:
         place: The log's directory.
         log: The log, of all files that make up the newest state.
-        how: The settings that it was condensed with. A log with secrets, or with every record, is
+        how: The settings that it was reduced with. A log with secrets, or with every record, is
             not kept.
         before: The directory's `metashell.log.changed.signature` when reading it began; None where
             nothing can have changed since.

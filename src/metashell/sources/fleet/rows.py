@@ -128,7 +128,7 @@ def log_end_of(source: Source) -> OffsetAndEpoch | None:
     if source.live is not None or source.log.is_file or source.settings.committed_only:
         return None
     newest = source.newest
-    _ = newest.image  # Only then a condensed log knows where its files end.
+    _ = newest.image  # Only then a reduced log knows where its files end.
     return log_end(newest.log.listing, segment_ends(newest.log.loaded.files))
 
 

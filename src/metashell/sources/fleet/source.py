@@ -252,17 +252,17 @@ class FleetSource:
     def warm_up(self) -> None:
         """Nothing: a fleet is not read before it is looked at."""
 
-    def at(self, point: str | int, *, record: bool = False) -> Self:
+    def at(self, time_spec: str | int, *, record: bool = False) -> Self:
         """The fleet as each member was at an offset or a time; who does not cover it can't be read.
 
         Raises:
             UsageError: The point can't be read.
         """
-        from metashell.log.point import parse_point
+        from metashell.log.time_spec import parse_time_spec
 
-        if isinstance(point, str):
-            parse_point(point)
-        reading = Reading(settings=self.reading.settings, at=point, record=record)
+        if isinstance(time_spec, str):
+            parse_time_spec(time_spec)
+        reading = Reading(settings=self.reading.settings, at=time_spec, record=record)
         return self._anew(reading)
 
     def as_opened(self) -> Self:

@@ -10,12 +10,12 @@ from textual.widgets import Input
 
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.part import AppPart
-from metashell.tui.scene import is_below
+from metashell.tui.view_state import is_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.tui.asking.results import CommandResult
+    from metashell.tui.prompts.results import CommandResult
     from metashell.tui.records.filters import Chip
 
 _NO_TABLE: Final = (
@@ -42,7 +42,7 @@ class Actions(AppPart):
         text = text or app.screen.get_selected_text()
         if text:
             app.copy(text, "selection")
-        elif app.scene is None:
+        elif app.view_state is None:
             app.exit()  # the only job is the one that opens the source
         elif app.jobs.busy:
             app.action_cancel()
@@ -63,7 +63,7 @@ class Actions(AppPart):
 
     def action_open_in(self, program: str) -> None:
         """Show the value looked at in the user's pager or editor."""
-        from metashell.tui.asking.outside import show_in
+        from metashell.tui.prompts.outside import show_in
 
         found = None if self.explorer.view is None else self.explorer.view.copyable()
         if found is None:
@@ -89,13 +89,13 @@ class Actions(AppPart):
         """Choose one of the bookmarks, and go there."""
         from metashell.tui.screens.bookmarks import BookmarksScreen
 
-        self._push_on_scene(BookmarksScreen)
+        self._push_on_view_state(BookmarksScreen)
 
     def action_travel_to(self) -> None:
         """Ask for an offset or a time, and go there."""
         from metashell.tui.screens.moment import MomentScreen
 
-        self._push_on_scene(MomentScreen, self.explorer.arrive)
+        self._push_on_view_state(MomentScreen, self.explorer.arrive)
 
     def action_travel_end(self) -> None:
         """Show the end of the log, and follow it."""
@@ -189,25 +189,25 @@ class Actions(AppPart):
         """Open the command line; arguments as of `CommandScreen`."""
         from metashell.tui.screens.command import CommandScreen
 
-        self._push_on_scene(lambda: CommandScreen(line, **how))
+        self._push_on_view_state(lambda: CommandScreen(line, **how))
 
     def action_find(self) -> None:
         """Find nodes."""
         from metashell.tui.screens.find import FindScreen
 
-        self._push_on_scene(FindScreen)
+        self._push_on_view_state(FindScreen)
 
     def action_go_to(self) -> None:
         """Type a path to go to."""
         from metashell.tui.screens.go_to import GoToScreen
 
-        self._push_on_scene(GoToScreen)
+        self._push_on_view_state(GoToScreen)
 
     def action_relations(self) -> None:
         """Show the neighbours of the node of the row under the cursor, or of the one looked at."""
-        scene, view = self.explorer.scene, self.explorer.view
-        if scene is not None and not scene.has_image:
-            self.explorer.tell(scene.why_no_image)
+        view_state, view = self.explorer.view_state, self.explorer.view
+        if view_state is not None and not view_state.has_image:
+            self.explorer.tell(view_state.why_no_image)
         elif view is None:
             self.show_relations("/")
         else:
@@ -221,9 +221,9 @@ class Actions(AppPart):
         """
         from metashell.tui.screens.relations import RelationsScreen, look_for_neighbours
 
-        explorer, scene = self.explorer, self.explorer.scene
-        if scene is not None and is_below(path, scene.prefix):
-            path = path[len(scene.prefix) :]
+        explorer, view_state = self.explorer, self.explorer.view_state
+        if view_state is not None and is_below(path, view_state.prefix):
+            path = path[len(view_state.prefix) :]
         look_for_neighbours(
             explorer,
             path or "/",
@@ -237,12 +237,16 @@ class Actions(AppPart):
         Returns:
             An absolute path of the whole tree.
         """
-        from metashell.tui.asking.output_pane import path_of
+        from metashell.tui.prompts.output_pane import path_of
         from metashell.tui.rows.table import RowTable
 
-        scene, focused = self.explorer.scene, self.explorer.focused
+        view_state, focused = self.explorer.view_state, self.explorer.focused
         row = focused.row if isinstance(focused, RowTable) else None
-        return None if scene is None or row is None else path_of(row, scene.root, scene.prefix)
+        return (
+            None
+            if view_state is None or row is None
+            else path_of(row, view_state.root, view_state.prefix)
+        )
 
     def show_records(self, chip: Chip) -> None:
         """Show only the records of a filter; `back` leads to the node again."""
@@ -277,7 +281,7 @@ class Actions(AppPart):
         from metashell.tui.screens.export import ExportScreen
 
         if tables:
-            self._push_on_scene(lambda: ExportScreen(tables))
+            self._push_on_view_state(lambda: ExportScreen(tables))
         else:
             self.explorer.tell(_NO_TABLE)
 
@@ -287,10 +291,10 @@ class Actions(AppPart):
 
         screenshot(self.explorer)
 
-    def _push_on_scene(
+    def _push_on_view_state(
         self, screen: Callable[[], Any], then: Callable[[Any], None] | None = None
     ) -> None:
-        if self.explorer.scene is None:
+        if self.explorer.view_state is None:
             self.explorer.tell("the source is not open yet")
         else:
             self.explorer.push_screen(screen(), then)

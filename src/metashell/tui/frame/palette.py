@@ -24,7 +24,7 @@ from metashell.tui.view import VIEWS, View
 
 if TYPE_CHECKING:
     from metashell.tui.app import Explorer
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _MOST_PATHS: Final = 20
 _SHORTEST: Final = 2
@@ -103,11 +103,11 @@ class Palette(Provider):
             hit = entry.found(query, matcher.match(entry.text))
             if hit is not None:
                 yield hit
-        scene = self.explorer.scene
-        if scene is None or (not query.startswith("/") and len(query) < _SHORTEST):
+        view_state = self.explorer.view_state
+        if view_state is None or (not query.startswith("/") and len(query) < _SHORTEST):
             return
         worker = self.app.run_worker(
-            partial(paths_from, scene, query), thread=True, exit_on_error=False
+            partial(paths_from, view_state, query), thread=True, exit_on_error=False
         )
         try:
             paths = await worker.wait()
@@ -151,8 +151,8 @@ class Palette(Provider):
             yield PaletteEntry(text, run, key, words)
 
     def _has_view(self, view_id: str) -> bool:
-        scene = self.explorer.scene
-        return view_id != "fleet" or (scene is not None and scene.fleet is not None)
+        view_state = self.explorer.view_state
+        return view_id != "fleet" or (view_state is not None and view_state.fleet is not None)
 
     def _bookmarks(self) -> Iterator[PaletteEntry]:
         app = self.explorer
@@ -162,7 +162,7 @@ class Palette(Provider):
             yield PaletteEntry(f"Bookmark: {escape(place.path)}{where}", run)
 
     def _commands(self) -> Iterator[PaletteEntry]:
-        if self.explorer.scene is None:
+        if self.explorer.view_state is None:
             return
         for name in all_names():
             command = get(name)
@@ -176,34 +176,34 @@ class Palette(Provider):
         self.explorer.push_screen(CommandScreen(text))
 
 
-def paths_from(scene: Scene, query: str) -> list[str]:
+def paths_from(view_state: ViewState, query: str) -> list[str]:
     """Paths that begin with a query, and topics; to be called in a thread."""
     if query.startswith("/"):
-        found = _paths(scene, query)
-        return [query.rstrip("/") or "/", *found] if _is_there(scene, query) else found
+        found = _paths(view_state, query)
+        return [query.rstrip("/") or "/", *found] if _is_there(view_state, query) else found
     try:
-        topics = resolve(scene.root, f"{scene.prefix}{_TOPICS}").node
+        topics = resolve(view_state.root, f"{view_state.prefix}{_TOPICS}").node
     except PathError:
         return []
     assert isinstance(topics, Directory)
-    base = f"{scene.prefix}{_TOPICS}"
+    base = f"{view_state.prefix}{_TOPICS}"
     names = topics.names_from(query, _MOST_PATHS)
     return [base + encode_path([name]) for name in names if name.startswith(query)]
 
 
-def _is_there(scene: Scene, path: str) -> bool:
+def _is_there(view_state: ViewState, path: str) -> bool:
     try:
-        resolve(scene.root, path)
+        resolve(view_state.root, path)
     except PathError:
         return False
     return True
 
 
-def _paths(scene: Scene, query: str) -> list[str]:
+def _paths(view_state: ViewState, query: str) -> list[str]:
     """Paths in a directory whose last component goes on."""
     head, slash, last = query.rpartition("/")
     try:
-        directory = resolve(scene.root, head + slash)
+        directory = resolve(view_state.root, head + slash)
     except PathError:
         return []
     if not isinstance(directory.node, Directory):

@@ -1,4 +1,4 @@
-"""The line above the footer: where the scene stands, how the connection is, what goes on."""
+"""The line above the footer: where the view state stands, how the connection is, what goes on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region
 
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _REFRESH_S: Final = 1.0
 _SPIN_S: Final = 0.1
@@ -59,8 +59,8 @@ class StatusLine(AppPart, Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scene: Scene | None = None
-        """The scene that it tells of."""
+        self.view_state: ViewState | None = None
+        """The view state that it tells of."""
         self.status: SourceStatus | None = None
         """Where that stands; None while it is computed."""
         self._jobs: Sequence[Job] = ()
@@ -73,10 +73,10 @@ class StatusLine(AppPart, Widget):
         self.set_interval(_REFRESH_S, self.look)
         self._spinner = self.set_interval(_SPIN_S, self._spin, pause=not self._jobs)
 
-    def show_scene(self, scene: Scene) -> None:
-        """Tell where a scene stands."""
-        self.scene = scene
-        cluster = scene.cluster
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Tell where a view state stands."""
+        self.view_state = view_state
+        cluster = view_state.cluster
         look = self.explorer.session.look
 
         def work(_job: Job) -> SourceStatus | None:
@@ -92,9 +92,9 @@ class StatusLine(AppPart, Widget):
         self.explorer.following.shown_offset = None if status is None else status.offset
         self.look()
 
-    def move_on(self, scene: Scene, status: SourceStatus) -> None:
-        """Show a scene with another end of the log and no other difference, when it is time."""
-        self.scene, self.status = scene, status
+    def move_on(self, view_state: ViewState, status: SourceStatus) -> None:
+        """Show a view state that differs only in the end of the log, when it is time."""
+        self.view_state, self.status = view_state, status
         self.explorer.following.shown_offset = status.offset
 
     def show_jobs(self, jobs: Sequence[Job]) -> None:
@@ -138,20 +138,20 @@ class StatusLine(AppPart, Widget):
     @property
     def facts(self) -> LineState:
         """All that it tells of. Cost: none."""
-        scene, following = self.scene, self.explorer.following
-        if scene is None:
+        view_state, following = self.view_state, self.explorer.following
+        if view_state is None:
             return LineState(status=SourceStatus(), show_secrets=self.explorer.session.show_secrets)
-        status, cluster = self.status, scene.cluster
+        status, cluster = self.status, view_state.cluster
         live = None if cluster is None else cluster.live
         if live is not None:
             status = with_connection(status or SourceStatus(), live)
-        fleet = scene.fleet
+        fleet = view_state.fleet
         return LineState(
             status=status,
-            is_newest=scene.is_newest,
+            is_newest=view_state.is_newest,
             newest_key=self.explorer.session.key("time.end", "E"),
             n_clusters=len(fleet.members) if fleet is not None and cluster is None else None,
-            cluster="" if cluster is None else scene.prefix.rpartition("/")[2],
+            cluster="" if cluster is None else view_state.prefix.rpartition("/")[2],
             is_paused=following.is_paused,
             n_newer_states=following.n_newer_states,
             n_newer_records=following.n_newer_records,
@@ -190,7 +190,7 @@ class StatusLine(AppPart, Widget):
 
     def _made(self) -> Content:
         width = self.size.width - 2
-        is_open = self.scene is not None
+        is_open = self.view_state is not None
         work = self._work(width // 2 if is_open else width)
         left = width - (display_width(work) + len(GAP) if work else 0)
         said = [piece for piece in pieces(self.facts) if is_open or piece.kind == "note"]

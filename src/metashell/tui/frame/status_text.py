@@ -44,7 +44,7 @@ class LineState:
     """All that the line tells of."""
 
     status: SourceStatus | None = None
-    """Where the scene stands; None while that is computed."""
+    """Where the view state stands; None while that is computed."""
     is_newest: bool = True
     """Whether it is the end of the log."""
     newest_key: str = "E"

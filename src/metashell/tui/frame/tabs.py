@@ -15,7 +15,7 @@ from metashell.tui.text import line
 from metashell.tui.view import VIEWS, ViewSpec
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 
 class Tab(AppPart, Static):
@@ -54,13 +54,13 @@ class TabStrip(Horizontal):
         """Name what is open."""
         self.query_one("#source-name", Static).update(line(f" {name} "))
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show the tabs that mean something in a scene."""
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show the tabs that mean something in a view state."""
         for tab in self.query(Tab):
             if tab.spec.for_fleet:
-                tab.display = scene.fleet is not None
+                tab.display = view_state.fleet is not None
             elif tab.spec.for_groups:
-                tab.display = scene.has_groups
+                tab.display = view_state.has_groups
 
     @property
     def shown(self) -> list[ViewSpec]:

@@ -9,8 +9,8 @@ from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import NodePlace
 from metashell.fs.pattern import quote
 from metashell.tui.rows.cells import row_at
-from metashell.tui.scene import CommandAnswer
 from metashell.tui.text import seconds_text
+from metashell.tui.view_state import CommandAnswer
 
 _TOPICS: Final = ("image", "topics")
 _PARTITION_DEPTH: Final = 5

@@ -14,8 +14,8 @@ from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
 from metashell.fs.node import Leaf
 from metashell.fs.path import decode_name, encode_path, resolve, split
-from metashell.tui.asking.results import CommandResult
-from metashell.tui.scene import Scene, ask
+from metashell.tui.prompts.results import CommandResult
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -105,7 +105,7 @@ def find_history(
     Args:
         cluster: The cluster as it is shown; changes behind that are marked as later.
         path: A path of the cluster's own tree.
-        span: Offsets of the previous stop and of this one, like `Scene.span`.
+        span: Offsets of the previous stop and of this one, like `ViewState.span`.
         most_changes: The largest number of changes.
         most_records: Records that they are made from.
         cancelled: Asked by long loops.
@@ -114,7 +114,7 @@ def find_history(
     paths = history_paths(newest, path)
     words = ["changes", "-o", "table", "--columns", "all", "-n", str(most_changes)]
     words += ["--newest", str(most_records), "--", *paths]
-    answer = ask(Scene(opened=newest, cluster=newest), words, cancelled=cancelled)
+    answer = ask(ViewState(opened=newest, cluster=newest), words, cancelled=cancelled)
     table = answer.table
     if table is None:
         return NodeHistory(None, (), None, answer.warnings, is_whole=True)
@@ -155,7 +155,7 @@ def changes_between(
     words = ["changes", "--since", str(first), "--until", str(last), "/image"]
     asked = [*words, "-o", "table", "--columns", "all", "-n", str(most_changes)]
     asked += ["--newest", str(most_records)]
-    answer = ask(Scene(opened=newest, cluster=newest), asked, cancelled=cancelled)
+    answer = ask(ViewState(opened=newest, cluster=newest), asked, cancelled=cancelled)
     table = answer.table
     if table is None or not len(table):
         return None

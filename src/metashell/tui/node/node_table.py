@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from metashell.tui.node.history import NAME
-from metashell.tui.node.node_look import LookMode
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.rows.table import RowTable
 
 
@@ -29,13 +29,13 @@ class NodeTable(RowTable):
     ]
 
     NARROW: ClassVar[Collection[str]] = (NAME,)
-    mode: LookMode | None = None
+    mode: DetailMode | None = None
     """How the node is looked at."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what a row leads to."""
         if action in ("to_node", "to_state"):
-            return (action == "to_state") is (self.mode is LookMode.HISTORY)
+            return (action == "to_state") is (self.mode is DetailMode.HISTORY)
         return super().check_action(action, parameters)
 
     def action_to_node(self) -> None:

@@ -16,7 +16,7 @@ from metashell.commands.health.rows import told_count
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
 from metashell.fs.escape import escape
 from metashell.tui.node.value import ValueLine
-from metashell.tui.scene import CommandAnswer, Scene
+from metashell.tui.view_state import CommandAnswer, ViewState
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
@@ -35,18 +35,18 @@ _KEYS_TO_KNOW: Final = (
 )
 
 
-def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[ValueLine]]:
+def overview(view_state: ViewState, ask: Ask) -> Iterator[Sequence[ValueLine]]:
     """All lines, again and again, each time with more that is known.
 
     Args:
-        scene: The cluster alone.
+        view_state: The cluster alone.
         ask: Runs a command on it.
     """
     facts = dict.fromkeys(_FACTS, _WAITING)
-    facts["metadata"] = _metadata(scene)
+    facts["metadata"] = _metadata(view_state)
     yield _lines(facts, ())
     answer, in_words = ask("quorum", *_TABLE, "all"), ask("quorum")
-    facts["cluster"], facts["quorum"] = _quorum(answer, in_words, _followed(scene))
+    facts["cluster"], facts["quorum"] = _quorum(answer, in_words, _followed(view_state))
     yield _lines(facts, ())
     facts["brokers"] = _brokers(ask("brokers", *_TABLE, "state").table)
     yield _lines(facts, ())
@@ -70,18 +70,18 @@ def _line(key: str, value: str) -> ValueLine:
     return ValueLine(f"{key:<{_KEY}}{text}", key=len(key), indent=_KEY)
 
 
-def _metadata(scene: Scene) -> str:
-    assert scene.cluster is not None
-    status = scene.cluster.status()
+def _metadata(view_state: ViewState) -> str:
+    assert view_state.cluster is not None
+    status = view_state.cluster.status()
     parts = [status.metadata_version or "no metadata.version"]
     if status.offset is not None:
         parts.append(f"offset {status.offset}, epoch {status.epoch}")
     return ", ".join(parts)
 
 
-def _followed(scene: Scene) -> LiveStatus | None:
+def _followed(view_state: ViewState) -> LiveStatus | None:
     """How a quorum is followed whose newest state is shown; None for others."""
-    cluster = scene.cluster
+    cluster = view_state.cluster
     if cluster is None or cluster.live is None or cluster.moment_offset is not None:
         return None
     return cluster.live.status()

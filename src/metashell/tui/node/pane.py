@@ -17,36 +17,36 @@ from metashell.tui.error_text import error_lines, error_text
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
 from metashell.tui.node.history import NAME
-from metashell.tui.node.look import Seen
+from metashell.tui.node.inspector import NodeInspector
+from metashell.tui.node.node_detail import DetailMode, NodeDetail, with_rows
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_look import LookMode, NodeLook, with_rows
 from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.rows.table import RowTable
 from metashell.tui.rows.whole_text import WholeText
-from metashell.tui.scene import Scene
 from metashell.tui.text import say
+from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABS: Final = (
-    (LookMode.OVERVIEW, "d", "Overview"),
-    (LookMode.TABLE, "d", "Table"),
-    (LookMode.CHILDREN, "d", "Children"),
-    (LookMode.VALUE, "v", "Value"),
-    (LookMode.TEXT, "a", "Kafka's text"),
-    (LookMode.RECORD, "r", "Record"),
-    (LookMode.HISTORY, "h", "History"),
+    (DetailMode.OVERVIEW, "d", "Overview"),
+    (DetailMode.TABLE, "d", "Table"),
+    (DetailMode.CHILDREN, "d", "Children"),
+    (DetailMode.VALUE, "v", "Value"),
+    (DetailMode.TEXT, "a", "Kafka's text"),
+    (DetailMode.RECORD, "r", "Record"),
+    (DetailMode.HISTORY, "h", "History"),
 )
 """(mode, key, title) in the order of the tabs."""
 _TOLD: Final = {
-    LookMode.VALUE: "show the value, and what changed in it",
-    LookMode.TEXT: "show Kafka's text, as cat prints it",
-    LookMode.RECORD: "show the record that last changed the node",
-    LookMode.HISTORY: "show the changes of the node, newest first",
+    DetailMode.VALUE: "show the value, and what changed in it",
+    DetailMode.TEXT: "show Kafka's text, as cat prints it",
+    DetailMode.RECORD: "show the record that last changed the node",
+    DetailMode.HISTORY: "show the changes of the node, newest first",
 }
 """Tooltips of the keys that are shown while the tree has the focus, too."""
 _SHORT: Final = {"Kafka's text": "Text"}
@@ -57,14 +57,14 @@ _MOST_CHANGED: Final = 5
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
-_AS_A_WHOLE: Final = (LookMode.OVERVIEW, LookMode.TABLE)
+_AS_A_WHOLE: Final = (DetailMode.OVERVIEW, DetailMode.TABLE)
 MODE_KEYS: Final = (
     *(
         Binding(
             key,
             f"look('{mode.value}')",
             title,
-            show=mode is LookMode.HISTORY,
+            show=mode is DetailMode.HISTORY,
             id=f"node.{mode.value}",
             tooltip=_TOLD[mode],
         )
@@ -85,7 +85,7 @@ MODE_KEYS: Final = (
 class ModeTab(AppPart, Static):
     """A way to look at the node; a click takes it."""
 
-    def __init__(self, mode: LookMode, key: str, title: str) -> None:
+    def __init__(self, mode: DetailMode, key: str, title: str) -> None:
         super().__init__(markup=False)
         self.mode, self._key, self._title = mode, key, title
 
@@ -133,15 +133,15 @@ class NodePane(AppPart, Vertical):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._path: str | None = None
-        self._of_leaf: tuple[LookMode, ...] = ()
-        self._of_directory: tuple[LookMode, ...] = ()
+        self._of_leaf: tuple[DetailMode, ...] = ()
+        self._of_directory: tuple[DetailMode, ...] = ()
         """Ways to look that the user took, the last one first."""
         self._seeks_change = False
         """Whether the field that a move in time changed is yet to be scrolled to."""
         self._reading: Job | None = None
-        self._look: NodeLook | None = None
+        self._detail: NodeDetail | None = None
         self._has_keys = True
         """Whether the keys of the tabs work: not in the timeline, which has its own."""
 
@@ -165,23 +165,30 @@ class NodePane(AppPart, Vertical):
 
     # Showing a node.
 
-    def show_node(self, scene: Scene, path: str) -> None:
-        """Show a node of a scene, an absolute path of the whole tree."""
-        if self._scene is not None and (self._scene.serial, self._path) == (scene.serial, path):
+    def show_node(self, view_state: ViewState, path: str) -> None:
+        """Show a node of a view state, an absolute path of the whole tree."""
+        if self._view_state is not None and (self._view_state.serial, self._path) == (
+            view_state.serial,
+            path,
+        ):
             return
-        before, path_before = self._scene, self._path
-        self._scene, self._path = scene, path
+        before, path_before = self._view_state, self._path
+        self._view_state, self._path = view_state, path
         is_news = (
-            before is not None and before.is_newest and scene.is_newest and path == path_before
+            before is not None and before.is_newest and view_state.is_newest and path == path_before
         )
         # News keep the scroll position: the user may be reading there.
-        self._seeks_change = before is not None and before.serial != scene.serial and not is_news
+        self._seeks_change = (
+            before is not None and before.serial != view_state.serial and not is_news
+        )
         # Times that are shown do not go away for a moment.
-        self._start(reads_older=is_news and self._look is not None and not self._look.lacks_times)
+        self._start(
+            reads_older=is_news and self._detail is not None and not self._detail.lacks_times
+        )
 
-    def look(self, mode: LookMode) -> None:
+    def look(self, mode: DetailMode) -> None:
         """Look at the node in another way; the next keys are for that."""
-        kind = None if self._look is None or self.is_behind else self._look.kind
+        kind = None if self._detail is None or self.is_behind else self._detail.kind
         if kind in (None, "directory"):
             self._of_directory = (mode, *self._of_directory)[:_REMEMBERED]
         if kind != "directory":
@@ -191,10 +198,10 @@ class NodePane(AppPart, Vertical):
     @property
     def is_behind(self) -> bool:
         """Whether another node is shown than that which was asked for."""
-        look, scene = self._look, self._scene
-        if look is None or scene is None:
+        detail, view_state = self._detail, self._view_state
+        if detail is None or view_state is None:
             return True
-        return (look.path, look.serial) != (self._path, scene.serial)
+        return (detail.path, detail.serial) != (self._path, view_state.serial)
 
     def lead(self) -> bool:
         """Have keys wait for the node that was asked for; whether it is on its way."""
@@ -204,40 +211,42 @@ class NodePane(AppPart, Vertical):
         return self.is_behind and is_read
 
     @property
-    def mode(self) -> LookMode | None:
+    def mode(self) -> DetailMode | None:
         """The way in which the node is looked at; None as long as nothing is shown."""
-        return None if self._look is None else self._look.mode
+        return None if self._detail is None else self._detail.mode
 
     @property
     def shown_path(self) -> str | None:
         """The node that is shown, which may not yet be the one that was asked for."""
-        return None if self._look is None else self._look.path
+        return None if self._detail is None else self._detail.path
 
     def _start(self, *, reads_older: bool = False, leads: bool = False) -> None:
         """Look at the node; without waiting for older files they are read when it is shown."""
-        scene, path = self._scene, self._path
+        view_state, path = self._view_state, self._path
         of_leaf, of_directory = self._of_leaf, self._of_directory
-        if scene is None or path is None:
+        if view_state is None or path is None:
             return
 
         jobs, remembered = self.explorer.jobs, self.explorer.remembered
         jobs.cancel(self, _OLDER)
 
-        def work(job: Job) -> NodeLook:
-            def tell(look: NodeLook) -> None:
-                job.tell(self._show, with_rows(look, remembered))
+        def work(job: Job) -> NodeDetail:
+            def tell(detail: NodeDetail) -> None:
+                job.tell(self._show, with_rows(detail, remembered))
 
-            seen = Seen(scene, path, job.cancelled, reads_older=reads_older, turn=job.turn)
+            seen = NodeInspector(
+                view_state, path, job.cancelled, reads_older=reads_older, turn=job.turn
+            )
             return with_rows(seen.look(of_leaf, of_directory, tell), remembered)
 
-        def with_times(job: Job) -> NodeLook:
-            seen = Seen(scene, path, job.cancelled, reads_older=True, turn=job.turn)
+        def with_times(job: Job) -> NodeDetail:
+            seen = NodeInspector(view_state, path, job.cancelled, reads_older=True, turn=job.turn)
             seen.read_older()
             return with_rows(seen.look(of_leaf, of_directory), remembered)
 
-        def done(look: NodeLook) -> None:
-            self._show(look)
-            if look.lacks_times:
+        def done(detail: NodeDetail) -> None:
+            self._show(detail)
+            if detail.lacks_times:
                 jobs.start(READING_OLDER, with_times, self._show, owner=self, key=_OLDER)
 
         self._reading = jobs.start(
@@ -247,14 +256,14 @@ class NodePane(AppPart, Vertical):
 
     def _failed(self, error: MetashellError) -> None:
         """Say what is wrong in place of the node."""
-        assert self._scene is not None
+        assert self._view_state is not None
         assert self._path is not None
         lines = [ValueLine(text) for text in error_lines(error)]
         self._show(
-            NodeLook(
+            NodeDetail(
                 path=self._path,
-                serial=self._scene.serial,
-                mode=LookMode.VALUE,
+                serial=self._view_state.serial,
+                mode=DetailMode.VALUE,
                 modes=(),
                 kind="error",
                 head="can't be read",
@@ -263,47 +272,47 @@ class NodePane(AppPart, Vertical):
             )
         )
 
-    def _show(self, look: NodeLook) -> None:
-        before, self._look = self._look, look
+    def _show(self, detail: NodeDetail) -> None:
+        before, self._detail = self._detail, detail
         if self._reading is not None:
             self._reading.leads = False  # the rest of it is no other place
-        is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
-        say(self.query_one("#node-head", Static), look.head)
+        is_afresh = before is None or (before.path, before.mode) != (detail.path, detail.mode)
+        say(self.query_one("#node-head", Static), detail.head)
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
-        table.mode = look.mode
-        if look.table is not None:
-            came_from = None if before is None else _name_below(before.path, look.path)
-            at = {look.table.column_names[0]: came_from} if is_afresh and came_from else None
+        table.mode = detail.mode
+        if detail.table is not None:
+            came_from = None if before is None else _name_below(before.path, detail.path)
+            at = {detail.table.column_names[0]: came_from} if is_afresh and came_from else None
             table.show(
-                look.table, look.marked, first=look.first, afresh=is_afresh, at=at,
-                changed=look.changed, rows=look.rows,
+                detail.table, detail.marked, first=detail.first, afresh=is_afresh, at=at,
+                changed=detail.changed, rows=detail.rows,
             )  # fmt: skip
         else:
-            lines.show(look.lines or (), afresh=is_afresh)
+            lines.show(detail.lines or (), afresh=is_afresh)
             if self._seeks_change:
                 self._seeks_change = not lines.show_change()
-        lines.display, table.display = look.table is None, look.table is not None
+        lines.display, table.display = detail.table is None, detail.table is not None
         if had_focus:
-            (lines if look.table is None else table).focus(scroll_visible=False)
+            (lines if detail.table is None else table).focus(scroll_visible=False)
         note = self.query_one("#node-note", Static)
-        say(note, look.note)
-        note.display = bool(look.note)
+        say(note, detail.note)
+        note.display = bool(detail.note)
         self._show_change()
         self._show_tabs()
         self.refresh_bindings()
 
     def _show_tabs(self) -> None:
-        look = self._look
-        if look is None:
+        detail = self._detail
+        if detail is None:
             return
         table, is_narrow = self._table.table, self.size.width < _ROOM
-        n_rows = None if look.table is None or table is None else len(table)
+        n_rows = None if detail.table is None or table is None else len(table)
         for tab in self.query(ModeTab):
-            tab.display = tab.mode in look.modes
-            tab.set_class(tab.mode is look.mode, "-current")
-            title = look.title if tab.mode is LookMode.TABLE else ""
-            count = n_rows if is_narrow and tab.mode is look.mode else None
+            tab.display = tab.mode in detail.modes
+            tab.set_class(tab.mode is detail.mode, "-current")
+            title = detail.title if tab.mode is DetailMode.TABLE else ""
+            count = n_rows if is_narrow and tab.mode is detail.mode else None
             tab.name_it(title, count, is_narrow=is_narrow, has_key=self._has_keys)
         is_beside = n_rows is not None and not is_narrow
         text = f"{n_rows:,} row{'s' * (n_rows != 1)}" if is_beside else ""
@@ -311,11 +320,11 @@ class NodePane(AppPart, Vertical):
 
     def _show_change(self) -> None:
         """Show all of a history's row, of which the table shows what there is room for."""
-        look, text = self._look, None
-        is_history = look is not None and look.mode is LookMode.HISTORY
+        detail, text = self._detail, None
+        is_history = detail is not None and detail.mode is DetailMode.HISTORY
         row = self._table.row if is_history and self._has_rows_of_look else None
         if row is not None:
-            name = f"{row[NAME]}: " if look is not None and NAME in look.first else ""
+            name = f"{row[NAME]}: " if detail is not None and NAME in detail.first else ""
             text = f"{name}{row['what']}"
         self.query_one(WholeText).show(text)
 
@@ -345,40 +354,42 @@ class NodePane(AppPart, Vertical):
     @property
     def _has_rows_of_look(self) -> bool:
         """Whether the table shows the rows of what is looked at: they are sorted in a job first."""
-        return self._look is not None and self._table.table is self._look.table
+        return self._detail is not None and self._table.table is self._detail.table
 
     # The user's actions.
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
-        self.look(LookMode(mode))
+        self.look(DetailMode(mode))
 
     def action_other_table(self) -> None:
         """Show the plain children of a directory, or again the table that describes it."""
-        look = self._look
-        if look is None:
+        detail = self._detail
+        if detail is None:
             return
-        whole = next((mode for mode in _AS_A_WHOLE if mode in look.modes), LookMode.CHILDREN)
-        self.look(LookMode.CHILDREN if look.mode is whole else whole)
+        whole = next((mode for mode in _AS_A_WHOLE if mode in detail.modes), DetailMode.CHILDREN)
+        self.look(DetailMode.CHILDREN if detail.mode is whole else whole)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what there is for the node."""
-        look = self._look
+        detail = self._detail
         if action == "look":
-            return look is not None and (self.is_behind or parameters[0] in look.modes)
+            return detail is not None and (self.is_behind or parameters[0] in detail.modes)
         if action == "other_table":
-            has_two = look is not None and LookMode.CHILDREN in look.modes and len(look.modes) > 1
-            return look is not None and (self.is_behind or has_two)
+            has_two = (
+                detail is not None and DetailMode.CHILDREN in detail.modes and len(detail.modes) > 1
+            )
+            return detail is not None and (self.is_behind or has_two)
         return True
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to what the row is about; in a history, to the offset of the change."""
         event.stop()
-        look = self._look
-        if look is None or not self._has_rows_of_look:
+        detail = self._detail
+        if detail is None or not self._has_rows_of_look:
             return
-        path = look.path_of(event.row)
-        if look.mode is not LookMode.HISTORY:
+        path = detail.path_of(event.row)
+        if detail.mode is not DetailMode.HISTORY:
             if path is None:
                 self.explorer.tell("this row has no node")
             else:
@@ -386,17 +397,17 @@ class NodePane(AppPart, Vertical):
         elif event.row["offset"] is None:
             self.explorer.tell("only a checkpoint holds this: it has no offset")
         elif event.row["log"] is not None:
-            self._go_to_time(path or look.path, event.row)
+            self._go_to_time(path or detail.path, event.row)
         else:
-            self._go_to_change(path or look.path, event.row["offset"])
+            self._go_to_change(path or detail.path, event.row["offset"])
 
     def _go_to_change(self, path: str, offset: int) -> None:
         """Go to a node as it was once a record was applied."""
-        scene = self._scene
-        assert scene is not None
+        view_state = self._view_state
+        assert view_state is not None
 
         def work(_job: Job) -> tuple[int, int]:
-            return batch_around(scene, path, offset, of_history=True)
+            return batch_around(view_state, path, offset, of_history=True)
 
         def done(batch: tuple[int, int]) -> None:
             self.explorer.go(path, offset=batch[1])
@@ -408,13 +419,13 @@ class NodePane(AppPart, Vertical):
 
     def _go_to_time(self, path: str, row: Mapping[str, Any]) -> None:
         """Go to a node of a coordinator's log as it was once a record of that log was written."""
-        scene, time = self._scene, row["time"]
-        assert scene is not None
-        cluster = scene.cluster
+        view_state, time = self._view_state, row["time"]
+        assert view_state is not None
+        cluster = view_state.cluster
         if cluster is not None and cluster.of_coordinator is not None:
             self.explorer.go(path, offset=row["offset"])
-        elif not scene.has_image:
-            self.explorer.tell(scene.why_no_image, "warning")
+        elif not view_state.has_image:
+            self.explorer.tell(view_state.why_no_image, "warning")
         else:
             self.explorer.go(path)
             self.explorer.travel(time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z")
@@ -434,14 +445,14 @@ class NodePane(AppPart, Vertical):
 
     def focus_content(self) -> None:
         """Put the focus on what is shown."""
-        is_table = self._look is not None and self._look.table is not None
+        is_table = self._detail is not None and self._detail.table is not None
         (self._table if is_table else self._lines).focus()
 
     def filter_by(self, text: str) -> None:
         """Filter the table or the lines that are shown."""
-        if self._look is None:
+        if self._detail is None:
             return
-        if self._look.table is not None:
+        if self._detail.table is not None:
             self._table.filter_by(text)
         else:
             self._lines.filter_by(text)
@@ -449,9 +460,9 @@ class NodePane(AppPart, Vertical):
     @property
     def filter_text(self) -> str | None:
         """The filter that holds; None where nothing is shown."""
-        if self._look is None:
+        if self._detail is None:
             return None
-        return (self._lines if self._look.table is None else self._table).filter_text
+        return (self._lines if self._detail.table is None else self._table).filter_text
 
     def drop_filter(self) -> str:
         """Drop the filter; returns its text. See `View.drop_filter`."""
@@ -462,22 +473,22 @@ class NodePane(AppPart, Vertical):
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The shown table with a name for its file. See `View.tables`."""
-        look = self._look
-        shown = None if look is None or look.table is None else self._table.shown
-        if look is None or shown is None:
+        detail = self._detail
+        shown = None if detail is None or detail.table is None else self._table.shown
+        if detail is None or shown is None:
             return ()
-        title = look.title if look.mode is LookMode.TABLE else look.mode.value
+        title = detail.title if detail.mode is DetailMode.TABLE else detail.mode.value
         return ((title.lower().replace(" ", "-"), shown),)
 
     def copyable(self) -> tuple[str, str] | None:
         """The kind and the text of the content to copy. See `View.copyable`."""
-        look = self._look
-        if look is None:
+        detail = self._detail
+        if detail is None:
             return None
-        if look.table is not None:
+        if detail.table is not None:
             text = self._table.row_text
             return None if text is None else ("row", text)
-        return None if look.copy is None else (look.mode.value, look.copy())
+        return None if detail.copy is None else (detail.mode.value, detail.copy())
 
 
 def _name_below(path: str, directory: str) -> str | None:

@@ -15,7 +15,7 @@ from metashell.fs.path import NodePlace, encode_path, resolve
 from metashell.tui.node.described import config_names, quota_names
 from metashell.tui.records.filters import Chip
 from metashell.tui.rows.cells import rows_of
-from metashell.tui.scene import CommandAnswer, Scene, ask
+from metashell.tui.view_state import CommandAnswer, ViewState, ask
 
 MOST: Final = 100
 """Neighbours of a kind that are listed; how many there are besides is told."""
@@ -56,33 +56,33 @@ class Relations:
 class _Asked:
     """Asks a cluster."""
 
-    def __init__(self, scene: Scene, cancelled: Callable[[], bool]) -> None:
-        assert scene.cluster is not None
-        self.scene = Scene(opened=scene.cluster, cluster=scene.cluster)
+    def __init__(self, view_state: ViewState, cancelled: Callable[[], bool]) -> None:
+        assert view_state.cluster is not None
+        self.view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
         self._cancelled = cancelled
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
         """The rows of a command; none where it has no answer."""
         command, *rest = words
         answer: CommandAnswer = ask(
-            self.scene, [command, *_TABLE, *rest], cancelled=self._cancelled
+            self.view_state, [command, *_TABLE, *rest], cancelled=self._cancelled
         )
         return [] if answer.table is None else list(rows_of(answer.table))
 
 
 def relations_of(
-    scene: Scene, path: str, cancelled: Callable[[], bool] = lambda: False
+    view_state: ViewState, path: str, cancelled: Callable[[], bool] = lambda: False
 ) -> Relations | None:
     """Find the neighbours of a node; None where none are known for its kind.
 
     Args:
-        scene: The shown scene, with a cluster.
+        view_state: The shown view state, with a cluster.
         path: A path of the cluster's own tree.
         cancelled: Asked by long loops.
     """
-    asked = _Asked(scene, cancelled)
+    asked = _Asked(view_state, cancelled)
     try:
-        place = resolve(asked.scene.root, path)
+        place = resolve(asked.view_state.root, path)
     except PathError:
         return None
     names = place.names()

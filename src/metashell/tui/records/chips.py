@@ -17,11 +17,11 @@ from textual.widgets import Input, Label, OptionList
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
+from metashell.tui.prompts.completing import CompletingInput, Proposals
 from metashell.tui.records.filters import Chip, chip_of
 from metashell.tui.text import line
 
@@ -212,7 +212,7 @@ class ChipPrompt(Box[Chip | None]):
         with Vertical():
             yield Label("filter records: an option of `log` with its value", markup=False)
             yield _FilterLine(
-                lambda _scene, typed, _cancelled: self._complete(typed),
+                lambda _view_state, typed, _cancelled: self._complete(typed),
                 proposals,
                 value=self._typed,
                 placeholder="topic orders*",

@@ -1,4 +1,4 @@
-"""Asking the cluster of a scene for rows. For jobs."""
+"""Asking the cluster of a view state for rows. For jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metashell.commands.framework.cluster import member_at
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.tui.scene import Scene, ask
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ class ClusterRows:
 
 
 def cluster_rows(
-    scene: Scene, command: str, *words: str, cancelled: Callable[[], bool] = lambda: False
+    view_state: ViewState, command: str, *words: str, cancelled: Callable[[], bool] = lambda: False
 ) -> ClusterRows:
     """The rows that a command has of the cluster at hand, with all columns.
 
@@ -35,39 +35,39 @@ def cluster_rows(
         KeyboardInterrupt: It was cancelled.
     """
     asked = (command, *words, "-o", "table", "--columns", "all")
-    answer = ask(scene, asked, cwd=scene.prefix or "/", cancelled=cancelled)
+    answer = ask(view_state, asked, cwd=view_state.prefix or "/", cancelled=cancelled)
     warnings = tuple(told.removeprefix(f"{command}: ") for told in answer.warnings)
     table = answer.table
     if table is None:
         raise MetashellError("; ".join(warnings) or f"{command} has no answer here")
-    if scene.prefix and _CLUSTER in table.column_names:
+    if view_state.prefix and _CLUSTER in table.column_names:
         table = table.drop_columns([_CLUSTER])
     return ClusterRows(table, warnings)
 
 
-def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False) -> int:
+def applied_at(view_state: ViewState, path: str, offset: int, *, of_history: bool = False) -> int:
     """The first offset at which a record counts: the last one of its `batch_around`."""
-    return batch_around(scene, path, offset, of_history=of_history)[1]
+    return batch_around(view_state, path, offset, of_history=of_history)[1]
 
 
 def batch_around(
-    scene: Scene, path: str, offset: int, *, of_history: bool = False
+    view_state: ViewState, path: str, offset: int, *, of_history: bool = False
 ) -> tuple[int, int]:
     """The first and the last offset of a record's batch, which is applied as a whole.
 
     The last offset of a batch gives itself twice: no record of the batch follows it.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         path: A path of the cluster whose log it is, where several are open.
         offset: The record's.
         of_history: Whether it may lie anywhere in the files, later than what is shown too.
     """
     from metashell.image.history import end_row
 
-    source = scene.cluster
-    if source is None and scene.fleet is not None:
-        member = member_at(scene.fleet, path)
+    source = view_state.cluster
+    if source is None and view_state.fleet is not None:
+        member = member_at(view_state.fleet, path)
         source = None if member is None else member.source()
     if source is None:
         return offset, offset
@@ -78,11 +78,11 @@ def batch_around(
     return (offset, offset) if inside is None else inside
 
 
-def previous_scene(scene: Scene) -> Scene | None:
+def previous_view_state(view_state: ViewState) -> ViewState | None:
     """The state that was shown before; None where there was none."""
-    if scene.previous is None or scene.previous is scene.cluster:
+    if view_state.previous is None or view_state.previous is view_state.cluster:
         return None
-    return Scene(opened=scene.previous, cluster=scene.previous)
+    return ViewState(opened=view_state.previous, cluster=view_state.previous)
 
 
 def joined(parts: Sequence[str | None]) -> str:

@@ -25,18 +25,18 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
-from metashell.tui.asking.completing import HIDE, CompletingInput, EnteredLines, Proposals
-from metashell.tui.asking.output_lines import Stream
-from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
-from metashell.tui.asking.results import CommandResult, FollowedResult
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines, Proposals
+from metashell.tui.prompts.output_lines import Stream
+from metashell.tui.prompts.output_pane import OutputPane, path_of, why_no_node
+from metashell.tui.prompts.results import CommandResult, FollowedResult
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import line
+from metashell.tui.view_state import CommandAnswer, ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
@@ -145,7 +145,9 @@ class CommandScreen(Box[None]):
             with Horizontal(id="command-line"):
                 yield Label(line(":"), markup=False)
                 yield _CommandLine(
-                    lambda scene, text, cancelled: _complete(scene, text, where, habits, cancelled),
+                    lambda view_state, text, cancelled: _complete(
+                        view_state, text, where, habits, cancelled
+                    ),
                     proposals,
                     history=EnteredLines(kept),
                     value=self._text,
@@ -190,8 +192,8 @@ class CommandScreen(Box[None]):
 
     def run(self, text: str) -> None:
         """Run a line."""
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
         kept: list[str] = self.explorer.kept[_HISTORY]
         EnteredLines(kept).add(text)
@@ -205,11 +207,11 @@ class CommandScreen(Box[None]):
         history = list(kept)
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
-            cwd = directory_of(scene, where)
+            cwd = directory_of(view_state, where)
             stream = Stream(job, pane.write, follows=follows)
             try:
                 answer = ask(
-                    scene,
+                    view_state,
                     text,
                     cwd=cwd,
                     cancelled=job.cancelled,
@@ -230,19 +232,21 @@ class CommandScreen(Box[None]):
         self._job = self.explorer.jobs.start(
             text.split(maxsplit=1)[0] if holds_credentials(text) else text.strip(),
             work,
-            lambda found: self._ended(scene, text, *found),
+            lambda found: self._ended(view_state, text, *found),
             owner=self,
             key="command",
             leads=not follows,
             failed=lambda error: pane.note(error_lines(error)),
         )
 
-    def _ended(self, scene: Scene, text: str, answer: CommandAnswer | None, cwd: str) -> None:
+    def _ended(
+        self, view_state: ViewState, text: str, answer: CommandAnswer | None, cwd: str
+    ) -> None:
         pane = self.pane
         if answer is None:
             pane.end(
                 CommandAnswer(
-                    0, "", [], [], Context(scene.root, Nowhere(is_terminal=True), _ignore)
+                    0, "", [], [], Context(view_state.root, Nowhere(is_terminal=True), _ignore)
                 ),
                 is_full=True,
             )
@@ -250,7 +254,7 @@ class CommandScreen(Box[None]):
         is_silent = not (pane.has_class("-shown") or answer.tables or answer.warnings)
         if answer.tables:
             answer.text = pane.text.text  # it stands above the rows, when they come back too
-            state = _state(scene, answer) or scene.cluster
+            state = _state(view_state, answer) or view_state.cluster
             offset = None if state is None else state.moment_offset
             self._show_result(CommandResult(text.strip(), answer, cwd, offset))
         else:
@@ -261,13 +265,13 @@ class CommandScreen(Box[None]):
             self.explorer.exit(return_code=context.exit_status or 0)
         elif context.mode is not None:
             pane.note(['sql: which statement?  hint: sql "select ..." runs one here'])
-        elif (state := _state(scene, answer)) is not None and state is not scene.cluster:
+        elif (state := _state(view_state, answer)) is not None and state is not view_state.cluster:
             self.explorer.show_source(state)
         elif context.cwd != cwd:
             self.dismiss()
             self.explorer.go(context.cwd)
         elif is_silent:
-            pane.note([_silent(text, context, scene)])
+            pane.note([_silent(text, context, view_state)])
 
     def _show_result(self, result: CommandResult) -> None:
         """Fill the screen with a command's rows."""
@@ -351,12 +355,12 @@ class CommandScreen(Box[None]):
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to the node that a row is about."""
         event.stop()
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
-        path = path_of(event.row, scene.root, scene.prefix)
+        path = path_of(event.row, view_state.root, view_state.prefix)
         if path is None:
-            self.explorer.tell(why_no_node(event.row, scene))
+            self.explorer.tell(why_no_node(event.row, view_state))
             return
         left = self.explorer.here
         self.dismiss()
@@ -369,11 +373,11 @@ def _ignore(_text: str) -> None:
     pass
 
 
-def _state(scene: Scene, answer: CommandAnswer) -> Source | None:
+def _state(view_state: ViewState, answer: CommandAnswer) -> Source | None:
     """The state of the cluster at hand that a command left: `at` makes another."""
-    if scene.fleet is None:
+    if view_state.fleet is None:
         return answer.context.source
-    member = member_at(scene.fleet, scene.prefix)
+    member = member_at(view_state.fleet, view_state.prefix)
     return None if member is None else member.opened
 
 
@@ -382,11 +386,11 @@ def _follows(text: str) -> bool:
     return bool(words) and (words[0] == "watch" or any(word in _FOLLOW for word in words[1:]))
 
 
-def directory_of(scene: Scene, path: str) -> str:
+def directory_of(view_state: ViewState, path: str) -> str:
     """The directory that a path is, or lies in; to be called in a job."""
     while path != "/":
         try:
-            place = resolve(scene.root, path)
+            place = resolve(view_state.root, path)
         except PathError:
             path = path.rpartition("/")[0] or "/"
             continue
@@ -414,34 +418,34 @@ def _command_of(words: Sequence[str], habits: Habits) -> Command | None:
 
 
 def _complete(
-    scene: Scene, text: str, where: str, habits: Habits, cancelled: Callable[[], bool]
+    view_state: ViewState, text: str, where: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """The shell's proposals for a line."""
-    return complete_on(scene, text, directory_of(scene, where), habits, cancelled)
+    return complete_on(view_state, text, directory_of(view_state, where), habits, cancelled)
 
 
 def complete_on(
-    scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
+    view_state: ViewState, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
-    """The shell's proposals for a line, in a directory of a scene; to be called in a job."""
+    """The shell's proposals for a line, in a directory of a view state; to be called in a job."""
     begin, waits = last_statement(text)
     if text.lstrip().startswith(("!", "#")) or waits:
         return ()
     context = Context(
-        root=scene.root,
+        root=view_state.root,
         out=Nowhere(is_terminal=True),
         warn=_ignore,
         cwd=cwd,
         interactive=True,
         cancelled=cancelled,
-        source=scene.source,
-        fleet=scene.fleet,
+        source=view_state.source,
+        fleet=view_state.fleet,
         habits=habits,
     )
     return complete_line(context, text[begin:])
 
 
-def _silent(line: str, context: Context, scene: Scene) -> str:
+def _silent(line: str, context: Context, view_state: ViewState) -> str:
     """The message for a line that printed nothing: it names the file of the last redirection.
 
     Without a redirection it says that nothing was found, or that the command is done.
@@ -453,6 +457,6 @@ def _silent(line: str, context: Context, scene: Scene) -> str:
         return "nothing found" if isinstance(command, RowsCommand) else "done"
     n = context.n_lines if context.n_rows is None else context.n_rows
     what = f"{'line' if context.n_rows is None else 'row'}{'s' * (n != 1)}"
-    offset = None if scene.cluster is None else scene.cluster.moment_offset
+    offset = None if view_state.cluster is None else view_state.cluster.moment_offset
     moment = "" if offset is None else f" (state at offset {offset})"
     return f"{n:,} {what} written to {escape(found[-1].target)}{moment}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from metashell.tui.app import Explorer
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 FORMATS: Final = ("csv", "tsv", "json", "jsonl", "yaml", "parquet", "arrow")
 _CHUNK_ROWS: Final = 1 << 15
@@ -153,8 +153,8 @@ class ExportScreen(Box[str | None]):
 
     def action_write(self) -> None:
         """Write the table."""
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
         to = self.query_one(Input).value.strip()
         if not to:
@@ -167,7 +167,7 @@ class ExportScreen(Box[str | None]):
         self._tell("writing…")
 
         def work(job: Job) -> str:
-            write_table(_place(scene, job.cancelled, force=force), table, form, to)
+            write_table(_place(view_state, job.cancelled, force=force), table, form, to)
             return f"{escape(name)}: {len(table):,} rows written to {escape(os.path.abspath(to))}"
 
         self.explorer.jobs.start(
@@ -231,15 +231,17 @@ def _stored(table: pa.Table) -> pa.Table:
     return table
 
 
-def _place(scene: Scene, cancelled: Callable[[], bool], *, force: bool = False) -> ExportPlace:
-    """Where exports of a scene may go; to be called in a job."""
+def _place(
+    view_state: ViewState, cancelled: Callable[[], bool], *, force: bool = False
+) -> ExportPlace:
+    """Where exports of a view state may go; to be called in a job."""
     context = Context(
-        root=scene.root,
+        root=view_state.root,
         out=Nowhere(),
         warn=lambda _: None,
         cancelled=cancelled,
-        source=scene.source,
-        fleet=scene.fleet,
+        source=view_state.source,
+        fleet=view_state.fleet,
     )
     return ExportPlace(context, force)
 
@@ -257,20 +259,20 @@ def screenshot_name(source: str, view: str, offset: int | None) -> str:
 
 def screenshot(app: Explorer) -> None:
     """Write the screen as SVG into the current directory, under a name that is not taken."""
-    scene = app.scene
-    if scene is None:
+    view_state = app.view_state
+    if view_state is None:
         app.tell("the source is not open yet")
         return
     text = app.export_screenshot(title="metashell")
     view = "screen" if app.view is None else str(app.view.id)
-    title = app.session.title(scene.opened)
+    title = app.session.title(view_state.opened)
 
     def work(job: Job) -> str:
-        offset = None if scene.cluster is None else scene.cluster.status().offset
+        offset = None if view_state.cluster is None else view_state.cluster.status().offset
         stem = screenshot_name(title, view, offset).removesuffix(".svg")
         names = (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg" for n in count(1))
         name = next(name for name in names if not os.path.lexists(name))
-        with _place(scene, job.cancelled).open(name) as sink:
+        with _place(view_state, job.cancelled).open(name) as sink:
             sink.text(text)
         return os.path.abspath(name)
 

@@ -16,17 +16,17 @@ from metashell.commands.framework.command_line import Word, complete_at, quote, 
 from metashell.errors import MetashellError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.asking.completing import HIDE, CompletingInput, Proposals
-from metashell.tui.asking.output_lines import MOST_LINES, Stream
-from metashell.tui.asking.path_list import PathList
-from metashell.tui.asking.typed_path import topic_path
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.scene import CommandAnswer, Scene, ask, is_below
+from metashell.tui.prompts.completing import HIDE, CompletingInput, Proposals
+from metashell.tui.prompts.output_lines import MOST_LINES, Stream
+from metashell.tui.prompts.path_list import PathList
+from metashell.tui.prompts.typed_path import topic_path
 from metashell.tui.screens.command import complete_on
 from metashell.tui.tree.tree_lines import cut
+from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
@@ -65,37 +65,37 @@ def find_words(text: str, start: str) -> list[str] | None:
     return ["find", "--encode", start, "-mindepth", "1", *tests]
 
 
-def topic_named(scene: Scene, text: str, start: str) -> str | None:
+def topic_named(view_state: ViewState, text: str, start: str) -> str | None:
     """The path of the topic that a search names in full; None if no such topic lies below `start`.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         text: The typed search.
         start: The path where the search begins, an absolute path of the whole tree.
     """
     words = split(text)
     if len(words) != 1 or words[0].wild or words[0].startswith(_BEGINS):
         return None
-    path = topic_path(scene, str(words[0]))
+    path = topic_path(view_state, str(words[0]))
     is_there = path is not None and path != start and is_below(path, start.rstrip("/"))
     return path if is_there else None
 
 
-def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
+def topics_words(view_state: ViewState, text: str, start: str) -> list[str] | None:
     """The words of a first search among topics alone; None if there is no such search.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         text: The typed search.
         start: The path where the search begins, an absolute path of the whole tree.
     """
-    topics = scene.prefix + encode_path(["image", "topics", "byName"])
+    topics = view_state.prefix + encode_path(["image", "topics", "byName"])
     if any(word.startswith(_BEGINS) for word in split(text)):
         return None  # tests are of nodes of any kind
     if not is_below(topics, start.rstrip("/")):
         return None
     try:
-        resolve(scene.root, topics)
+        resolve(view_state.root, topics)
     except PathError:
         return None
     words = find_words(text, topics)
@@ -122,7 +122,7 @@ def _nothing_found(text: str) -> str:
 
 
 def _find(
-    scene: Scene, text: str, start: str, job: Job, show: Callable[[Job, list[str]], None]
+    view_state: ViewState, text: str, start: str, job: Job, show: Callable[[Job, list[str]], None]
 ) -> tuple[CommandAnswer | None, int]:
     """Search below a path, topics first.
 
@@ -139,20 +139,20 @@ def _find(
         known.update(new)
         show(job, new)
 
-    named = topic_named(scene, text, start)
+    named = topic_named(view_state, text, start)
     if named is not None:
         job.tell(show_new, [named])
     stream = Stream(job, show_new)
     try:
-        of_topics = topics_words(scene, text, start)
+        of_topics = topics_words(view_state, text, start)
         if of_topics is not None:
-            ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
-        answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
+            ask(view_state, of_topics, cancelled=job.cancelled, on_text=stream.write)
+        answer = ask(view_state, words, cancelled=job.cancelled, on_text=stream.write)
         if not stream.count and answer.status <= 1:
             # A part of a topic's id stands in no other path.
             at = words.index("-mindepth") + 2
             by_id = [*words[:at], "-path", f"*{_BY_ID}*", "(", *words[at:], ")"]
-            answer = ask(scene, by_id, cancelled=job.cancelled, on_text=stream.write)
+            answer = ask(view_state, by_id, cancelled=job.cancelled, on_text=stream.write)
     except KeyboardInterrupt:
         if stream.is_full:
             return None, stream.count
@@ -209,7 +209,9 @@ class FindScreen(Box[None]):
             with Horizontal(id="find-line"):
                 yield Label(id="find-start", markup=False)
                 yield _FindLine(
-                    lambda scene, text, cancelled: _complete(scene, text, habits, cancelled),
+                    lambda view_state, text, cancelled: _complete(
+                        view_state, text, habits, cancelled
+                    ),
                     proposals,
                     value=self._text,
                     placeholder="a part of a name, or tests such as -offline",
@@ -284,8 +286,8 @@ class FindScreen(Box[None]):
         results = self.results
         results.clear()
         self.problem = self._then = None
-        text, scene = self.line.value, self.explorer.scene
-        if scene is None:
+        text, view_state = self.line.value, self.explorer.view_state
+        if view_state is None:
             return
         where = self._where
         self._tell_start(where)
@@ -306,11 +308,11 @@ class FindScreen(Box[None]):
                     then()
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
-            answer, n = _find(scene, text, where, job, show)
+            answer, n = _find(view_state, text, where, job, show)
             if n or where == "/" or answer is None or answer.status > 1:
                 return answer, where
             job.tell(self._tell_start, "/")
-            return _find(scene, text, "/", job, show)[0], "/"
+            return _find(view_state, text, "/", job, show)[0], "/"
 
         self._tell("searching…")
         self._then = then
@@ -396,12 +398,12 @@ class FindScreen(Box[None]):
             self._go(self.results.chosen)
 
     def _go(self, path: str) -> None:
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
         self._cancel()
         try:
-            whole = resolve(scene.root, path).encoded()
+            whole = resolve(view_state.root, path).encoded()
         except MetashellError as error:
             self._fail(error_lines(error))
             return
@@ -437,11 +439,11 @@ class _FindLine(CompletingInput):
 
 
 def _complete(
-    scene: Scene, text: str, habits: Habits, cancelled: Callable[[], bool]
+    view_state: ViewState, text: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """Tests and their values; nothing for parts of names."""
     at = complete_at(text, len(text))
     if not any(word.startswith(_BEGINS) for word in (*at.before, at.word)):
         return ()
-    found = complete_on(scene, f"find {quote('/')} {text}", "/", habits, cancelled)
+    found = complete_on(view_state, f"find {quote('/')} {text}", "/", habits, cancelled)
     return [item for item in found if item.text.strip() not in _ACTIONS]

@@ -12,16 +12,16 @@ from textual.widgets import Input, OptionList
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError, PathError
-from metashell.tui.asking.completing import CompletingInput, Proposals
-from metashell.tui.asking.hint import Hint
-from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.prompts.completing import CompletingInput, Proposals
+from metashell.tui.prompts.hint import Hint
+from metashell.tui.prompts.typed_path import PathTarget, directory_at, follow, propose
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _HINT = "tab completes · enter goes · PATH@OFFSET travels · escape leaves"
 
@@ -79,9 +79,9 @@ class GoToScreen(Box[None]):
         path, proposals = self.explorer.path, Proposals()
 
         def complete(
-            scene: Scene, typed: str, cancelled: Callable[[], bool]
+            view_state: ViewState, typed: str, cancelled: Callable[[], bool]
         ) -> Sequence[Completion]:
-            return propose(scene, typed, directory_at(scene, path), cancelled)
+            return propose(view_state, typed, directory_at(view_state, path), cancelled)
 
         with Vertical() as box:
             box.border_title = "go to"
@@ -117,13 +117,13 @@ class GoToScreen(Box[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Go to what stands in the line."""
         event.stop()
-        text, scene, here = event.value, self.explorer.scene, self.explorer.path
-        if scene is None or not text:
+        text, view_state, here = event.value, self.explorer.view_state, self.explorer.path
+        if view_state is None or not text:
             self.dismiss()
             return
 
         def work(_job: Job) -> PathTarget:
-            return follow(scene, text, directory_at(scene, here))
+            return follow(view_state, text, directory_at(view_state, here))
 
         self.explorer.jobs.start(
             f"going to {text}", work, self._arrive, owner=self, key="go", failed=self._failed,

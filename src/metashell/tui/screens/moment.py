@@ -10,11 +10,11 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label
 
 from metashell.errors import MetashellError
-from metashell.tui.asking.hint import Hint
 from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.moving import Arrival
+from metashell.tui.prompts.hint import Hint
 
 _HINT: Final = "an offset, a time (2026-11-21T08:28Z), an age (-2h); enter goes, escape leaves"
 

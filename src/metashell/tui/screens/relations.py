@@ -38,12 +38,12 @@ def look_for_neighbours(
         owner: Who looks.
         then: Called with what was found.
     """
-    scene = explorer.scene
+    view_state = explorer.view_state
 
     def work(job: Job) -> Relations | None:
-        if scene is None or scene.cluster is None:
+        if view_state is None or view_state.cluster is None:
             return None
-        return relations_of(scene, path, job.cancelled)
+        return relations_of(view_state, path, job.cancelled)
 
     def done(found: Relations | None) -> None:
         if found is None or not found.groups:
@@ -167,15 +167,15 @@ class RelationsScreen(ListBox[None]):
         """Go there."""
         event.stop()
         relation = self._shown[event.option_index]
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
         if relation.chip is not None:
             self.dismiss()
             self.explorer.show_records(relation.chip)
         elif relation.path is not None:
             self.dismiss()
-            self.explorer.go(scene.prefix + relation.path)
+            self.explorer.go(view_state.prefix + relation.path)
         else:
             self.explorer.tell(f"{relation.name} have no node of their own: choose one")
 

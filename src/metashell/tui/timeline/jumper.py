@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metashell.tui.scene import is_below
+from metashell.tui.view_state import is_below
 
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
     from metashell.tui.timeline.jumps import Stops
     from metashell.tui.timeline.known import TimelineFacts
     from metashell.tui.timeline.timeline import Timeline
     from metashell.tui.timeline.track import Track
+    from metashell.tui.view_state import ViewState
 
 _KINDS: Final = {
     "node": "change of {path}",
@@ -41,7 +41,13 @@ class Jumper:
         self._stops.clear()
 
     def jump(
-        self, what: str, by: int, path: str, scene: Scene, track: Track, facts: TimelineFacts
+        self,
+        what: str,
+        by: int,
+        path: str,
+        view_state: ViewState,
+        track: Track,
+        facts: TimelineFacts,
     ) -> None:
         """Move to the next or previous ``node`` change, ``leader`` election, ``fault``, or rise of
         partitions that are not well (``state``).
@@ -50,18 +56,18 @@ class Jumper:
             what: The kind of stop.
             by: 1 for the next, -1 for the previous one.
             path: The node, an absolute path of the whole tree.
-            scene: The shown scene, with a cluster.
+            view_state: The shown view state, with a cluster.
             track: The cluster's log.
             facts: The facts known about the log.
         """
-        path = _own_path(scene, path)
+        path = _own_path(view_state, path)
         key = (what, "" if what in _OF_CLUSTER else path)
         if key in self._stops:
             self._jump_among(self._stops[key], what, by, path)
             return
-        assert scene.cluster is not None
-        newest, density, reach = scene.cluster.newest, track.density, (track.low, track.high)
-        timeline, prefix = self._timeline, scene.prefix
+        assert view_state.cluster is not None
+        newest, density, reach = view_state.cluster.newest, track.density, (track.low, track.high)
+        timeline, prefix = self._timeline, view_state.prefix
 
         def work(job: Job) -> Stops:
             from metashell.tui.timeline.jumps import fault_stops, leader_stops, node_stops
@@ -102,6 +108,8 @@ class Jumper:
             timeline.explorer.tell(note, "warning")
 
 
-def _own_path(scene: Scene, path: str) -> str:
+def _own_path(view_state: ViewState, path: str) -> str:
     """The path of a node in the cluster's own tree."""
-    return (path.removeprefix(scene.prefix) if is_below(path, scene.prefix) else path) or "/"
+    return (
+        path.removeprefix(view_state.prefix) if is_below(path, view_state.prefix) else path
+    ) or "/"

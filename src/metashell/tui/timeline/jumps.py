@@ -15,9 +15,9 @@ from metashell.fs.path import split
 from metashell.log.frames import control_key
 from metashell.records.density import LEADER_CHANGE, Density
 from metashell.schema.arena import I64
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.reduced import ReducedSource
 from metashell.tui.node.history import fields_of, history_paths, name_below
-from metashell.tui.scene import Scene, ask
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
@@ -116,7 +116,7 @@ def fault_stops(source: Source, reach: tuple[int, int], density: Density) -> Sto
         density: The density of its log.
     """
     faults = [*density.faults, *source.all_faults()]
-    if not isinstance(source, CondensedSource) and source.history_image is not source.image:
+    if not isinstance(source, ReducedSource) and source.history_image is not source.image:
         source.history_image.fold_everything()
         faults += source.history_records.faults
     return stops_of_faults(faults, reach, density)
@@ -143,10 +143,10 @@ def _changes(
     source: Source, paths: Sequence[str], cancelled: Callable[[], bool]
 ) -> Iterable[dict[str, Any]]:
     """The rows of the command ``changes`` for some paths, without rows that changed nothing."""
-    scene = Scene(opened=source, cluster=source)
+    view_state = ViewState(opened=source, cluster=source)
     words = ["changes", "-o", "table", "--columns", "offset,time,path,type,change,fields,log"]
     words += ["--", *paths]
-    for found in ask(scene, words, cancelled=cancelled).tables:
+    for found in ask(view_state, words, cancelled=cancelled).tables:
         # Times become numbers: a log can hold times that no calendar has.
         at = found.column_names.index("time")
         table = found.set_column(at, "time", found.column("time").cast(pa.int64()))

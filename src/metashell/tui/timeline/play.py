@@ -83,7 +83,7 @@ class Player:
         self._timer = self._timeline.set_interval(1 / ticks, self.tick)
 
     def tick(self) -> None:
-        """Move on, unless the scene before is still on its way."""
+        """Move on, unless the view state before is still on its way."""
         timeline = self._timeline
         track = timeline.track
         if not self.is_playing or timeline.is_travelling:

@@ -11,7 +11,7 @@ import numpy as np
 from metashell.answers.state_history import state_history
 from metashell.fs.change_texts import ARROW
 from metashell.schema.arena import I64
-from metashell.sources.condensed import CondensedSource
+from metashell.sources.reduced import ReducedSource
 from metashell.tui.timeline.jumps import Stops
 from metashell.tui.timeline.track import BLOCKS, Cell
 
@@ -115,7 +115,7 @@ def find_states(newest: Source, density: Density) -> StateHistory | None:
         newest: The cluster at the end of its log.
         density: The density of the log.
     """
-    if isinstance(newest, CondensedSource):
+    if isinstance(newest, ReducedSource):
         return None
     records = newest.history_records
     if sum(len(records.rows(name)) for name in _OF_PARTITIONS) > _MOST_RECORDS:

@@ -1,4 +1,4 @@
-"""The bar over the whole log: where the scene stands in it, and moving along it."""
+"""The bar over the whole log: where the view state stands in it, and moving along it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _DEBOUNCE_S: Final = 0.12
 """Seconds that the cursor rests before the program follows it."""
@@ -91,9 +91,9 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Plays the log."""
         self.states = StateWatch(self)
         """Knows when partitions were not well."""
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._end: SourceStatus | None = None
-        """Where the scene ends, if NoOps came for which nothing was looked at."""
+        """Where the view state ends, if NoOps came for which nothing was looked at."""
         self._known: dict[str, TimelineFacts] = {}
         self._jumper = Jumper(self)
         self._waiting: list[Callable[[], object]] = []
@@ -108,14 +108,14 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._is_dragging = False
         self._came_from: Widget | None = None
 
-    # The scene.
+    # The view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show where a scene stands."""
-        before = self._scene
-        self._scene, self._end = scene, None
-        self.display = scene.cluster is None or scene.has_image
-        if before is None or before.prefix != scene.prefix or scene.cluster is None:
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show where a view state stands."""
+        before = self._view_state
+        self._view_state, self._end = view_state, None
+        self.display = view_state.cluster is None or view_state.has_image
+        if before is None or before.prefix != view_state.prefix or view_state.cluster is None:
             self.player.stop()
             self.track, self._tentative = None, None
             self._jumper.forget()
@@ -133,21 +133,21 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     @property
     def is_travelling(self) -> bool:
-        """Whether another scene is on its way."""
-        return any(job.key == "scene" for job in self.explorer.jobs.running)
+        """Whether another view state is on its way."""
+        return any(job.key == "view-state" for job in self.explorer.jobs.running)
 
     @property
     def at(self) -> int:
         """The offset where the cursor stands; 0 while the log is unknown."""
         return self.shown if self._tentative is None else self._tentative
 
-    def move_on(self, scene: Scene, status: SourceStatus) -> None:
-        """Take a scene that differs from the one shown by where it ends: nothing is looked at."""
-        self._scene, self._end = scene, status
+    def move_on(self, view_state: ViewState, status: SourceStatus) -> None:
+        """Take a view state that differs only in where the log ends: nothing is looked at."""
+        self._view_state, self._end = view_state, status
         self._move_end()
 
     def _move_end(self) -> None:
-        """Let the track end where the scene does, if only NoOps came."""
+        """Let the track end where the view state does, if only NoOps came."""
         end = self._end
         if self.track is not None and end is not None and end.offset is not None:
             self.track.end_at(end.offset, end.timestamp_ms)
@@ -156,7 +156,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     @property
     def shown(self) -> int:
         """The offset that the program shows; 0 while the log is unknown."""
-        cluster = None if self._scene is None else self._scene.cluster
+        cluster = None if self._view_state is None else self._view_state.cluster
         return self._offset_of(cluster)
 
     def _offset_of(self, cluster: Source | None) -> int:
@@ -168,7 +168,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     @property
     def before(self) -> int | None:
         """The offset of the previous stop, where that is another one."""
-        previous = None if self._scene is None else self._scene.previous
+        previous = None if self._view_state is None else self._view_state.previous
         if previous is None:
             return None
         offset = self._offset_of(previous)
@@ -178,10 +178,10 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _look(self) -> None:
         """Find out what is written where, unless that is known."""
-        scene = self._scene
-        if scene is None or scene.cluster is None or not scene.has_image:
+        view_state = self._view_state
+        if view_state is None or view_state.cluster is None or not view_state.has_image:
             return
-        newest, prefix = scene.cluster.newest, scene.prefix
+        newest, prefix = view_state.cluster.newest, view_state.prefix
         known = self._known.get(prefix)
         if known is not None and self.track is None:
             self._draw(known)
@@ -208,7 +208,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._known[prefix] = known
         while len(self._known) > _KEPT:
             self._known.pop(next(iter(self._known)))
-        if self._scene is None or self._scene.prefix != prefix:
+        if self._view_state is None or self._view_state.prefix != prefix:
             return
         self._draw(known)
         self._look()
@@ -219,11 +219,11 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def states_known(self) -> None:
         """Show what is known of the partitions, and look for what is not."""
-        scene = self._scene
-        facts = None if scene is None else self._known.get(scene.prefix)
-        if scene is None or scene.cluster is None or facts is None:
+        view_state = self._view_state
+        facts = None if view_state is None else self._known.get(view_state.prefix)
+        if view_state is None or view_state.cluster is None or facts is None:
             return
-        self.states.look(scene.prefix, facts)
+        self.states.look(view_state.prefix, facts)
         self._make_room()
         self.refresh()
 
@@ -232,7 +232,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._make_room()
 
     def _make_room(self) -> None:
-        history = None if self._scene is None else self.states.history(self._scene.prefix)
+        history = None if self._view_state is None else self.states.history(self._view_state.prefix)
         has_room = self.app.size.height >= _LOWEST_SCREEN
         self.set_class(has_room and history is not None and not history.is_well, "-states")
 
@@ -244,11 +244,11 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _with_track(self, action: Callable[[], object]) -> Track | None:
         """The log to move along; where it is not known yet, the action is done once it is."""
-        scene = self._scene
-        if scene is None:
+        view_state = self._view_state
+        if view_state is None:
             return None
-        if not scene.has_image:
-            self.explorer.tell(scene.why_no_image, "warning")
+        if not view_state.has_image:
+            self.explorer.tell(view_state.why_no_image, "warning")
             return None
         if self.track is None:
             if self._job is None or self._job.cancelled():
@@ -297,11 +297,11 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _depart(self) -> None:
         self._debounce = None
-        track, scene, offset = self.track, self._scene, self._tentative
-        if track is None or scene is None or offset is None:
+        track, view_state, offset = self.track, self._view_state, self._tentative
+        if track is None or view_state is None or offset is None:
             return
         is_newest = offset >= track.high
-        if not self.is_travelling and (scene.is_newest if is_newest else offset == self.shown):
+        if not self.is_travelling and (view_state.is_newest if is_newest else offset == self.shown):
             self._tentative = None
             self.refresh()
             self.explorer.type_ahead.go_on_behind()
@@ -373,10 +373,10 @@ class Timeline(AppPart, Widget, can_focus=True):
     def jump(self, what: str, by: int, path: str) -> None:
         """Move to the next (1) or previous (-1) one of what `Jumper.jump` names, of a node."""
         track = self._with_track(lambda: self.jump(what, by, path))
-        scene = self._scene
-        facts = None if scene is None else self._known.get(scene.prefix)
-        if track is not None and scene is not None and facts is not None:
-            self._jumper.jump(what, by, path, scene, track, facts)
+        view_state = self._view_state
+        facts = None if view_state is None else self._known.get(view_state.prefix)
+        if track is not None and view_state is not None and facts is not None:
+            self._jumper.jump(what, by, path, view_state, track, facts)
 
     # Playing.
 
@@ -420,7 +420,7 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def action_leave(self) -> None:
         """Give the focus back to the view; what is under way is cancelled first."""
-        if any(job.key in ("scene", "jump") for job in self.explorer.jobs.running):
+        if any(job.key in ("view-state", "jump") for job in self.explorer.jobs.running):
             self.explorer.action_cancel()
             return
         if self.explorer.view is not None:
@@ -483,9 +483,9 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def render(self) -> Content:
         """The bar, and the line below it."""
-        scene, track = self._scene, self.track
-        if scene is not None and scene.cluster is None:
-            return line(scene.problem or _NO_CLUSTER)
+        view_state, track = self._view_state, self.track
+        if view_state is not None and view_state.cluster is None:
+            return line(view_state.problem or _NO_CLUSTER)
         if track is None:
             is_busy = self._job is not None and not self._job.cancelled()
             return line("looking at the log …" if is_busy else "the log was not read")
@@ -504,7 +504,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             is_by_column=self._is_by_column,
             note=self._note,
             state=state,
-            states=None if scene is None else self.states.history(scene.prefix),
+            states=None if view_state is None else self.states.history(view_state.prefix),
             has_state_line=self.has_class("-states"),
             has_focus=self.has_focus,
         )

@@ -72,7 +72,7 @@ class TreeFilter:
             show_filter(self._tree, listing.text, len(listing.visible), len(listing.names))
 
     def renew(self, texts: Mapping[NodeKey, str]) -> None:
-        """Filter another scene, which was listed with older filters, as is asked for now."""
+        """Filter another view state, which was listed with older filters, as is asked for now."""
         assert self._tree.outline is not None
         found = self._tree.outline.filters()
         for key in texts.keys() | found.keys():

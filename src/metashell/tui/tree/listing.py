@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
     from metashell.schema.arena import I64
     from metashell.sources.source import Source
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _KNOWN_KINDS: Final = 64
 """Children whose kind is found at once, so that drawing them costs nothing."""
@@ -31,7 +31,7 @@ Cancelled = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class TreeLook:
+class TreeDetail:
     """The node that a path leads to, and the listings of open directories."""
 
     key: NodeKey
@@ -81,14 +81,14 @@ def with_text(names: Sequence[str], text: str, cancelled: Cancelled) -> Sequence
     return found
 
 
-def look(
+def list_tree(
     root: Directory,
     path: str,
     wanted: Collection[NodeKey],
     filters: Mapping[NodeKey, str],
     known: Mapping[NodeKey, FetchedNames],
     cancelled: Cancelled,
-) -> TreeLook:
+) -> TreeDetail:
     """Follow a path, and list the directories on the way and all other directories to open.
 
     Args:
@@ -125,26 +125,26 @@ def look(
         directory = walk(root, other)
         if isinstance(directory, Directory):
             enter(other, directory)
-    return TreeLook(key, tuple(map(decode_name, missing)), listings)
+    return TreeDetail(key, tuple(map(decode_name, missing)), listings)
 
 
 class ChangedNodes:
-    """The nodes of a scene's cluster that changed since the previous stop.
+    """The nodes of a view state's cluster that changed since the previous stop.
 
     Args:
-        scene: The scene.
+        view_state: The view state.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self._span = scene.span
-        self._prefix = tuple(scene.prefix[1:].split("/", 1)) if scene.prefix else ROOT
+    def __init__(self, view_state: ViewState) -> None:
+        self._span = view_state.span
+        self._prefix = tuple(view_state.prefix[1:].split("/", 1)) if view_state.prefix else ROOT
         self._later: Source | None = None
         self._times: tuple[float, float] | None = None
         """Times of both stops in ms, the earlier first; None where there is no metadata log."""
-        if self._span is not None and scene.previous is not None:
-            was_later = scene.previous.status().offset == self._span[1]
-            self._later = scene.previous if was_later else scene.cluster
-            self._times = _times_of(scene)
+        if self._span is not None and view_state.previous is not None:
+            was_later = view_state.previous.status().offset == self._span[1]
+            self._later = view_state.previous if was_later else view_state.cluster
+            self._times = _times_of(view_state)
 
     def of(self, key: NodeKey, names: Sequence[str]) -> list[bool]:
         """Which children of a directory changed, or anything in them.
@@ -192,12 +192,12 @@ class ChangedNodes:
         return [ms is not None and since < ms <= until for ms in times]
 
 
-def _times_of(scene: Scene) -> tuple[float, float] | None:
+def _times_of(view_state: ViewState) -> tuple[float, float] | None:
     """Times to which other logs are read at both stops, ms since the epoch."""
-    if not scene.has_image:
+    if not view_state.has_image:
         return None
     times = []
-    for source in (scene.previous, scene.cluster):
+    for source in (view_state.previous, view_state.cluster):
         assert source is not None
         known = source.moment_ms
         times.append(math.inf if known is None else known)

@@ -32,7 +32,7 @@ class Marks:
         self._timer: Timer | None = None
 
     def begin(self, changes: ChangedNodes | None) -> None:
-        """Forget everything: another scene is shown."""
+        """Forget everything: another view state is shown."""
         self._changes = changes
         self._known.clear()
 

@@ -25,20 +25,20 @@ from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.filter import TreeFilter
 from metashell.tui.tree.jump_bar import JumpBar
-from metashell.tui.tree.listing import ChangedNodes, TreeLook, look
+from metashell.tui.tree.listing import ChangedNodes, TreeDetail, list_tree
 from metashell.tui.tree.marks import Marks
 from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
 from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line, width_of
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 
 class NodeTree(AppPart, ScrollView, can_focus=True):
     """The file system as a tree.
 
-    `show` has it show a scene and a path. `Moved` tells where the user went, `Arrived` where a path
-    led to, `Chosen` which leaf was taken with Enter.
+    `show` has it show a view state and a path. `Moved` tells where the user went, `Arrived` where
+    a path led to, `Chosen` which leaf was taken with Enter.
     """
 
     HELP = (
@@ -98,7 +98,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self.path = path
 
     class Arrived(Message):
-        """A path was followed, in the scene that is now shown."""
+        """A path was followed, in the view state that is now shown."""
 
         def __init__(self, path: str, missing: int) -> None:
             super().__init__()
@@ -121,14 +121,14 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.outline: Outline | None = None
-        """The tree's lines; None until the first scene was listed."""
+        """The tree's lines; None until the first view state was listed."""
         self.cursor_line = 0
-        self._scene: Scene | None = None
-        """The scene whose nodes are drawn."""
-        self._next: Scene | None = None
+        self._view_state: ViewState | None = None
+        """The view state whose nodes are drawn."""
+        self._next: ViewState | None = None
         """The one asked for last."""
         self._goal = "/"
-        """The path that the user wants to be at; it may not be there in this scene."""
+        """The path that the user wants to be at; it may not be there in this view state."""
         self.filter = TreeFilter(self)
         self._fetching = Fetching(self)
         self._looking: Job | None = None
@@ -137,7 +137,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
         self._drawn = DrawnLines()
 
-    # Showing a scene and a path.
+    # Showing a view state and a path.
 
     @property
     def line(self) -> TreeLine | None:
@@ -157,32 +157,32 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             return ROOT
         return line.key if line.is_open else line.place
 
-    def show(self, scene: Scene, path: str) -> None:
-        """Show a scene, with the cursor at a path; what is open stays open."""
+    def show(self, view_state: ViewState, path: str) -> None:
+        """Show a view state, with the cursor at a path; what is open stays open."""
         is_led = self._looking is not None and self._is_led_by(self._looking)
         leads = self.outline is None or path != self._goal or is_led
-        self._goal, self._next = path, scene
+        self._goal, self._next = path, view_state
         outline = self.outline
         wanted = {ROOT} if outline is None else set(outline.wanted)
-        if outline is None and scene.fleet is None:
+        if outline is None and view_state.fleet is None:
             wanted.add(("image",))
-        same = outline is not None and scene is self._scene
+        same = outline is not None and view_state is self._view_state
         known = outline.listings() if same and outline else {}
         filters = {} if outline is None else outline.filters()
 
-        def work(job: Job) -> tuple[TreeLook, ChangedNodes | None]:
-            found = look(scene.root, path, wanted, filters, known, job.cancelled)
-            return found, None if same else ChangedNodes(scene)
+        def work(job: Job) -> tuple[TreeDetail, ChangedNodes | None]:
+            found = list_tree(view_state.root, path, wanted, filters, known, job.cancelled)
+            return found, None if same else ChangedNodes(view_state)
 
-        def done(found: tuple[TreeLook, ChangedNodes | None]) -> None:
-            self._looked(scene, path, *found)
+        def done(found: tuple[TreeDetail, ChangedNodes | None]) -> None:
+            self._looked(view_state, path, *found)
 
         self._looking = self.explorer.jobs.start(
             f"listing {path}", work, done, owner=self, key="look", leads=leads
         )
 
     def _looked(
-        self, scene: Scene, path: str, found: TreeLook, changes: ChangedNodes | None
+        self, view_state: ViewState, path: str, found: TreeDetail, changes: ChangedNodes | None
     ) -> None:
         anchor = self._anchor()
         way = {found.key[:n] for n in range(len(found.key))}
@@ -191,8 +191,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self.outline.wanted |= {key for key in found.listings if len(key) == 1}
         outline = self.outline
         outline.wanted |= way
-        if scene is not self._scene:
-            self._scene = scene
+        if view_state is not self._view_state:
+            self._view_state = view_state
             self._marks.begin(changes)
             self._fetching.clear()
             texts = outline.filters()
@@ -211,7 +211,9 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self._fetch(key, leads=leads)
         self.post_message(self.Arrived(self._goal, len(found.missing)))
 
-    def _goal_key(self, path: str, found: TreeLook, anchor: tuple[NodeKey, int] | None) -> NodeKey:
+    def _goal_key(
+        self, path: str, found: TreeDetail, anchor: tuple[NodeKey, int] | None
+    ) -> NodeKey:
         """Where the cursor goes when a path was followed."""
         if self._goal != path and anchor is not None:  # the user went elsewhere meanwhile
             return anchor[0]
@@ -253,9 +255,9 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self._put(self.outline.nearest(at.key), tell=at.key != key)
 
     def _fetch(self, key: NodeKey, *, leads: bool = False) -> None:
-        assert self._scene is not None
+        assert self._view_state is not None
         assert self.outline is not None
-        self._fetching.start(self._scene.root, key, self.outline.path_of(key), leads=leads)
+        self._fetching.start(self._view_state.root, key, self.outline.path_of(key), leads=leads)
 
     def fetched(self, key: NodeKey, listing: FetchedNames | None) -> None:
         """Take the names of a directory that was opened; None where there are none to be had."""
@@ -372,7 +374,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def _line_or_look(self) -> TreeLine | None:
         """The line of the cursor; where listing was cancelled, begin it again."""
-        is_old = self._next is not self._scene
+        is_old = self._next is not self._view_state
         if self._next is not None and (self.outline is None or is_old) and not self._is_looking:
             self.show(self._next, self._goal)
             return None

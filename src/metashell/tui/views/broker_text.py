@@ -14,12 +14,12 @@ from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.rows.bars import bars
 from metashell.tui.rows.changes import UNCHANGED, TableChanges
-from metashell.tui.rows.cluster_rows import cluster_rows, joined, previous_scene
+from metashell.tui.rows.cluster_rows import cluster_rows, joined, previous_view_state
 from metashell.tui.rows.drawn import with_columns
 from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 PICKED: Final = "picked"
 DRAWN: Final = {"leaders_bar": "leaders", "replicas_bar": "replicas", PICKED: "broker"}
@@ -58,16 +58,16 @@ class BrokerLoad:
         return broker in self.rows
 
 
-def load_of(scene: Scene, cancelled: Callable[[], bool]) -> BrokerLoad:
+def load_of(view_state: ViewState, cancelled: Callable[[], bool]) -> BrokerLoad:
     """Ask for everything.
 
     Raises:
         MetashellError: The source can't be read.
     """
-    brokers = cluster_rows(scene, "brokers", cancelled=cancelled).table
-    racks = cluster_rows(scene, "brokers", "--by", "rack", cancelled=cancelled).table
-    nodes = cluster_rows(scene, "nodes", "--brokers", cancelled=cancelled).table
-    before = previous_scene(scene)
+    brokers = cluster_rows(view_state, "brokers", cancelled=cancelled).table
+    racks = cluster_rows(view_state, "brokers", "--by", "rack", cancelled=cancelled).table
+    nodes = cluster_rows(view_state, "nodes", "--brokers", cancelled=cancelled).table
+    before = previous_view_state(view_state)
     changed = changed_racks = UNCHANGED
     if before is not None:
         try:
@@ -307,13 +307,13 @@ class Loss:
         return f"{begin}: {', '.join(parts)}"
 
 
-def loss_of(scene: Scene, brokers: Sequence[int], cancelled: Callable[[], bool]) -> Loss:
+def loss_of(view_state: ViewState, brokers: Sequence[int], cancelled: Callable[[], bool]) -> Loss:
     """Count it.
 
     Raises:
         MetashellError: The source can't be read.
     """
-    table = without(scene, brokers, cancelled)
+    table = without(view_state, brokers, cancelled)
     is_offline, already = pc.equal(table["result"], "offline"), table["already"]
 
     def count(mask: pa.ChunkedArray) -> int:
@@ -325,7 +325,9 @@ def loss_of(scene: Scene, brokers: Sequence[int], cancelled: Callable[[], bool])
     return Loss(tuple(brokers), offline, offline_already, n - offline, n_already - offline_already)
 
 
-def without(scene: Scene, brokers: Sequence[int], cancelled: Callable[[], bool]) -> pa.Table:
+def without(
+    view_state: ViewState, brokers: Sequence[int], cancelled: Callable[[], bool]
+) -> pa.Table:
     """The partitions that would be offline or under min ISR."""
     ids = ",".join(map(str, brokers))
-    return cluster_rows(scene, "brokers", "--without", ids, cancelled=cancelled).table
+    return cluster_rows(view_state, "brokers", "--without", ids, cancelled=cancelled).table

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there): racks and skews are to be seen beside them."""
@@ -151,7 +151,7 @@ class BrokersView(View):
         """The loss worked out last."""
         self.listed: _Listed | None = None
         """The partitions shown in place of the brokers."""
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._losses: dict[tuple[int, ...], Loss] = {}
         self._timer: Timer | None = None
 
@@ -187,19 +187,19 @@ class BrokersView(View):
             return self._without
         return self._racks if self.by_rack else self._brokers
 
-    # Showing a scene.
+    # Showing a view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show another scene."""
-        before, self._scene = self._scene, scene
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show another view state."""
+        before, self._view_state = self._view_state, view_state
         self._losses.clear()
-        if before is not None and before.prefix != scene.prefix:
+        if before is not None and before.prefix != view_state.prefix:
             self.load = self.listed = self.loss = None
             self.picked.clear()
-        if scene.cluster is None:
+        if view_state.cluster is None:
             self.load = self.listed = self.loss = None
             self._arrange()
-            self._title(scene.problem or _NO_CLUSTER)
+            self._title(view_state.problem or _NO_CLUSTER)
             return
         if self.load is None:
             self._title("counting leaders and replicas…")
@@ -207,7 +207,7 @@ class BrokersView(View):
 
         def work(job: Job) -> BrokerLoad:
             with job.turn():
-                return load_of(scene, job.cancelled)
+                return load_of(view_state, job.cancelled)
 
         self.explorer.jobs.start(
             "counting leaders and replicas", work, self._loaded, owner=self, key="load",
@@ -283,7 +283,7 @@ class BrokersView(View):
         self._about()
 
     def _path(self, broker: int) -> str:
-        prefix = "" if self._scene is None else self._scene.prefix
+        prefix = "" if self._view_state is None else self._view_state.prefix
         return f"{prefix}/image/cluster/brokers/{broker}"
 
     def _about(self) -> None:
@@ -311,12 +311,12 @@ class BrokersView(View):
         self._timer = self.set_timer(_PAUSE_S, lambda: self._begin(asked))
 
     def _begin(self, asked: tuple[int, ...]) -> None:
-        scene = self._scene
-        if scene is None or scene.cluster is None or asked != self.asked:
+        view_state = self._view_state
+        if view_state is None or view_state.cluster is None or asked != self.asked:
             return
 
         def done(loss: Loss) -> None:
-            if self._scene is not scene:
+            if self._view_state is not view_state:
                 return
             if len(self._losses) >= _MOST_KEPT:
                 self._losses.clear()
@@ -326,7 +326,7 @@ class BrokersView(View):
 
         self.explorer.jobs.start(
             f"working out the loss of {named(asked)}",
-            lambda job: loss_of(scene, asked, job.cancelled),
+            lambda job: loss_of(view_state, asked, job.cancelled),
             done,
             owner=self,
             key="loss",
@@ -391,12 +391,12 @@ class BrokersView(View):
 
     def _list(self, brokers: tuple[int, ...], *, leads: bool = False) -> None:
         """List what fails without brokers; `leads`: whether the next keys are for that."""
-        scene = self._scene
-        if scene is None:
+        view_state = self._view_state
+        if view_state is None:
             return
 
         def work(job: Job) -> _Listed:
-            return _Listed(brokers, without(scene, brokers, job.cancelled))
+            return _Listed(brokers, without(view_state, brokers, job.cancelled))
 
         title = f"listing what fails without {named(brokers)}"
         self.explorer.jobs.start(title, work, self._listed, owner=self, key="list", leads=leads)
@@ -413,12 +413,12 @@ class BrokersView(View):
         """Go to the broker, to the rack's brokers, or to the partition."""
         event.stop()
         row, load = event.row, self.load
-        if load is None or self._scene is None:
+        if load is None or self._view_state is None:
             return
         if event.table is self._without:
             topic = encode_name(row["topic"])
             path = f"/image/topics/byName/{topic}/{row['partition']}"
-            self.explorer.go(self._scene.prefix + path)
+            self.explorer.go(self._view_state.prefix + path)
         elif event.table is self._racks:
             self._show_rack(load, row["rack"])
         elif load.is_registered(row["broker"]):

@@ -13,11 +13,11 @@ from textual.content import Content
 from textual.widget import Widget
 
 from metashell.tui.node.pane import MODE_KEYS, NodePane
-from metashell.tui.scene import Scene
 from metashell.tui.text import line
 from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
+from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,7 @@ class ExplorerView(View):
         self._needed = 0
         """Columns that the names of the tree take."""
         self._in_pane: tuple[int, str] | None = None
-        """(serial of the scene, path) of what the pane shows."""
+        """(serial of the view state, path) of what the pane shows."""
 
     def compose(self) -> ComposeResult:
         """The path, and below it both sides."""
@@ -101,38 +101,38 @@ class ExplorerView(View):
         """The right side."""
         return self.query_one(NodePane)
 
-    # Showing a scene.
+    # Showing a view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show another scene: what is open and where the cursor is stays so."""
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show another view state: what is open and where the cursor is stays so."""
         if not self.query(NodeTree):
             return
         if not self._in_pane:
             self.tree_side.focus()
         if self.tree_side.path != self._tree_at:  # it went on, and word of that is on its way
             self.explorer.path = self.tree_side.path
-        self._tree_to(scene, self.explorer.path)
+        self._tree_to(view_state, self.explorer.path)
         self._show_node()
 
-    def _tree_to(self, scene: Scene, path: str) -> None:
+    def _tree_to(self, view_state: ViewState, path: str) -> None:
         self._tree_at = path
-        self.tree_side.show(scene, path)
+        self.tree_side.show(view_state, path)
 
     def show_path(self, path: str) -> None:
         """Go to a path."""
-        scene = self.explorer.scene
-        if scene is not None and self.query(NodeTree):
+        view_state = self.explorer.view_state
+        if view_state is not None and self.query(NodeTree):
             self._show_crumbs(path)
-            self._tree_to(scene, path)
+            self._tree_to(view_state, path)
             self._show_node()
 
     def _show_node(self) -> None:
         """Show the node of the path on the right."""
         self._stop_timer()
-        scene, path = self.explorer.scene, self.explorer.path
-        if scene is not None and self._in_pane != (scene.serial, path):
-            self._in_pane = (scene.serial, path)
-            self.pane.show_node(scene, path)
+        view_state, path = self.explorer.view_state, self.explorer.path
+        if view_state is not None and self._in_pane != (view_state.serial, path):
+            self._in_pane = (view_state.serial, path)
+            self.pane.show_node(view_state, path)
 
     def on_node_tree_moved(self, event: NodeTree.Moved) -> None:
         """Show where the user went, as soon as they rest there."""

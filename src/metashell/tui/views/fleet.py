@@ -17,15 +17,15 @@ from metashell.fs.path import cluster_path, encode_name
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import ask
 from metashell.tui.text import line, lines
 from metashell.tui.view import Heading, View
+from metashell.tui.view_state import ask
 from metashell.tui.views.fleet_text import fleet_table, heading, watched
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _NO_FLEET: Final = "One source is open: several directories are a fleet."
 _ALL: Final = ("-o", "table", "--columns", "all")
@@ -77,7 +77,7 @@ class FleetView(View):
         """Rows of ``fleet --verify``; None where it was not asked."""
         self.unread: set[str] = set()
         """Names of directories whose rows have not come."""
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._asked: object = None
 
     def compose(self) -> ComposeResult:
@@ -90,12 +90,12 @@ class FleetView(View):
     def _table(self) -> FleetTable:
         return self.query_one(FleetTable)
 
-    # Showing a scene.
+    # Showing a view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show another scene."""
-        self._scene = scene
-        fleet = scene.fleet
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show another view state."""
+        self._view_state = view_state
+        fleet = view_state.fleet
         if fleet is None:
             self.query_one("#fleet-title", Heading).update(_NO_FLEET)
             return
@@ -110,9 +110,9 @@ class FleetView(View):
 
     def _read(self) -> None:
         """Have all rows computed, and show them as they come."""
-        scene = self._scene
-        fleet = None if scene is None else scene.fleet
-        if scene is None or fleet is None:
+        view_state = self._view_state
+        fleet = None if view_state is None else view_state.fleet
+        if view_state is None or fleet is None:
             return
         known: dict[str, FleetRow] = {
             name: {"name": name, "clusterId": member.cluster_id, "directory": None, "error": None}
@@ -134,7 +134,9 @@ class FleetView(View):
                 job.tell(self._show, rows_table(list(known.values())), set(unread))
 
             watching = watched(fleet, tell, came)
-            answer = ask(replace(scene, opened=watching), ("fleet", *_ALL), cancelled=job.cancelled)
+            answer = ask(
+                replace(view_state, opened=watching), ("fleet", *_ALL), cancelled=job.cancelled
+            )
             if answer.table is None:
                 raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
             return answer.table
@@ -158,9 +160,9 @@ class FleetView(View):
 
     def action_verify(self) -> None:
         """Compare the directories of each cluster."""
-        scene = self._scene
-        fleet = None if scene is None else scene.fleet
-        if scene is None or fleet is None:
+        view_state = self._view_state
+        fleet = None if view_state is None else view_state.fleet
+        if view_state is None or fleet is None:
             return
 
         def work(job: Job) -> pa.Table:
@@ -169,7 +171,7 @@ class FleetView(View):
 
             watching = watched(fleet, tell)
             words = ("fleet", "--verify", *_ALL)
-            answer = ask(replace(scene, opened=watching), words, cancelled=job.cancelled)
+            answer = ask(replace(view_state, opened=watching), words, cancelled=job.cancelled)
             if answer.table is None:
                 raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
             return answer.table

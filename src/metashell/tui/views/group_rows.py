@@ -19,11 +19,11 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.pattern import quote
 from metashell.tui.rows.changes import changed_rows
-from metashell.tui.rows.cluster_rows import cluster_rows, previous_scene
-from metashell.tui.scene import Scene, ask
+from metashell.tui.rows.cluster_rows import cluster_rows, previous_view_state
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import CommandAnswer
+    from metashell.tui.view_state import CommandAnswer
 
 STALLED: Final = "stalled"
 REBALANCING: Final = "rebalancing"
@@ -280,33 +280,33 @@ def _pairs(table: pa.Table, *names: str) -> list[tuple[object, ...]]:
 # Asking.
 
 
-def find_groups(scene: Scene, cancelled: Callable[[], bool]) -> GroupRows:
+def find_groups(view_state: ViewState, cancelled: Callable[[], bool]) -> GroupRows:
     """Groups and transactions, without what the logs of partitions tell.
 
     Raises:
         MetashellError: A log can't be read.
         KeyboardInterrupt: It was cancelled.
     """
-    assert scene.cluster is not None
-    here = scene.cluster.coordinator_directories
+    assert view_state.cluster is not None
+    here = view_state.cluster.coordinator_directories
     groups = transactions = changed = None
     told: tuple[str, ...] = ()
     if "groups" in here:
-        found = cluster_rows(scene, "groups", cancelled=cancelled)
+        found = cluster_rows(view_state, "groups", cancelled=cancelled)
         groups, told = found.table, found.warnings
-        previous = previous_scene(scene)
+        previous = previous_view_state(view_state)
         if previous is not None and previous.cluster is not None and len(groups) <= _COMPARED:
             before = cluster_rows(previous, "groups", cancelled=cancelled).table
             changed = changed_rows(groups, before, "group")
     if "transactions" in here:
-        answer = _asked(scene, ("transactions", "--columns", ",".join(_PLAIN)), cancelled)
+        answer = _asked(view_state, ("transactions", "--columns", ",".join(_PLAIN)), cancelled)
         transactions = answer.table
         told += tuple(_without_name(answer))
     return GroupRows(groups, transactions, changed, tuple(dict.fromkeys(told)))
 
 
 def find_extra(
-    scene: Scene,
+    view_state: ViewState,
     cancelled: Callable[[], bool],
     tell: Callable[[Extra], object],
     known: Extra = NOTHING,
@@ -314,7 +314,7 @@ def find_extra(
     """Lag, offsets that stand still and hanging transactions, if their logs are here.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         cancelled: Asked by long loops.
         tell: Takes the tables known so far.
         known: The tables known before; each stays until it is known anew.
@@ -322,8 +322,8 @@ def find_extra(
     Raises:
         KeyboardInterrupt: It was cancelled.
     """
-    assert scene.cluster is not None
-    here, extra = scene.cluster.coordinator_directories, replace(known, told=())
+    assert view_state.cluster is not None
+    here, extra = view_state.cluster.coordinator_directories, replace(known, told=())
     asked = (
         ("offsets", "groups", ("offsets", "--lag", "--columns", "all")),
         ("stalled", "groups", ("offsets", "--stalled", "--columns", "all")),
@@ -332,7 +332,7 @@ def find_extra(
     for name, log, words in asked:
         if log not in here:
             continue
-        answer = _asked(scene, words, cancelled)
+        answer = _asked(view_state, words, cancelled)
         told = [] if answer.table is not None else list(_without_name(answer)[:1])
         extra = replace(
             extra, **{name: answer.table}, told=tuple(dict.fromkeys((*extra.told, *told)))
@@ -362,7 +362,7 @@ class OneGroup:
 
 
 def find_group(
-    scene: Scene,
+    view_state: ViewState,
     group: str,
     row: dict[str, object],
     offsets: pa.Table | None,
@@ -371,7 +371,7 @@ def find_group(
     """Members and offsets of a group.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         group: The group's id.
         row: Its row among all groups.
         offsets: All offsets with their lag; None if unknown.
@@ -382,10 +382,10 @@ def find_group(
         KeyboardInterrupt: It was cancelled.
     """
     rest = ("--columns", "all", "--", quote(group))
-    members, told = _asked(scene, ("members", *rest), cancelled), list[str]()
+    members, told = _asked(view_state, ("members", *rest), cancelled), list[str]()
     has_lag = offsets is not None
     if offsets is None:
-        answer = _asked(scene, ("offsets", *rest), cancelled)
+        answer = _asked(view_state, ("offsets", *rest), cancelled)
         offsets, told = answer.table, _without_name(answer)
     if members.table is None or offsets is None:
         raise MetashellError("; ".join([*_without_name(members), *told]) or f"{group}: no answer")
@@ -394,11 +394,13 @@ def find_group(
     return OneGroup(group, row, here[0], here[1], has_lag, tuple(told))
 
 
-def _asked(scene: Scene, words: tuple[str, ...], cancelled: Callable[[], bool]) -> CommandAnswer:
+def _asked(
+    view_state: ViewState, words: tuple[str, ...], cancelled: Callable[[], bool]
+) -> CommandAnswer:
     first, *rest = words
     line = (first, "-o", "table", *rest)
-    answer = ask(scene, line, cwd=scene.prefix or "/", cancelled=cancelled)
-    if scene.prefix and answer.table is not None and "cluster" in answer.table.column_names:
+    answer = ask(view_state, line, cwd=view_state.prefix or "/", cancelled=cancelled)
+    if view_state.prefix and answer.table is not None and "cluster" in answer.table.column_names:
         answer.tables[0] = answer.table.drop_columns(["cluster"])
     return answer
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.jobs import Job
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _NO_CLUSTER: Final = "A fleet is open: go into one of /clusters to see its groups."
 _PAUSE_S: Final = 0.2
@@ -100,7 +100,7 @@ class GroupsView(View):
         """The group that is looked into; None for all."""
         self.commits: CommitLine | None = None
         """The history of the offset under the cursor; None while it is read."""
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._asked: Job | None = None
         self._is_stale = False
         self._at_hand: DrawnTable | None = None
@@ -147,20 +147,20 @@ class GroupsView(View):
             return self._offsets
         return self._groups if self._groups.display else self._transactions
 
-    # Showing a scene.
+    # Showing a view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Look at another scene. News wait for the answer that is on its way."""
-        before, self._scene = self._scene, scene
-        if before is not None and before.prefix != scene.prefix:
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Look at another view state. News wait for the answer that is on its way."""
+        before, self._view_state = self._view_state, view_state
+        if before is not None and before.prefix != view_state.prefix:
             self.found = self.group = self.commits = None
-        if scene.cluster is None:
+        if view_state.cluster is None:
             self.found = self.group = None
             self._arrange()
-            self._say(scene.problem or _NO_CLUSTER)
+            self._say(view_state.problem or _NO_CLUSTER)
             return
         is_running = self.explorer.jobs.goes_on(self._asked)
-        if is_running and before is not None and before.is_newest and scene.is_newest:
+        if is_running and before is not None and before.is_newest and view_state.is_newest:
             self._is_stale = True
             return
         self._ask()
@@ -170,19 +170,19 @@ class GroupsView(View):
         self._ask()
 
     def _ask(self) -> None:
-        scene = self._scene
-        if scene is None or scene.cluster is None:
+        view_state = self._view_state
+        if view_state is None or view_state.cluster is None:
             return
         if self.found is None:
             self._say("reading groups and transactions… escape cancels, r reads again")
         # Values known before stay until they are known anew.
-        known = self.found.extra if self.found is not None and scene.is_newest else NOTHING
+        known = self.found.extra if self.found is not None and view_state.is_newest else NOTHING
         self._is_stale = False
         self.explorer.jobs.cancel(self, "extra")
         self._asked = self.explorer.jobs.start(
             "reading groups and transactions",
-            lambda job: find_groups(scene, job.cancelled).with_extra(known),
-            lambda found: self._show(scene, found),
+            lambda job: find_groups(view_state, job.cancelled).with_extra(known),
+            lambda found: self._show(view_state, found),
             owner=self,
             key="groups",
             failed=self._failed,
@@ -194,7 +194,7 @@ class GroupsView(View):
         self._arrange()
         self._say(error_text(error))
 
-    def _show(self, scene: Scene, found: GroupRows) -> None:
+    def _show(self, view_state: ViewState, found: GroupRows) -> None:
         """Show groups and transactions, and begin to look for what takes longer."""
         is_first, self.found = self.found is None, found
         self._draw()
@@ -204,17 +204,17 @@ class GroupsView(View):
             self._open(self.group.group, self.group.row)
         if self._is_stale:
             self._ask()
-        elif scene.is_newest:
-            self._read_on(scene, found)
+        elif view_state.is_newest:
+            self._read_on(view_state, found)
 
-    def _read_on(self, scene: Scene, found: GroupRows) -> None:
+    def _read_on(self, view_state: ViewState, found: GroupRows) -> None:
         """Look at the logs of partitions in the background."""
 
         def work(job: Job) -> GroupRows:
             def tell(extra: Extra) -> None:
                 job.tell(self._more, found.with_extra(extra))
 
-            return found.with_extra(find_extra(scene, job.cancelled, tell, found.extra))
+            return found.with_extra(find_extra(view_state, job.cancelled, tell, found.extra))
 
         self.explorer.jobs.start(
             "looking at the logs of partitions", work, self._more, owner=self, key="extra",
@@ -262,7 +262,7 @@ class GroupsView(View):
             self._say(_title(group))
             notes = group.told
         elif found is not None:
-            is_newest = self._scene is None or self._scene.is_newest
+            is_newest = self._view_state is None or self._view_state.is_newest
             notes = (*found.told, *(found.extra.told if is_newest else (NO_LAG_EARLIER,)))
         shown = self.query_one("#groups-notes", Static)
         shown.display = bool(notes)
@@ -277,8 +277,8 @@ class GroupsView(View):
     # One group.
 
     def _open(self, group: str, row: dict[str, Any]) -> None:
-        scene = self._scene
-        if scene is None:
+        view_state = self._view_state
+        if view_state is None:
             return
         is_other = self.group is None or self.group.group != group
         known = None if self.found is None else self.found.extra.offsets
@@ -299,7 +299,7 @@ class GroupsView(View):
 
         self.explorer.jobs.start(
             f"opening {group}",
-            lambda job: find_group(scene, group, row, known, job.cancelled),
+            lambda job: find_group(view_state, group, row, known, job.cancelled),
             done, owner=self, key="group", leads=is_other,
         )  # fmt: skip
 
@@ -325,9 +325,9 @@ class GroupsView(View):
         """Have the history of the offset under the cursor read, once the cursor rests."""
         if self._timer is not None:
             self._timer.stop()
-        row, group, scene = self._offsets.row, self.group, self._scene
+        row, group, view_state = self._offsets.row, self.group, self._view_state
         shown = self.query_one("#groups-history", Static)
-        if row is None or group is None or scene is None or scene.cluster is None:
+        if row is None or group is None or view_state is None or view_state.cluster is None:
             self.commits = None
             shown.update(line("" if group is None else "no committed offset"))
             return
@@ -336,7 +336,7 @@ class GroupsView(View):
         if known is None or (known.group, known.topic, known.partition) != wanted:
             self.commits = None
             shown.update(line(f"{wanted[1]}-{wanted[2]}: …"))
-        source, name = scene.cluster, f"{wanted[1]}-{wanted[2]}"
+        source, name = view_state.cluster, f"{wanted[1]}-{wanted[2]}"
 
         def begin() -> None:
             self.explorer.jobs.start(
@@ -401,12 +401,12 @@ class GroupsView(View):
 
     def _path(self, table: RowTable, row: dict[str, Any]) -> str | None:
         """The node that a row is about, in the whole tree."""
-        scene, group = self._scene, self.group
-        if scene is None:
+        view_state, group = self._view_state, self.group
+        if view_state is None:
             return None
         names: tuple[str, ...]
         if table is self._transactions:
-            if row["hanging"] is not None and scene.has_image:
+            if row["hanging"] is not None and view_state.has_image:
                 names = ("image", "topics", "byName", row["topic"], str(row["topic_partition"]))
             elif row["transactional_id"] is not None:
                 names = ("transactions", row["transactional_id"])
@@ -418,7 +418,7 @@ class GroupsView(View):
             names = ("groups", group.group, "members", row["member"])
         else:
             names = ("groups", group.group, "offsets", row["topic"], str(row["partition"]))
-        return scene.prefix + encode_path(names)
+        return view_state.prefix + encode_path(names)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what there is for what is seen."""

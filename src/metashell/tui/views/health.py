@@ -24,9 +24,9 @@ from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import Scene
 from metashell.tui.text import line
 from metashell.tui.view import View
+from metashell.tui.view_state import ViewState
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import (
     EVERY,
@@ -159,7 +159,7 @@ class HealthView(View):
         super().__init__(id=id)
         self.found: HealthRows | None = None
         """The problems found; None until the first answer."""
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._job: Job | None = None
         self._shown_code: str | None = None
         self._is_stale = False
@@ -206,28 +206,34 @@ class HealthView(View):
 
     # Asking.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Look at another scene. News wait for the answer that is on its way."""
-        before, self._scene = self._scene, scene
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Look at another view state. News wait for the answer that is on its way."""
+        before, self._view_state = self._view_state, view_state
         is_running = self.explorer.jobs.goes_on(self._job)
-        is_news = before is not None and before.prefix == scene.prefix
-        if is_running and is_news and before is not None and before.is_newest and scene.is_newest:
+        is_news = before is not None and before.prefix == view_state.prefix
+        if (
+            is_running
+            and is_news
+            and before is not None
+            and before.is_newest
+            and view_state.is_newest
+        ):
             self._is_stale = True
             return
         if before is not None and not is_news:
             self.found = None
             self._show_parts(False)
-        is_newest = before is not None and before.is_newest and scene.is_newest
+        is_newest = before is not None and before.is_newest and view_state.is_newest
         # Times that are shown do not go away for a moment.
         knows_times = self.found is not None and not self.found.lacks_times
         self._ask(reads_older=is_newest and knows_times)
 
     def _ask(self, *, reads_older: bool = False) -> None:
-        scene = self._scene
-        if scene is None:
+        view_state = self._view_state
+        if view_state is None:
             return
-        in_cluster, is_deep = scene.cluster is not None, self._is_deep
-        fleet, remembered = scene.fleet, self.explorer.remembered
+        in_cluster, is_deep = view_state.cluster is not None, self._is_deep
+        fleet, remembered = view_state.fleet, self.explorer.remembered
         title = "looking for problems" if not is_deep else "checking everything"
         if fleet is not None and not in_cluster:
             title += f" of {len(fleet.members):,} clusters"
@@ -240,7 +246,7 @@ class HealthView(View):
             # Long work holds up no other view: the check of a whole fleet, and the check of files.
             with job.turn() if in_cluster and not is_deep else nullcontext():
                 found = ask_health(
-                    scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
+                    view_state, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
                 )
             return _with_rows(found, remembered)
 
@@ -272,11 +278,11 @@ class HealthView(View):
 
     def _read_on(self) -> None:
         """Read older files in the background, and tell since when."""
-        scene, remembered = self._scene, self.explorer.remembered
-        assert scene is not None
+        view_state, remembered = self._view_state, self.explorer.remembered
+        assert view_state is not None
 
         def work(job: Job) -> HealthRows:
-            return _with_rows(ask_with_times(scene, job.cancelled), remembered)
+            return _with_rows(ask_with_times(view_state, job.cancelled), remembered)
 
         self.explorer.jobs.start(READING_OLDER, work, self._show, owner=self, key=_OLDER)
 
@@ -368,9 +374,9 @@ class HealthView(View):
 
     def _go(self, path: str, offset: int | None = None) -> None:
         """Go to a node; from outside of all clusters into its cluster, whose end is shown."""
-        scene = self.explorer.scene
-        assert scene is not None
-        if scene.cluster is not None:
+        view_state = self.explorer.view_state
+        assert view_state is not None
+        if view_state.cluster is not None:
             self.explorer.go(path, offset=offset)
             return
         self.explorer.go(path)
@@ -381,10 +387,10 @@ class HealthView(View):
     def path_of(self, row: Mapping[str, Any]) -> str | None:
         """The node that a row is about, in the whole tree."""
         path = row["path"]
-        if path is None or self._scene is None:
+        if path is None or self._view_state is None:
             return None
         cluster = row.get("cluster")
-        prefix = self._scene.prefix or ("" if cluster is None else cluster_path(cluster))
+        prefix = self._view_state.prefix or ("" if cluster is None else cluster_path(cluster))
         return f"{prefix}{path}"
 
     # Keys.
@@ -399,15 +405,15 @@ class HealthView(View):
         if row["since_offset"] is None:
             self.explorer.tell("no record shows when that began: a checkpoint may hide it")
             return
-        scene, offset = self._scene, row["since_offset"]
-        assert scene is not None
+        view_state, offset = self._view_state, row["since_offset"]
+        assert view_state is not None
 
         def work(_job: Job) -> int:
-            return applied_at(scene, path, offset)
+            return applied_at(view_state, path, offset)
 
         def done(end: int) -> None:
             self._go(path, end)
-            if scene.cluster is not None:
+            if view_state.cluster is not None:
                 began = "as it began" if end == offset else f"it began at {offset}, inside a batch"
                 self.explorer.tell(f"{began}: = lists what changed, [ goes back")
 
@@ -417,12 +423,12 @@ class HealthView(View):
 
     def action_run_command(self) -> None:
         """Run the command that helps with the row under the cursor, in the row's cluster."""
-        copyable, row, scene = self.copyable(), self._table.row, self._scene
-        if copyable is None or row is None or scene is None:
+        copyable, row, view_state = self.copyable(), self._table.row, self._view_state
+        if copyable is None or row is None or view_state is None:
             self.explorer.tell(_NO_COMMAND)
             return
         cluster = row.get("cluster")
-        where = scene.prefix or ("/" if cluster is None else cluster_path(cluster))
+        where = view_state.prefix or ("/" if cluster is None else cluster_path(cluster))
         self.explorer.run_command(copyable[1], where=where)
 
     def action_copy_command(self) -> None:

@@ -1,4 +1,4 @@
-"""The answer of ``health`` about a scene, sorted for its view. No widget."""
+"""The answer of ``health`` about a view state, sorted for its view. No widget."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from metashell.commands.rows.short_times import newest_day
 from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
 from metashell.sources.older import is_unread, read_older
-from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import seconds_text
+from metashell.tui.view_state import CommandAnswer, ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.tui.rows.cells import TableRows
@@ -51,7 +51,7 @@ _MOST_TOLD: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class HealthRows:
-    """The answer of ``health`` about a scene."""
+    """The answer of ``health`` about a view state."""
 
     words: str
     """How it is, a line a cluster."""
@@ -77,33 +77,37 @@ class HealthRows:
 
 
 def ask_health(
-    scene: Scene, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
+    view_state: ViewState, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
 ) -> HealthRows:
-    """Ask `health` about a scene; to be called in a job.
+    """Ask `health` about a view state; to be called in a job.
 
     Args:
-        scene: A cluster, or of a fleet all of them.
+        view_state: A cluster, or of a fleet all of them.
         is_deep: Whether it runs every check.
         reads_older: Whether to wait for older files, which tell since when.
         cancelled: Asked by long loops.
     """
-    cluster = scene.cluster
+    cluster = view_state.cluster
     # A fleet asks each cluster elsewhere, and slow checks run once: both read older files at once.
     reads_older = reads_older or is_deep or cluster is None
     words = ["health", "-o", "table", "--columns", "all", *(["--deep"] if is_deep else [])]
     answer = ask(
-        scene, words, cwd=scene.prefix or "/", cancelled=cancelled, reads_older=reads_older
+        view_state,
+        words,
+        cwd=view_state.prefix or "/",
+        cancelled=cancelled,
+        reads_older=reads_older,
     )
     found = _found_in(answer, in_cluster=cluster is not None)
     lacks_times = not reads_older and cluster is not None and is_unread(cluster)
     return replace(found, lacks_times=lacks_times, is_deep=is_deep)
 
 
-def ask_with_times(scene: Scene, cancelled: Callable[[], bool]) -> HealthRows:
+def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> HealthRows:
     """Ask `health` once older files are read; to be called in a job."""
-    if scene.cluster is not None:
-        read_older(scene.cluster, cancelled)
-    return ask_health(scene, is_deep=False, reads_older=True, cancelled=cancelled)
+    if view_state.cluster is not None:
+        read_older(view_state.cluster, cancelled)
+    return ask_health(view_state, is_deep=False, reads_older=True, cancelled=cancelled)
 
 
 def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:

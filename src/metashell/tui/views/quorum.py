@@ -24,11 +24,11 @@ from metashell.tui.rows.table import RowTable
 from metashell.tui.text import lines
 from metashell.tui.view import Heading, View
 from metashell.tui.views.lag_history import LagHistory
-from metashell.tui.views.quorum_look import (
+from metashell.tui.views.quorum_detail import (
     LAG_LINE,
     OBSERVER,
     REIGN,
-    QuorumLook,
+    QuorumDetail,
     epoch_columns,
     epochs_table,
     lags_of,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
     from metashell.tui.jobs import Job
     from metashell.tui.rows.cluster_rows import ClusterRows
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _WIDE: Final = 120
 _BARS: Final = (16, 40)
@@ -102,12 +102,12 @@ class QuorumView(View):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.look: QuorumLook | None = None
+        self.detail: QuorumDetail | None = None
         """The shown content; None before the first answer."""
         self._drawn_bars = 0
         """Columns of the bars that are shown."""
         self.history = LagHistory()
-        self._scene: Scene | None = None
+        self._view_state: ViewState | None = None
         self._epochs: ClusterRows | None = None
         self._sampling: Job | None = None
         self._shown_epoch: int | None = None
@@ -137,56 +137,60 @@ class QuorumView(View):
     def _epochs_table(self) -> EpochsTable:
         return self.query_one(EpochsTable)
 
-    # Showing a scene.
+    # Showing a view state.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show another scene."""
-        before, self._scene = self._scene, scene
-        if before is not None and before.prefix != scene.prefix:
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show another view state."""
+        before, self._view_state = self._view_state, view_state
+        if before is not None and before.prefix != view_state.prefix:
             self._forget()
-        if scene.cluster is None:
+        if view_state.cluster is None:
             self._forget()
-            self._summary(scene.problem or _NO_CLUSTER)
+            self._summary(view_state.problem or _NO_CLUSTER)
             return
-        if self.look is None:
+        if self.detail is None:
             self._summary("asking for the quorum…")
         self.explorer.jobs.start(
             "asking for the quorum",
-            lambda job: look_at(scene, job.cancelled),
+            lambda job: look_at(view_state, job.cancelled),
             self._looked,
             owner=self,
             key="look",
-            is_awaited=self.look is None,
+            is_awaited=self.detail is None,
         )
 
     def _forget(self) -> None:
-        self.look = self._epochs = self._shown_epoch = None
+        self.detail = self._epochs = self._shown_epoch = None
         self.history = LagHistory()
         self._show_tables(False)
         self._tell("")
 
     def _sample(self) -> None:
         """Ask a live quorum again, unless the last answer is still awaited."""
-        scene, explorer = self._scene, self.explorer
-        if scene is None or scene.cluster is None or scene.cluster.newest.live is None:
+        view_state, explorer = self._view_state, self.explorer
+        if (
+            view_state is None
+            or view_state.cluster is None
+            or view_state.cluster.newest.live is None
+        ):
             return
         if explorer.jobs.goes_on(self._sampling):
             return
         # An earlier offset stays as it is, but for the connection.
-        is_seen = explorer.view is self and self.look is not None and scene.is_newest
+        is_seen = explorer.view is self and self.detail is not None and view_state.is_newest
         epoch = self._shown_epoch
 
-        def work(job: Job) -> tuple[LiveStatus | None, QuorumLook | None]:
-            look = look_at(scene, job.cancelled, epoch) if is_seen else None
-            return live_status(scene.cluster), look
+        def work(job: Job) -> tuple[LiveStatus | None, QuorumDetail | None]:
+            detail = look_at(view_state, job.cancelled, epoch) if is_seen else None
+            return live_status(view_state.cluster), detail
 
-        def done(found: tuple[LiveStatus | None, QuorumLook | None]) -> None:
-            status, look = found
-            if status is None or self._scene is not scene:
+        def done(found: tuple[LiveStatus | None, QuorumDetail | None]) -> None:
+            status, detail = found
+            if status is None or self._view_state is not view_state:
                 return
             self._note(status)
-            if look is not None:
-                self._looked(look)
+            if detail is not None:
+                self._looked(detail)
 
         self._sampling = explorer.jobs.start("", work, done, owner=self, key="sample")
 
@@ -194,27 +198,27 @@ class QuorumView(View):
         """Keep the lags, each answer of the leader once a tick."""
         self.history.add(lags_of(status))
 
-    def _looked(self, look: QuorumLook) -> None:
+    def _looked(self, detail: QuorumDetail) -> None:
         """Show what was found."""
-        if not len(look.status):
-            self._summary("\n".join(look.warnings) or "the quorum is unknown")
+        if not len(detail.status):
+            self._summary("\n".join(detail.warnings) or "the quorum is unknown")
             return
-        is_first, self.look = self.look is None, look
+        is_first, self.detail = self.detail is None, detail
         self._drawn_bars = self._bar_width
-        if look.live is not None and not len(self.history):
-            self._note(look.live)
-        self._summary("\n".join(summary_lines(look)))
+        if detail.live is not None and not len(self.history):
+            self._note(detail.live)
+        self._summary("\n".join(summary_lines(detail)))
         self._show_tables(True)
-        self._show_members(look)
-        changed = look.changed_epochs
-        if look.epochs is not None:
-            self._epochs, self._shown_epoch = look.epochs, look.number("epoch")
+        self._show_members(detail)
+        changed = detail.changed_epochs
+        if detail.epochs is not None:
+            self._epochs, self._shown_epoch = detail.epochs, detail.number("epoch")
         if self._epochs is not None and (
-            look.epochs is not None or len(self._epochs.table) <= _MOST_EPOCHS_REDRAWN
+            detail.epochs is not None or len(self._epochs.table) <= _MOST_EPOCHS_REDRAWN
         ):
-            self._show_epochs(look, self._epochs.table, changed)
-        told = [*look.warnings, *(() if self._epochs is None else self._epochs.warnings)]
-        problem = None if look.live is None else look.live.problem
+            self._show_epochs(detail, self._epochs.table, changed)
+        told = [*detail.warnings, *(() if self._epochs is None else self._epochs.warnings)]
+        problem = None if detail.live is None else detail.live.problem
         if problem and not any(diagnostic(problem).rstrip(".") in one for one in told):
             told.append(diagnostic(problem))
         notes = "\n".join(f"! {one}" for one in dict.fromkeys(told))
@@ -234,18 +238,22 @@ class QuorumView(View):
     def _summary(self, text: str) -> None:
         self.query_one("#quorum-summary", Static).update(lines(text))
 
-    def _show_members(self, look: QuorumLook) -> None:
-        is_live = look.live is not None and self._scene is not None and self._scene.is_newest
-        table = members_table(look, self.history if is_live else None, self._bar_width)
+    def _show_members(self, detail: QuorumDetail) -> None:
+        is_live = (
+            detail.live is not None and self._view_state is not None and self._view_state.is_newest
+        )
+        table = members_table(detail, self.history if is_live else None, self._bar_width)
         members = self._members
-        members.show(table, look.changed_members, first=member_columns(table))
+        members.show(table, detail.changed_members, first=member_columns(table))
         title = "Voters and observers"
         if not is_live:
             title += " · only a live quorum tells the lag"
         self.query_one("#quorum-nodes", Heading).update(Content(title))
 
-    def _show_epochs(self, look: QuorumLook, epochs: pa.Table, changed: pa.Array | None) -> None:
-        now: int | None = look.status.column("time").cast(pa.int64())[0].as_py()
+    def _show_epochs(
+        self, detail: QuorumDetail, epochs: pa.Table, changed: pa.Array | None
+    ) -> None:
+        now: int | None = detail.status.column("time").cast(pa.int64())[0].as_py()
         if changed is not None and len(changed):
             changed = changed.take(newest_first(len(changed)))
         table = epochs_table(epochs, now, self._bar_width)
@@ -257,29 +265,29 @@ class QuorumView(View):
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""
-        if self.look is not None and self._bar_width != self._drawn_bars:
-            self._looked(self.look)
+        if self.detail is not None and self._bar_width != self._drawn_bars:
+            self._looked(self.detail)
 
     # The user's actions.
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to the node, or to where the reign began."""
         event.stop()
-        row, scene = event.row, self._scene
-        if scene is None:
+        row, view_state = event.row, self._view_state
+        if view_state is None:
             return
         if event.table is self._members:
             self._go_to(row)
         elif row["start_offset"] is None:
             self.explorer.tell(f"no record shows where epoch {row['epoch']} began", "warning")
         else:
-            self._go_to_beginning(scene, row["start_offset"])
+            self._go_to_beginning(view_state, row["start_offset"])
 
-    def _go_to_beginning(self, scene: Scene, offset: int) -> None:
+    def _go_to_beginning(self, view_state: ViewState, offset: int) -> None:
         """Show the cluster as the first batch of a reign left it."""
 
         def work(_job: Job) -> int:
-            return applied_at(scene, self.explorer.path, offset, of_history=True)
+            return applied_at(view_state, self.explorer.path, offset, of_history=True)
 
         self.explorer.jobs.start(
             "finding the moment",
@@ -291,14 +299,14 @@ class QuorumView(View):
         )
 
     def _go_to(self, row: dict[str, Any]) -> None:
-        scene, look = self._scene, self.look
-        assert scene is not None
-        assert look is not None
+        view_state, detail = self._view_state, self.detail
+        assert view_state is not None
+        assert detail is not None
         name = str(row["id"])
-        if look.members["id"].to_pylist().count(row["id"]) > 1 and row["directory_id"]:
+        if detail.members["id"].to_pylist().count(row["id"]) > 1 and row["directory_id"]:
             name = f"{name}@{row['directory_id']}"
         where = "observers" if row["status"] == OBSERVER else "voters"
-        self.explorer.go(f"{scene.prefix}/quorum/{where}/{name}")
+        self.explorer.go(f"{view_state.prefix}/quorum/{where}/{name}")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Note which table is looked at."""
@@ -316,7 +324,7 @@ class QuorumView(View):
     @property
     def filter_text(self) -> str | None:
         """Its filter."""
-        return None if self.look is None else self._at_hand.filter_text
+        return None if self.detail is None else self._at_hand.filter_text
 
     def focus_content(self) -> None:
         """Focus the table that was looked at."""
@@ -324,13 +332,13 @@ class QuorumView(View):
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The nodes, the epochs, and the quorum as one row."""
-        if self.look is None:
+        if self.detail is None:
             return ()
         named = [("quorum", self._members.taken), ("quorum-epochs", self._epochs_table.taken)]
         if self._at_hand is not self._members:
             named.reverse()
         found = [(name, table) for name, table in named if table is not None]
-        return (*found, ("quorum-status", self.look.status))
+        return (*found, ("quorum-status", self.detail.status))
 
     def copyable(self) -> tuple[str, str] | None:
         """The row."""

@@ -31,7 +31,7 @@ from metashell.tui.records.stream import RecordList
 from metashell.tui.text import say
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _WIDE: Final = 120
 """From this width on the details are beside the list."""
@@ -129,17 +129,17 @@ class RecordsView(FilteredRecords):
 
     # The log.
 
-    def show_scene(self, scene: Scene) -> None:
-        """Show the log up to where the scene stands."""
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Show the log up to where the view state stands."""
         if not self.query(RecordList):
-            self.call_after_refresh(self.show_scene, scene)  # not composed yet
+            self.call_after_refresh(self.show_view_state, view_state)  # not composed yet
             return
-        cluster = scene.cluster
+        cluster = view_state.cluster
         if cluster is None:
-            self._drop(scene.why_no_cluster)
+            self._drop(view_state.why_no_cluster)
             return
-        is_other = scene.prefix != self._prefix or self.reader is None
-        self._prefix = scene.prefix
+        is_other = view_state.prefix != self._prefix or self.reader is None
+        self._prefix = view_state.prefix
         if self.screen.focused is None:
             self.records.focus()
         if cluster.newest is self._newest and not is_other:

@@ -24,7 +24,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import metashell
-from metashell.condensed.log import CondensedLog, Condensing, condense_directory
 from metashell.errors import SourceError
 from metashell.image.image import Image
 from metashell.log.changed import list_directory, signature
@@ -33,6 +32,7 @@ from metashell.log.splits import plan_splits
 from metashell.places import user
 from metashell.places.place import Place, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
+from metashell.reduced.log import ReducedLog, Reducing, reduce_directory
 from metashell.schema.resource_types import resource_type_name
 from metashell.sources.cache import covered
 from metashell.sources.cache.entries import EntryDirectory
@@ -88,7 +88,7 @@ SECRET_TYPES = ("UserScramCredentialRecord", "ConfigRecord")
 
 
 def test_nothing_is_read_again(directory: Path) -> None:
-    """Of files that did not change nothing has to be condensed."""
+    """Of files that did not change nothing has to be reduced."""
     assert open_cached(str(directory)) is None
     assert keep(directory)
     cached = open_cached(str(directory))
@@ -265,11 +265,11 @@ def test_other_definitions_are_another_entry(directory: Path, tmp_path: Path) ->
     assert open_cached(str(directory), ReadSettings.of(schemas=[tmp_path / "schemas"])) is None
 
 
-def test_newer_file_than_condensed_is_not_kept(directory: Path) -> None:
-    """A directory that moved on while it was condensed is not taken for what was read."""
+def test_newer_file_than_reduced_is_not_kept(directory: Path) -> None:
+    """A directory that moved on while it was reduced is not taken for what was read."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan)
-    log = condense_directory(plan, how)
+    how = Reducing.of_plan(plan)
+    log = reduce_directory(plan, how)
     _new_checkpoint(directory)
     assert not store(str(directory), log, how)
 
@@ -329,12 +329,12 @@ def test_no_secret_is_on_the_disk(name: str, tmp_path: Path, cache: Path) -> Non
 
 
 def test_secrets_are_refused(directory: Path) -> None:
-    """What was condensed with secrets, or with every record, is not kept."""
+    """What was reduced with secrets, or with every record, is not kept."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan, ReadSettings(show_secrets=True))
-    assert not store(str(directory), condense_directory(plan, how), how)
+    how = Reducing.of_plan(plan, ReadSettings(show_secrets=True))
+    assert not store(str(directory), reduce_directory(plan, how), how)
     how = replace(how, settings=READ_DEFAULTS, merges=False)
-    assert not store(str(directory), condense_directory(plan, how), how)
+    assert not store(str(directory), reduce_directory(plan, how), how)
 
 
 @pytest.mark.cases(7)
@@ -354,7 +354,7 @@ def test_damaged_entry_is_removed(directory: Path, cache: Path, which: str, dama
         path.write_bytes(data[:-9] if damage == "cut" else b"\xff" * len(data))
     log = opened(directory)
     if log is not None:
-        assert isinstance(log, CondensedLog)
+        assert isinstance(log, ReducedLog)
         assert_as_whole(directory, log)
     assert damage == "gone" or not list(cache.iterdir())
     assert keep(directory)
@@ -479,8 +479,8 @@ def test_user_without_a_home(directory: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_changed_while_it_was_read(directory: Path) -> None:
     """What was read of a file that was changed meanwhile is not kept; of one that grew it is."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan)
-    log = condense_directory(plan, how)
+    how = Reducing.of_plan(plan)
+    log = reduce_directory(plan, how)
     before = signature(str(directory))
     append(active_segment(directory), b"more")
     assert store(str(directory), log, how, before=before)
@@ -496,8 +496,8 @@ def keep_in_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, prefix: str) ->
     s3.upload(fixture(FIXTURE).input.parent, prefix)
     place = place_of(s3.uri(f"{prefix}/{METADATA_DIRECTORY}"))
     plan = plan_splits(place)
-    how = Condensing.of_plan(plan)
-    assert store(place, condense_directory(plan, how), how)
+    how = Reducing.of_plan(plan)
+    assert store(place, reduce_directory(plan, how), how)
     return place
 
 

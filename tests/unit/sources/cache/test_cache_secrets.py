@@ -8,18 +8,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import metashell
-from metashell.condensed.log import (
-    CondensedLog,
-    Condensing,
-    condense_again,
-    condense_directory,
-    condense_place,
-)
 from metashell.log.changed import list_directory
 from metashell.log.splits import plan_splits
 from metashell.read_settings import ReadSettings
+from metashell.reduced.log import (
+    ReducedLog,
+    Reducing,
+    reduce_again,
+    reduce_directory,
+    reduce_place,
+)
 from metashell.sources.cached import open_cached_source
-from metashell.sources.condensed import source_of
+from metashell.sources.reduced import source_of
 from metashell.sources.source import Source
 from support.cached import keep
 from support.marked import MARK, TOPIC, marked_directory
@@ -46,7 +46,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return marked_directory(tmp_path / "log")
 
 
-def assert_no_mark(log: CondensedLog) -> None:
+def assert_no_mark(log: ReducedLog) -> None:
     """No value of a log holds the mark."""
     for table in (*log.closed, *log.active):
         assert not [value for value in table["value"].to_pylist() if MARK in value]
@@ -69,21 +69,21 @@ def test_nothing_marked_is_in_the_cache(directory: Path, tmp_path: Path) -> None
 def test_nothing_marked_is_sent(
     directory: Path, split_bytes: int, merges: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However the log is cut, and whether it is condensed once more or not."""
-    monkeypatch.setattr("metashell.condensed.masking._FEW_SPANS", few)
-    log = condense_place(str(directory), merges=merges, split_bytes=split_bytes)
+    """However the log is cut, and whether it is reduced once more or not."""
+    monkeypatch.setattr("metashell.reduced.masking._FEW_SPANS", few)
+    log = reduce_place(str(directory), merges=merges, split_bytes=split_bytes)
     assert_no_mark(log)
-    how = Condensing.of_plan(log.plan)
-    again = condense_again([*log.closed, *log.active], log.registry, how)
+    how = Reducing.of_plan(log.plan)
+    again = reduce_again([*log.closed, *log.active], log.registry, how)
     assert not [value for value in again["value"].to_pylist() if MARK in value]
 
 
-def condensed(directory: Path) -> Source:
-    """A source of the log as another process sends it, condensed twice."""
+def reduced(directory: Path) -> Source:
+    """A source of the log as another process sends it, reduced twice."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan)
-    log = condense_directory(plan, how)
-    log.closed = [condense_again(log.closed, log.registry, how)]
+    how = Reducing.of_plan(plan)
+    log = reduce_directory(plan, how)
+    log.closed = [reduce_again(log.closed, log.registry, how)]
     return source_of(log, ReadSettings(), str(directory))
 
 
@@ -95,7 +95,7 @@ def kept(directory: Path) -> Source:
     return source
 
 
-@pytest.mark.parametrize("opened", [condensed, kept])
+@pytest.mark.parametrize("opened", [reduced, kept])
 def test_faults_are_told_as_by_who_has_the_bytes(directory: Path, opened: object) -> None:
     """The same faults in the same words and the same order, though the bytes are gone."""
     assert callable(opened)
@@ -108,7 +108,7 @@ def test_faults_are_told_as_by_who_has_the_bytes(directory: Path, opened: object
 
 
 @pytest.mark.cases(7)
-@pytest.mark.parametrize("opened", [condensed, kept])
+@pytest.mark.parametrize("opened", [reduced, kept])
 @pytest.mark.parametrize("line", QUESTIONS)
 def test_answers_are_those_of_the_bytes(directory: Path, opened: object, line: str) -> None:
     """What is kept answers as the directory does, secrets redacted."""
@@ -124,7 +124,7 @@ def test_answers_are_those_of_the_bytes(directory: Path, opened: object, line: s
 
 def test_record_of_unknown_topic_is_told_for_each(directory: Path) -> None:
     """A record that can't be decoded may be of any topic: asking for one topic tells of it."""
-    for source in (kept(directory), condensed(directory)):
+    for source in (kept(directory), reduced(directory)):
         rows = source.image.records.rows_with("PartitionRecord", "topic_id", TOPIC)
         source.image.records.decode("PartitionRecord", rows)
         assert [fault for fault in source.faults if fault.reason.startswith("PARTITION_RECORD")]

@@ -16,8 +16,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from metashell.tui.asking.output_lines import cleaned
 from metashell.tui.part import AppPart
+from metashell.tui.prompts.output_lines import cleaned
 
 
 class PathList(AppPart, ScrollView, can_focus=True):

@@ -25,7 +25,7 @@ from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 10_000
@@ -33,8 +33,8 @@ _MOST_LINES: Final = 10_000
 HIDE: Final = Binding("escape", "hide", "Hide", id="line.hide", tooltip="hide the proposals")
 """Offered by a line that stays open without proposals."""
 
-Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
-"""Proposes what may stand at the end of a line: (scene, line, whether nobody wants it any more)."""
+Completer = Callable[["ViewState", str, Callable[[], bool]], Sequence[Completion]]
+"""Proposes what may stand at the end of a line: (view state, line, whether it is cancelled)."""
 
 
 def completed(line: str, item: Completion, rest: str = "", *, behind: str = " ") -> str:
@@ -279,8 +279,8 @@ class CompletingInput(AppPart, Input):
 
     def _ask(self) -> None:
         """Have proposals found for what stands before the cursor."""
-        scene = self.explorer.scene
-        if scene is None:
+        view_state = self.explorer.view_state
+        if view_state is None:
             return
         line = self.value[: self.cursor_position]
         if self._is_asking:
@@ -291,7 +291,7 @@ class CompletingInput(AppPart, Input):
 
         def work(job: Job) -> Sequence[Completion]:
             try:
-                return completer(scene, line, job.cancelled)
+                return completer(view_state, line, job.cancelled)
             except Exception:
                 # An error here costs the proposals, never the line.
                 if os.environ.get("METASHELL_DEBUG"):

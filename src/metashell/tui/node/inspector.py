@@ -27,7 +27,7 @@ from metashell.tui.error_text import error_message
 from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.head import head_of
 from metashell.tui.node.history import find_history, is_of_coordinator
-from metashell.tui.node.node_look import LookMode, NodeLook
+from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import (
@@ -41,8 +41,8 @@ from metashell.tui.node.value import (
 from metashell.tui.node.value_changes import changed_lines
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.changes import changed_cells
-from metashell.tui.scene import CommandAnswer, Scene, ask, is_below, scene_of
 from metashell.tui.tree.listing import ChangedNodes
+from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below, view_state_of
 
 MOST_CHANGES: Final = 20_000
 """Changes that a history shows: the newest."""
@@ -58,11 +58,11 @@ _COMPARED: Final = 20_000
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
-class Seen:
-    """A node in a scene, looked at in a job.
+class NodeInspector:
+    """A node in a view state, looked at in a job.
 
     Args:
-        scene: The shown scene.
+        view_state: The shown view state.
         path: An absolute path of the whole tree.
         cancelled: Asked by long loops.
         reads_older: Whether to wait for older files, which hold more timestamps.
@@ -74,49 +74,51 @@ class Seen:
 
     def __init__(
         self,
-        scene: Scene,
+        view_state: ViewState,
         path: str,
         cancelled: Callable[[], bool],
         *,
         reads_older: bool = False,
         turn: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._serial, self._span = scene.serial, scene.span
-        self._previous = scene.previous
-        self._is_back = self._span is not None and _offset_of(scene) == self._span[0]
+        self._serial, self._span = view_state.serial, view_state.span
+        self._previous = view_state.previous
+        self._is_back = self._span is not None and _offset_of(view_state) == self._span[0]
         """Whether the previous stop is the later one."""
-        self._changes = ChangedNodes(scene)
-        if scene.fleet is not None and not (scene.prefix and is_below(path, scene.prefix)):
-            scene = scene_of(scene.opened, path)
-        if scene.problem is not None:
-            raise SourceError(scene.problem)
-        self._path, self._prefix, self._cancelled = path, scene.prefix, cancelled
-        self._inner = path[len(scene.prefix) :] or "/"
-        self._is_in_fleet = scene.cluster is None
-        if scene.cluster is not None:
+        self._changes = ChangedNodes(view_state)
+        if view_state.fleet is not None and not (
+            view_state.prefix and is_below(path, view_state.prefix)
+        ):
+            view_state = view_state_of(view_state.opened, path)
+        if view_state.problem is not None:
+            raise SourceError(view_state.problem)
+        self._path, self._prefix, self._cancelled = path, view_state.prefix, cancelled
+        self._inner = path[len(view_state.prefix) :] or "/"
+        self._is_in_fleet = view_state.cluster is None
+        if view_state.cluster is not None:
             # The cluster alone, as if nothing else were open.
-            scene = Scene(opened=scene.cluster, cluster=scene.cluster)
-        self._scene, self._reads_older, self._turn = scene, reads_older, turn
+            view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
+        self._view_state, self._reads_older, self._turn = view_state, reads_older, turn
         self._context = Context(
-            root=scene.root,
+            root=view_state.root,
             out=Nowhere(is_terminal=True),
             warn=lambda _: None,
-            source=scene.source,
-            fleet=scene.fleet,
+            source=view_state.source,
+            fleet=view_state.fleet,
             cancelled=cancelled,
         )
 
     def read_older(self) -> None:
         """Read older files ahead; see `metashell.sources.older.read_older`."""
-        if self._scene.cluster is not None and self._scene.has_image:
-            read_older(self._scene.cluster, self._cancelled)
+        if self._view_state.cluster is not None and self._view_state.has_image:
+            read_older(self._view_state.cluster, self._cancelled)
 
     def look(
         self,
-        of_leaf: Sequence[LookMode],
-        of_directory: Sequence[LookMode],
-        tell: Callable[[NodeLook], object] = lambda _: None,
-    ) -> NodeLook:
+        of_leaf: Sequence[DetailMode],
+        of_directory: Sequence[DetailMode],
+        tell: Callable[[NodeDetail], object] = lambda _: None,
+    ) -> NodeDetail:
         """Look at it in the first of the ways wanted that there are for it.
 
         Args:
@@ -125,7 +127,7 @@ class Seen:
             tell: Takes what is known already of what takes longer.
         """
         try:
-            place = resolve(self._scene.root, self._inner)
+            place = resolve(self._view_state.root, self._inner)
         except PathError:
             return self._gone()
         node = place.node
@@ -134,17 +136,19 @@ class Seen:
         if isinstance(node, Directory):
             described = description_of(place.names(), place, in_fleet=self._is_in_fleet)
             modes = (
-                [LookMode.CHILDREN] if described is None else [LookMode.TABLE, LookMode.CHILDREN]
+                [DetailMode.CHILDREN]
+                if described is None
+                else [DetailMode.TABLE, DetailMode.CHILDREN]
             )
-            if self._inner == "/" and self._scene.has_image:
-                modes.insert(0, LookMode.OVERVIEW)
+            if self._inner == "/" and self._view_state.has_image:
+                modes.insert(0, DetailMode.OVERVIEW)
         else:
-            modes = [LookMode.VALUE, LookMode.TEXT]
+            modes = [DetailMode.VALUE, DetailMode.TEXT]
         head, offset = self._head(place)
         if offset is not None and not self._is_of_coordinator:
-            modes.append(LookMode.RECORD)
+            modes.append(DetailMode.RECORD)
         if self._has_history:
-            modes.append(LookMode.HISTORY)
+            modes.append(DetailMode.HISTORY)
         mode = next((mode for mode in wanted if mode in modes), modes[0])
         base: dict[str, Any] = {
             "path": self._path,
@@ -156,19 +160,19 @@ class Seen:
             "title": "" if described is None else described.title,
             "offset": offset,
         }
-        if mode is LookMode.OVERVIEW:
+        if mode is DetailMode.OVERVIEW:
             content = _of_lines((), str)
-            for lines in overview(self._scene, self._ask_in_turn):
+            for lines in overview(self._view_state, self._ask_in_turn):
                 content = _of_lines(lines, partial(_text_of, lines))
-                tell(NodeLook(**base, **content))
-            return NodeLook(**base, **content, lacks_times=self._lacks_times)
+                tell(NodeDetail(**base, **content))
+            return NodeDetail(**base, **content, lacks_times=self._lacks_times)
         content = self._content(mode, place, described, offset)
-        if mode is LookMode.TABLE and described is not None:
+        if mode is DetailMode.TABLE and described is not None:
             content["lacks_times"] = _hides_times(content.get("table")) and self._lacks_times
             if not content["lacks_times"] and self._compares(content):
-                tell(NodeLook(**base, **content))
+                tell(NodeDetail(**base, **content))
                 content |= self._cells(described, content)
-        return NodeLook(**base, **self._with_legend(content))
+        return NodeDetail(**base, **self._with_legend(content))
 
     def _with_legend(self, content: dict[str, Any]) -> dict[str, Any]:
         """The content with a note that explains the marks, if there are marks and no other note."""
@@ -181,19 +185,19 @@ class Seen:
         return {**content, "note": f"• changed between offsets {low} and {high}"}
 
     def _content(
-        self, mode: LookMode, place: NodePlace, described: Description | None, offset: int | None
+        self, mode: DetailMode, place: NodePlace, described: Description | None, offset: int | None
     ) -> dict[str, Any]:
         node = place.node
-        if mode is LookMode.RECORD:
+        if mode is DetailMode.RECORD:
             assert offset is not None
             return _of_lines(*self._record(offset))
-        if mode is LookMode.HISTORY:
+        if mode is DetailMode.HISTORY:
             return self._history()
-        if mode is LookMode.TABLE and described is not None:
+        if mode is DetailMode.TABLE and described is not None:
             return self._described(described)
         if isinstance(node, Directory):
             return self._children(place, node)
-        if mode is LookMode.TEXT:
+        if mode is DetailMode.TEXT:
             text = node.text()
             return _of_lines(list(_clipped_text(text)), lambda: text)
         return self._value(node)
@@ -223,16 +227,16 @@ class Seen:
             return None
         return (value, found) if self._is_back else (found, value)
 
-    def _gone(self) -> NodeLook:
+    def _gone(self) -> NodeDetail:
         """The look at a path without a node."""
-        is_earlier = self._scene.cluster is not None and not self._scene.is_newest
+        is_earlier = self._view_state.cluster is not None and not self._view_state.is_newest
         content = self._history() if self._has_history else {}
         where = "at this offset" if is_earlier else "any more"
-        return NodeLook(
+        return NodeDetail(
             path=self._path,
             serial=self._serial,
-            mode=LookMode.HISTORY,
-            modes=[LookMode.HISTORY] if self._has_history else [],
+            mode=DetailMode.HISTORY,
+            modes=[DetailMode.HISTORY] if self._has_history else [],
             kind="gone",
             head=f"gone  not there {where}",
             **content,
@@ -242,12 +246,12 @@ class Seen:
     def _has_history(self) -> bool:
         """Whether records speak of it."""
         is_metadata = not self._is_in_fleet and split(self._inner)[:1] == ["image"]
-        return self._scene.cluster is not None and (is_metadata or self._is_of_coordinator)
+        return self._view_state.cluster is not None and (is_metadata or self._is_of_coordinator)
 
     @property
     def _is_of_coordinator(self) -> bool:
         """Whether records of a coordinator's log speak of it, whose offsets are others."""
-        cluster = self._scene.cluster
+        cluster = self._view_state.cluster
         return (
             cluster is not None and self._inner != "/" and is_of_coordinator(cluster, self._inner)
         )
@@ -264,7 +268,7 @@ class Seen:
         answer = self._ask(
             "log", "--offset", str(offset), "-o", "table", "--columns", "all"
         )  # fmt: skip
-        table, cluster = answer.table, self._scene.cluster
+        table, cluster = answer.table, self._view_state.cluster
         if table is None or not len(table) or cluster is None:
             said = answer.warnings or [f"no record at offset {offset}"]
             lines = [ValueLine(text) for text in said]
@@ -274,7 +278,7 @@ class Seen:
 
     def _history(self) -> dict[str, Any]:
         """The newest changes, newest first: also of what is gone, and of what is yet to come."""
-        cluster = self._scene.cluster
+        cluster = self._view_state.cluster
         assert cluster is not None
         found = find_history(
             cluster,
@@ -348,8 +352,8 @@ class Seen:
         """Cells of a described table that changed. Cost: may decode the previous stop."""
         table, previous = content["table"], self._previous
         assert previous is not None
-        scene = Scene(opened=previous, cluster=previous)
-        before = ask(scene, described.words, cancelled=self._cancelled).table
+        view_state = ViewState(opened=previous, cluster=previous)
+        before = ask(view_state, described.words, cancelled=self._cancelled).table
         if before is None or len(before) > _COMPARED:
             return {}
         keys, keys_before = (list(map(described.names, rows_of(of))) for of in (table, before))
@@ -412,20 +416,22 @@ class Seen:
     @property
     def _lacks_times(self) -> bool:
         """Whether older files tell more times than are known."""
-        cluster = self._scene.cluster
-        if self._reads_older or cluster is None or not self._scene.has_image:
+        cluster = self._view_state.cluster
+        if self._reads_older or cluster is None or not self._view_state.has_image:
             return False
         return is_unread(cluster)
 
     def _ask(self, *words: str) -> CommandAnswer:
-        return ask(self._scene, words, cancelled=self._cancelled, reads_older=self._reads_older)
+        return ask(
+            self._view_state, words, cancelled=self._cancelled, reads_older=self._reads_older
+        )
 
     def _ask_in_turn(self, *words: str) -> CommandAnswer:
         with self._turn():
             return self._ask(*words)
 
     def _find(self, names: Sequence[str]) -> NodePlace | None:
-        return _down(NodePlace(self._scene.root), names)
+        return _down(NodePlace(self._view_state.root), names)
 
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
@@ -439,8 +445,8 @@ def _hides_times(table: pa.Table | None) -> bool:
     )
 
 
-def _offset_of(scene: Scene) -> int | None:
-    return None if scene.cluster is None else scene.cluster.status().offset
+def _offset_of(view_state: ViewState) -> int | None:
+    return None if view_state.cluster is None else view_state.cluster.status().offset
 
 
 def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:

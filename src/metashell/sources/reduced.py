@@ -1,7 +1,7 @@
-"""A source whose image comes from a condensed log: decoded by other processes, or earlier.
+"""A source whose image comes from a reduced log: decoded by other processes, or earlier.
 
 Its file system is that of the directory. Questions about the log or an earlier state are answered
-by `CondensedSource.full_log`, the directory opened as usual.
+by `ReducedSource.full_log`, the directory opened as usual.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from metashell.lazy import lazy
 from metashell.log.changed import Signature
 from metashell.log.directory import MetadataLog, note_of
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.point import Point
 from metashell.log.read import Loaded
 from metashell.log.splits import Plan
+from metashell.log.time_spec import TimeSpec
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
@@ -27,15 +27,15 @@ from metashell.sources.status import Capabilities
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.condensed.table import FileFacts
     from metashell.image.history import History
     from metashell.image.image import Image
     from metashell.records.records import Records
+    from metashell.reduced.table import FileFacts
     from metashell.schema.registry import Registry
 
 
-class Condensed(Protocol):
-    """A condensed log, here or in the cache."""
+class Reduced(Protocol):
+    """A reduced log, here or in the cache."""
 
     plan: Plan
     files: list[FileFacts]
@@ -43,16 +43,16 @@ class Condensed(Protocol):
 
     @property
     def records(self) -> Records:
-        """The condensed records."""
+        """The reduced records."""
 
 
-class CondensedSource(Source):
-    """A directory's newest state, made from the condensed log alone.
+class ReducedSource(Source):
+    """A directory's newest state, made from the reduced log alone.
 
     Args:
         plan: The directory's files.
-        condense: Gives the log; called at the first question.
-        settings: How it is condensed and shown; `ReadSettings.strict` is not possible.
+        reduce: Gives the log; called at the first question.
+        settings: How it is reduced and shown; `ReadSettings.strict` is not possible.
         directory: The metadata directory.
         signature: The signature of its state before it was planned.
         open_full_log: Opens the directory as usual; None where that must not be done, as in an
@@ -64,37 +64,37 @@ class CondensedSource(Source):
     def __init__(
         self,
         plan: Plan,
-        condense: Callable[[], Condensed],
+        reduce_records: Callable[[], Reduced],
         settings: ReadSettings,
         *,
         directory: Place,
         signature: Signature = (),
         open_full_log: Callable[[], Source] | None = None,
     ) -> None:
-        self._plan, self._condense, self._open_full_log = plan, condense, open_full_log
+        self._plan, self._reduce, self._open_full_log = plan, reduce_records, open_full_log
         super().__init__(_planned(plan, directory, signature), settings, directory=directory)
 
     @lazy
-    def condensed(self) -> Condensed:
-        """The log. Cost: what `condense` does."""
-        condensed = self._condense()
-        self.log = _known(condensed, self.log)
-        return condensed
+    def reduced(self) -> Reduced:
+        """The log. Cost: what `reduce_records` does."""
+        reduced = self._reduce()
+        self.log = _known(reduced, self.log)
+        return reduced
 
     @lazy
     def registry(self) -> Registry:
-        return self.condensed.registry
+        return self.reduced.registry
 
     @lazy
     def image(self) -> Image:
         from metashell.image.image import Image
 
-        return Image(self.condensed.records)
+        return Image(self.reduced.records)
 
     @lazy
     def root(self) -> Directory:
         def log() -> Node:
-            _ = self.condensed
+            _ = self.reduced
             return log_node(self.log, self.all_faults)
 
         root = super().root
@@ -107,12 +107,12 @@ class CondensedSource(Source):
         return self if self._open_full_log is None else self._open_full_log()
 
     def _decoded_records(self) -> Sequence[Records]:
-        own, full = super()._decoded_records(), CondensedSource.full_log.known(self)
+        own, full = super()._decoded_records(), ReducedSource.full_log.known(self)
         return own if full is None or full is self else (*own, *full._decoded_records())
 
     def all_faults(self) -> Sequence[Fault]:
         found = super().all_faults()
-        if self.condensed.records.merges_at_fault and self.full_log is not self:
+        if self.reduced.records.merges_at_fault and self.full_log is not self:
             return self.full_log.all_faults()
         return found
 
@@ -128,8 +128,8 @@ class CondensedSource(Source):
     def history_root(self) -> Directory:
         return self.full_log.history_root
 
-    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
-        return self.full_log.at(point, record=record)
+    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
+        return self.full_log.at(time_spec, record=record)
 
     def records(self, message: str) -> pa.Table:
         return self.full_log.records(message)
@@ -138,9 +138,9 @@ class CondensedSource(Source):
         return self.full_log.unknown_records()
 
 
-def source_of(log: Condensed, settings: ReadSettings, directory: Place) -> CondensedSource:
-    """A source of a condensed log that is here, by itself: the directory is not opened."""
-    return CondensedSource(log.plan, lambda: log, settings, directory=directory)
+def source_of(log: Reduced, settings: ReadSettings, directory: Place) -> ReducedSource:
+    """A source of a reduced log that is here, by itself: the directory is not opened."""
+    return ReducedSource(log.plan, lambda: log, settings, directory=directory)
 
 
 def _planned(plan: Plan, directory: Place, signature: Signature) -> MetadataLog:
@@ -157,11 +157,11 @@ def _planned(plan: Plan, directory: Place, signature: Signature) -> MetadataLog:
     )
 
 
-def _known(condensed: Condensed, planned: MetadataLog) -> MetadataLog:
+def _known(reduced: Reduced, planned: MetadataLog) -> MetadataLog:
     """The files' facts once they were read, without their bytes."""
-    from metashell.condensed.table import loaded_of
+    from metashell.reduced.table import loaded_of
 
-    plan, loaded = condensed.plan, loaded_of(condensed.files)
+    plan, loaded = reduced.plan, loaded_of(reduced.files)
     gaps = [fault for fault in plan.faults if fault.kind is FaultKind.GAP]
     others = [fault for fault in plan.faults if fault.kind is not FaultKind.GAP]
     found = loaded.faults

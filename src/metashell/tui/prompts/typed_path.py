@@ -22,10 +22,10 @@ from metashell.fs.path import (
     normalise,
     resolve,
 )
-from metashell.tui.scene import scene_there
+from metashell.tui.view_state import view_state_there
 
 if TYPE_CHECKING:
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
 
 _WITH_OFFSET: Final = re.compile(r"(.*)@(\d{1,18})", re.DOTALL)
 
@@ -41,12 +41,12 @@ class PathTarget:
     """Whether the line is no path, but the name of the topic that is there."""
 
 
-def directory_at(scene: Scene, path: str) -> str:
+def directory_at(view_state: ViewState, path: str) -> str:
     """The directory that relative paths begin in: the node's own, else the one it is in."""
     path = normalise(path)
     while path != "/":
         try:
-            if isinstance(resolve(scene.root, path).node, Directory):
+            if isinstance(resolve(view_state.root, path).node, Directory):
                 break
         except PathError:
             pass
@@ -55,7 +55,7 @@ def directory_at(scene: Scene, path: str) -> str:
 
 
 def propose(
-    scene: Scene, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
+    view_state: ViewState, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
 ) -> list[Completion]:
     """The completions of a typed path, each for the whole line; empty if no node begins so."""
     cut = typed.rfind("/") + 1
@@ -64,13 +64,13 @@ def propose(
     before = "/".join(encode_name(part, quoting=True) if part not in ("", ".", "..") else part
                       for part in head.split("/"))  # fmt: skip
     context = Context(
-        root=scene.root,
+        root=view_state.root,
         out=Nowhere(),
         warn=lambda _: None,
         cwd=cwd,
         cancelled=cancelled,
-        source=scene.source,
-        fleet=scene.fleet,
+        source=view_state.source,
+        fleet=view_state.fleet,
     )
     found = complete_paths(context, before + last)
     return [
@@ -79,7 +79,7 @@ def propose(
     ]
 
 
-def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
+def follow(view_state: ViewState, typed: str, cwd: str) -> PathTarget:
     """Where a line leads: a path, ``PATH@OFFSET``, or else the topic of that name.
 
     Raises:
@@ -88,32 +88,32 @@ def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
     """
     path = typed if is_absolute(typed) else join(cwd, typed)
     try:
-        return PathTarget(resolve(scene.root, path.rstrip("/") or "/").encoded())
+        return PathTarget(resolve(view_state.root, path.rstrip("/") or "/").encoded())
     except PathError as error:
         match = _WITH_OFFSET.fullmatch(path)
-        topic = topic_path(scene, decode_name(typed))
+        topic = topic_path(view_state, decode_name(typed))
         if match is None and topic is None:
             if isinstance(error, NoSuchPathError):
-                error.hint = path_hint(scene.root, cwd, error)
+                error.hint = path_hint(view_state.root, cwd, error)
             raise
     if match is None:
         assert topic is not None
         return PathTarget(topic, is_topic=True)
     path, offset = normalise(match[1]), int(match[2])
-    _check(scene, path, offset)
+    _check(view_state, path, offset)
     return PathTarget(path, offset)
 
 
-def _check(scene: Scene, path: str, offset: int) -> None:
+def _check(view_state: ViewState, path: str, offset: int) -> None:
     """Look for a path at an offset; what came later or was removed is in the state shown.
 
     Raises:
         PathError: Nothing is there in either.
         NotCoveredError: The files do not cover the offset.
     """
-    there = scene_there(scene, path, moves=True, point=offset)
+    there = view_state_there(view_state, path, moves=True, point=offset)
     try:
-        resolve(scene.root, path)
+        resolve(view_state.root, path)
     except PathError:
         if there.cluster is None:
             raise
@@ -123,10 +123,10 @@ def _check(scene: Scene, path: str, offset: int) -> None:
             raise PathError(path, f"{error.reason}, here or at offset {offset}") from None
 
 
-def topic_path(scene: Scene, name: str) -> str | None:
+def topic_path(view_state: ViewState, name: str) -> str | None:
     """The absolute path of a topic; None where no topic has that name."""
-    path = scene.prefix + encode_path(["image", "topics", "byName", name])
+    path = view_state.prefix + encode_path(["image", "topics", "byName", name])
     try:
-        return resolve(scene.root, path).encoded()
+        return resolve(view_state.root, path).encoded()
     except PathError:
         return None

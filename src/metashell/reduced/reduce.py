@@ -1,7 +1,7 @@
 """Which records of a stretch of the log the image after it can still depend on.
 
-A stretch is condensed without knowing what comes before or behind it, so that stretches can be
-condensed side by side, and what is left of them put together and condensed again. The rule is:
+A stretch is reduced without knowing what comes before or behind it, so that stretches can be
+reduced side by side, and what is left of them put together and reduced again. The rule is:
 leave out a record only where it is certain that no state, time or fault depends on it.
 
 * Only such changes of a partition are kept that some field comes from, and the last. They carry how
@@ -49,7 +49,7 @@ _KEPT: Final = b"min.insync.replicas"
 
 
 @dataclass(slots=True)
-class CondensedRows:
+class ReducedRows:
     """The records left of a stretch: ``rows``: int64[k], ascending; `merged` has k elements."""
 
     rows: I64
@@ -58,17 +58,17 @@ class CondensedRows:
     """Messages whose candidates were all decoded."""
 
 
-def condense(records: Records, candidates: Bools) -> CondensedRows:
+def reduce_records(records: Records, candidates: Bools) -> ReducedRows:
     """Choose the records to keep.
 
     Args:
         records: The records of one stretch, or of several that follow on each other.
         candidates: bool[n]: records that are replayed if no transaction forbids it.
     """
-    return _Condenser(records, candidates).run()
+    return _Reducer(records, candidates).run()
 
 
-class _Condenser:
+class _Reducer:
     def __init__(self, records: Records, candidates: Bools) -> None:
         self.records, self.candidates = records, candidates
         self.keep = candidates.copy()
@@ -85,7 +85,7 @@ class _Condenser:
         self.markers = np.flatnonzero(walls & candidates)
         self.walls = np.flatnonzero((walls | (keys == clear)) & candidates)
 
-    def run(self) -> CondensedRows:
+    def run(self) -> ReducedRows:
         self._partitions()
         self._configs()
         self._producer_ids()
@@ -101,7 +101,7 @@ class _Condenser:
         self._epochs()
         kept = np.flatnonzero(self.keep)
         merged = Merged(self.changes[kept], self.leader_changes[kept])
-        return CondensedRows(kept, merged, frozenset(self.checked))
+        return ReducedRows(kept, merged, frozenset(self.checked))
 
     def _epochs(self) -> None:
         batches = self.records.frames.batches

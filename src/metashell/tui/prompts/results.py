@@ -8,7 +8,7 @@ from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.tui.places import VisitedNode
-    from metashell.tui.scene import CommandAnswer
+    from metashell.tui.view_state import CommandAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from textual.containers import Vertical
 
 from metashell.errors import ExitCode, PathError
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.asking.output_lines import MOST_LINES, TextLines
 from metashell.tui.part import AppPart
+from metashell.tui.prompts.output_lines import MOST_LINES, TextLines
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.rows.whole_text import WholeText
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.fs.node import Directory
-    from metashell.tui.scene import CommandAnswer, Scene
+    from metashell.tui.view_state import CommandAnswer, ViewState
 
 _MOST_TABLES: Final = 4
 """Tables that are shown; no command has more."""
@@ -204,10 +204,10 @@ class OutputPane(AppPart, Vertical):
 
     def action_relations(self) -> None:
         """Leave the rows for the neighbours of the node of one."""
-        path, scene, table = self.explorer.path_of_row(), self.explorer.scene, self._table
+        path, view_state, table = self.explorer.path_of_row(), self.explorer.view_state, self._table
         if path is None:
             row = None if table is None else table.row
-            self.explorer.tell(why_no_node(row or {}, scene))
+            self.explorer.tell(why_no_node(row or {}, view_state))
         else:
             self.screen.dismiss()
             self.explorer.call_later(self.explorer.show_relations, path)
@@ -242,10 +242,14 @@ def path_of(row: Mapping[str, Any], root: Directory, prefix: str) -> str | None:
     return None
 
 
-def why_no_node(row: Mapping[str, Any], scene: Scene | None) -> str:
+def why_no_node(row: Mapping[str, Any], view_state: ViewState | None) -> str:
     """Why a row leads nowhere: it names no node, or one that the state shown does not have."""
     names = next(iter(_candidates(row)), None)
-    offset = None if scene is None or scene.cluster is None else scene.cluster.status().offset
+    offset = (
+        None
+        if view_state is None or view_state.cluster is None
+        else view_state.cluster.status().offset
+    )
     if names is None or offset is None:
         return "this row has no node"
     path = names if isinstance(names, str) else encode_path(names)

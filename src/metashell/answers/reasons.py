@@ -33,7 +33,7 @@ _HOW: Final = {
 }
 
 
-class Whys:
+class Reasons:
     """Why partitions of an image have a problem.
 
     Args:

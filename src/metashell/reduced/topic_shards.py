@@ -15,7 +15,7 @@ _HASHES: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class TopicShards:
     """Which part a topic belongs to; the same in every process.
 
     A heavy topic has the part that it was given. The others have one by their id, more of them
@@ -30,7 +30,7 @@ class Spread:
     """By part, the first hash that belongs to a later part. Empty where each has as many hashes."""
 
     @classmethod
-    def by_weight(cls, ids: AnyArray, weights: I64, n_parts: int) -> Spread:
+    def by_weight(cls, ids: AnyArray, weights: I64, n_parts: int) -> TopicShards:
         """Give each part as many bytes as the others have, as far as topics can be kept whole.
 
         The heaviest topic goes first, to the part that has least.

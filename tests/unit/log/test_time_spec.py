@@ -10,12 +10,12 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.condensed.log import condense_place
 from metashell.errors import NotCoveredError, UsageError
-from metashell.log.point import LogClock, Point, parse_point
+from metashell.log.time_spec import LogClock, TimeSpec, parse_time_spec
 from metashell.read_settings import ReadSettings
-from metashell.sources.condensed import source_of
+from metashell.reduced.log import reduce_place
 from metashell.sources.log_clock import clock_of
+from metashell.sources.reduced import source_of
 from support.fixtures import DEMO, fixture
 from support.live import Cluster
 from support.logs import make_directory, record
@@ -34,16 +34,16 @@ CLOCK = LogClock(
 @pytest.mark.parametrize(
     ("text", "point"),
     [
-        ("0", Point(offset=0)),
-        ("4111", Point(offset=4111)),
-        ("1970-01-01", Point(timestamp_ms=0)),
-        ("1970-01-01T00:00:01.5Z", Point(timestamp_ms=1500)),
-        ("1970-01-01T01:00+01:00", Point(timestamp_ms=0)),
+        ("0", TimeSpec(offset=0)),
+        ("4111", TimeSpec(offset=4111)),
+        ("1970-01-01", TimeSpec(timestamp_ms=0)),
+        ("1970-01-01T00:00:01.5Z", TimeSpec(timestamp_ms=1500)),
+        ("1970-01-01T01:00+01:00", TimeSpec(timestamp_ms=0)),
     ],
 )
-def test_points(text: str, point: Point) -> None:
+def test_points(text: str, time_spec: TimeSpec) -> None:
     """Offsets, and times in UTC unless they say otherwise, are what they are."""
-    assert parse_point(text) == point == CLOCK.resolve(point)
+    assert parse_time_spec(text) == time_spec == CLOCK.resolve(time_spec)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_points(text: str, point: Point) -> None:
 )
 def test_relative_points(text: str, expected: int) -> None:
     """Ages count from the last record, `end` and `now` say otherwise; a time is of the last day."""
-    assert expected == CLOCK.resolve(parse_point(text)).timestamp_ms
+    assert expected == CLOCK.resolve(parse_time_spec(text)).timestamp_ms
 
 
 def test_end_is_an_offset() -> None:
     """`end` is the log's last record, whatever its time."""
-    assert CLOCK.resolve(parse_point("end")).offset == 99
+    assert CLOCK.resolve(parse_time_spec("end")).offset == 99
 
 
 @pytest.mark.parametrize(
@@ -94,16 +94,16 @@ def test_end_is_an_offset() -> None:
 def test_no_points(text: str) -> None:
     """Anything else is an error of the command line."""
     with pytest.raises(UsageError, match="neither an offset nor a time"):
-        parse_point(text)
+        parse_time_spec(text)
 
 
 @pytest.mark.parametrize("text", ["92", "12:00:01", "now", "now-1h", "2027-01-01", "end"])
 def test_behind_the_last_record(text: str) -> None:
     """A point behind the last record shown is not covered; the next offset is."""
     with pytest.raises(NotCoveredError, match="is not covered: the state shown ends at offset 90"):
-        CLOCK.covered(parse_point(text))
-    assert CLOCK.covered(parse_point("91")).offset == 91
-    assert CLOCK.covered(parse_point("12:00")).timestamp_ms == LAST
+        CLOCK.covered(parse_time_spec(text))
+    assert CLOCK.covered(parse_time_spec("91")).offset == 91
+    assert CLOCK.covered(parse_time_spec("12:00")).timestamp_ms == LAST
 
 
 @pytest.mark.parametrize("text", ["92", "12:00:01", "now", "2027-01-01"])
@@ -111,14 +111,14 @@ def test_behind_the_end_of_the_log(text: str) -> None:
     """There the last record is that of the log."""
     newest = replace(CLOCK, end_offset=90, end_ms=LAST)
     with pytest.raises(NotCoveredError, match="is not covered: the last record is offset 90 of"):
-        newest.covered(parse_point(text))
+        newest.covered(parse_time_spec(text))
 
 
 @pytest.mark.parametrize("point", ["1891", "12:40"])
-def test_an_earlier_state_is_not_the_end_of_the_log(point: str) -> None:
+def test_an_earlier_state_is_not_the_end_of_the_log(time_spec: str) -> None:
     """What the log has behind the state that is shown is named, and how to see it."""
     source = metashell.open(DEMO).at(1851)
-    ran = run_on(source, f"changes --until {point} /image")
+    ran = run_on(source, f"changes --until {time_spec} /image")
     assert (1, "") == (ran.status, ran.out)
     told, hint = ran.err
     assert "is not covered: the state shown ends at offset 1851 of 2026-11-22T12:39:10" in told
@@ -132,7 +132,7 @@ def test_no_time_to_count_from() -> None:
         last_offset=1, last_ms=None, latest_ms=None, end_offset=1, end_ms=None, now_ms=NOW
     )
     with pytest.raises(NotCoveredError, match="no record has a time"):
-        clock.covered(parse_point("-1h"))
+        clock.covered(parse_time_spec("-1h"))
 
 
 def test_live_quorum_counts_from_now() -> None:
@@ -169,17 +169,17 @@ COMMANDS = (
 
 @pytest.mark.parametrize("line", COMMANDS)
 @pytest.mark.parametrize("point", ["9999", "08:29", "now", "2030-01-01", "now-10m"])
-def test_every_command_refuses_what_lies_behind_the_end(line: str, point: str) -> None:
+def test_every_command_refuses_what_lies_behind_the_end(line: str, time_spec: str) -> None:
     """Exit status 1, nothing on stdout, and a message that says where the log ends."""
     source = metashell.open(fixture("real-44-trimmed").input)
-    ran = run_on(source, line.format(point))
+    ran = run_on(source, line.format(time_spec))
     assert (1, "") == (ran.status, ran.out)
     assert "is not covered" in "\n".join(ran.err)
 
 
 @pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("splits", [1, 1 << 26])
-def test_condensed_log_ends_where_the_files_do(
+def test_reduced_log_ends_where_the_files_do(
     tmp_path: Path, *, is_known: bool, splits: int
 ) -> None:
     """A directory from the cache or Spark has the same clock, without reading its files here.
@@ -195,11 +195,11 @@ def test_condensed_log_ends_where_the_files_do(
     directory = make_directory(tmp_path, (0, b"".join(batches[:3])), (3, batches[3]))
     source = metashell.open(directory, engine="local")
     settings = ReadSettings()
-    log = condense_place(str(directory), settings, split_bytes=splits)
-    condensed = source_of(log, settings, str(directory))
+    log = reduce_place(str(directory), settings, split_bytes=splits)
+    reduced = source_of(log, settings, str(directory))
     if is_known:
-        _ = condensed.image
-    expected, found = clock_of(source), clock_of(condensed)
+        _ = reduced.image
+    expected, found = clock_of(source), clock_of(reduced)
     assert (3, LAST - 30_000, LAST + 60_000) == (
         expected.last_offset,
         expected.last_ms,

@@ -1,4 +1,4 @@
-"""Condensed logs as Arrow tables, and records made of them again.
+"""Reduced logs as Arrow tables, and records made of them again.
 
 A row is a record with what the replay needs to know of its batch and file. Tables of stretches that
 follow on each other, in that order, are the log of all of them; folding it gives the image that the
@@ -6,7 +6,7 @@ files give. So what is sent between processes, what is kept in a cache and what 
 one form, and every fold works on it.
 
 Secrets, and bytes that are not understood, are overwritten unless they are asked for: nothing that
-is written to a disk or sent anywhere holds one (`metashell.condensed.masking`).
+is written to a disk or sent anywhere holds one (`metashell.reduced.masking`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.condensed.condense import CLEAR_ELR, CondensedRows, condense
-from metashell.condensed.masking import UNREAD, Mask
-from metashell.condensed.spread import Spread
 from metashell.dataclass import dataclass
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.log.chain import Chain
@@ -34,6 +31,9 @@ from metashell.log.truncation import ReadUpTo
 from metashell.records.records import Records
 from metashell.records.transactions import is_marker
 from metashell.redact import Redaction
+from metashell.reduced.masking import UNREAD, Mask
+from metashell.reduced.reduce import CLEAR_ELR, ReducedRows, reduce_records
+from metashell.reduced.topic_shards import TopicShards
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools, gather_ragged
 from metashell.schema.arrow import number_array
 from metashell.schema.registry import Registry
@@ -70,7 +70,7 @@ _OF_RECORD: Final = ("offset", "api_key", "version", "frame_version")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts:
-    """The facts of a file that condensed records come from; picklable."""
+    """The facts of a file that reduced records come from; picklable."""
 
     name: str
     size: int
@@ -93,29 +93,29 @@ class FileFacts:
     """The last of these, of a segment."""
 
 
-def condensed_table(
+def reduced_table(
     records: Records, candidates: Bools, redaction: Redaction, file: int | None = None
 ) -> pa.Table:
-    """Condense a stretch.
+    """Reduce a stretch.
 
     Args:
         records: The stretch.
-        candidates: The records to choose from, see `condense`.
+        candidates: The records to choose from, see `reduce_records`.
         redaction: Whether secrets are overwritten.
         file: Place of the stretch's one file in replay order; None where the stretch has all files.
     """
-    return table_of(records, condense(records, candidates), redaction, file)
+    return table_of(records, reduce_records(records, candidates), redaction, file)
 
 
 def whole_table(records: Records, redaction: Redaction, file: int | None = None) -> pa.Table:
-    """A table like `condensed_table`'s with every record kept, for finding the faults of each."""
+    """A table like `reduced_table`'s with every record kept, for finding the faults of each."""
     rows = np.arange(len(records.frames), dtype=np.int64)
     known = records.frames.merged
     if known is None:
         merged = Merged(np.ones(len(rows), np.int32), _leader_changes(records, rows))
     else:
         merged = Merged(known.changes[rows], known.leader_changes[rows])
-    return table_of(records, CondensedRows(rows, merged), redaction, file)
+    return table_of(records, ReducedRows(rows, merged), redaction, file)
 
 
 def _leader_changes(records: Records, rows: I64) -> I32:
@@ -129,17 +129,17 @@ def _leader_changes(records: Records, rows: I64) -> I32:
 
 
 def table_of(
-    records: Records, condensed: CondensedRows, redaction: Redaction, file: int | None
+    records: Records, reduced: ReducedRows, redaction: Redaction, file: int | None
 ) -> pa.Table:
     """The rows chosen as a table of `SCHEMA`."""
-    frames, rows = records.frames, condensed.rows
+    frames, rows = records.frames, reduced.rows
     values = frames.value_starts(rows)
     sizes = np.maximum(frames.stop[rows] - values, 0)
     data, bounds = gather_ragged(frames.arena, "u1", values, sizes)
     heads = (frames.body[rows] - values).astype(np.int32)
     if not redaction.show_secrets:
         mask = Mask(records, rows, heads, data, bounds)
-        mask.overwrite(condensed.checked)
+        mask.overwrite(reduced.checked)
         data, bounds = mask.data, mask.bounds
     batch = frames.batch[rows]
     header = frames.batches.header
@@ -152,8 +152,8 @@ def table_of(
         **{name: getattr(frames, name)[rows] for name in _OF_RECORD},
         "timestamp": frames.timestamps(rows),
         "head": heads,
-        "changes": condensed.merged.changes,
-        "leader_changes": condensed.merged.leader_changes,
+        "changes": reduced.merged.changes,
+        "leader_changes": reduced.merged.leader_changes,
     }
     arrays = {name: number_array(column) for name, column in columns.items()}
     arrays["value"] = pa.Array.from_buffers(
@@ -179,10 +179,10 @@ def _native(values: AnyArray) -> AnyArray:
     return values.astype(values.dtype.newbyteorder("="))
 
 
-# Parts of a condensed log.
+# Parts of a reduced log.
 
 
-def buckets_of(records: Records, table_rows: I64, spread: Spread) -> I64:
+def buckets_of(records: Records, table_rows: I64, shards: TopicShards) -> I64:
     """Which part of a cluster each record belongs to, so that the parts can be folded apart.
 
     Part 0 has all but the partitions; topics are in their own part and in part 0 as well.
@@ -197,7 +197,7 @@ def buckets_of(records: Records, table_rows: I64, spread: Spread) -> I64:
     everywhere |= keys == _SNAPSHOT_HEADER
     out[everywhere] = EVERYWHERE
     for rows, ids in topic_ids_of(records, table_rows):
-        out[np.searchsorted(table_rows, rows)] = spread.parts_of(ids)
+        out[np.searchsorted(table_rows, rows)] = shards.parts_of(ids)
     return out
 
 
@@ -230,7 +230,7 @@ TOPIC_MESSAGES: Final = (
 def records_of(
     tables: Iterable[pa.Table], files: Sequence[FileFacts], registry: Registry
 ) -> Records:
-    """Records made of condensed stretches, in replay order.
+    """Records made of reduced stretches, in replay order.
 
     Args:
         tables: Tables of `SCHEMA`, those of a later stretch behind those of an earlier one.

@@ -1,7 +1,7 @@
-"""The scene that the whole program shows at one moment, and running commands on it: no widget here.
+"""The state that the whole program shows at one moment, and commands run on it: no widget here.
 
-A scene is the source at one offset. Every view shows the same scene; time travel and news of a live
-source make a new one.
+A view state is the source at one offset. Every view shows the same one. Time travel and news of a
+live source make a new one.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ NO_GROUPS: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scene:
+class ViewState:
     """One state of what is explored."""
 
     opened: Source | FleetSource
     """The opened source at the offset shown, or the whole fleet."""
     serial: int = 0
-    """A number that is unique for each scene."""
+    """A number that is unique for each view state."""
     previous: Source | None = None
     """The cluster as it was shown before the last move in time; None where there was none."""
     cluster: Source | None = None
@@ -123,14 +123,14 @@ def _sorted_out(opened: Source | FleetSource) -> tuple[Source | None, FleetSourc
 _SERIALS = count(1)
 
 
-def scene_of(
+def view_state_of(
     opened: Source | FleetSource,
     path: str,
     *,
     previous: Source | None = None,
     has_groups: bool | None = None,
-) -> Scene:
-    """The scene of an opened source. A fleet's scene has the cluster that a path lies in.
+) -> ViewState:
+    """The view state of an opened source. A fleet's view state has the cluster that a path lies in.
 
     Cost: may open the cluster.
 
@@ -140,20 +140,20 @@ def scene_of(
         previous: The cluster as it was shown before.
         has_groups: Whether it has logs of groups; None if unknown.
     """
-    scene = Scene(opened=opened, serial=next(_SERIALS), previous=previous)
+    view_state = ViewState(opened=opened, serial=next(_SERIALS), previous=previous)
     alone, fleet = _sorted_out(opened)
     if alone is not None:
         known = _has_groups(alone) if has_groups is None else has_groups
-        return replace(scene, cluster=alone, has_groups=known)
+        return replace(view_state, cluster=alone, has_groups=known)
     member = None if fleet is None else member_at(fleet, path)
     if member is None:
-        return scene
-    scene = replace(scene, prefix=cluster_path(member.name))
+        return view_state
+    view_state = replace(view_state, prefix=cluster_path(member.name))
     try:
         source = member.source()
-        return replace(scene, cluster=source, has_groups=_has_groups(source))
+        return replace(view_state, cluster=source, has_groups=_has_groups(source))
     except SourceError as error:
-        return replace(scene, problem=error_message(error))
+        return replace(view_state, problem=error_message(error))
 
 
 def _has_groups(source: Source) -> bool:
@@ -161,31 +161,33 @@ def _has_groups(source: Source) -> bool:
     return bool(source.newest.coordinator_directories)
 
 
-def scene_at(scene: Scene, point: int | str | None) -> Scene:
-    """The scene with its cluster at another offset or time; None for the end of the log.
+def view_state_at(view_state: ViewState, point: int | str | None) -> ViewState:
+    """The view state with its cluster at another offset or time; None for the end of the log.
 
     Raises:
         MetashellError: The files do not cover it.
     """
-    cluster = scene.cluster
+    cluster = view_state.cluster
     assert cluster is not None
     newest = cluster.newest
-    return scene_with(scene, newest.refreshed() if point is None else newest.at(point))
+    return view_state_with(view_state, newest.refreshed() if point is None else newest.at(point))
 
 
-def scene_with(scene: Scene, moved: Source) -> Scene:
-    """The scene with its cluster in another state."""
-    opened = moved if scene.fleet is None else scene.opened
+def view_state_with(view_state: ViewState, moved: Source) -> ViewState:
+    """The view state with its cluster in another state."""
+    opened = moved if view_state.fleet is None else view_state.opened
     return replace(
-        scene, opened=opened, serial=next(_SERIALS), previous=scene.cluster, cluster=moved
+        view_state, opened=opened, serial=next(_SERIALS), previous=view_state.cluster, cluster=moved
     )
 
 
-def scene_there(scene: Scene, path: str, *, moves: bool, point: int | str | None = None) -> Scene:
-    """The scene of a path; a new one if it lies in another cluster. Cost: may open the cluster.
+def view_state_there(
+    view_state: ViewState, path: str, *, moves: bool, point: int | str | None = None
+) -> ViewState:
+    """The view state of a path; a new one for another cluster. Cost: may open the cluster.
 
     Args:
-        scene: The scene before.
+        view_state: The view state before.
         path: The path to go to.
         moves: Whether to go to `point` too, rather than to the state that the cluster is in.
         point: The offset or time; None for the end of the log.
@@ -193,28 +195,30 @@ def scene_there(scene: Scene, path: str, *, moves: bool, point: int | str | None
     Raises:
         MetashellError: The files do not cover the point.
     """
-    if cluster_at(scene, path) != scene.prefix:
-        scene = scene_of(scene.opened, path)
-    return scene_at(scene, point) if moves and scene.cluster is not None else scene
+    if cluster_at(view_state, path) != view_state.prefix:
+        view_state = view_state_of(view_state.opened, path)
+    return (
+        view_state_at(view_state, point) if moves and view_state.cluster is not None else view_state
+    )
 
 
-def settle(scene: Scene) -> None:
+def settle(view_state: ViewState) -> None:
     """Have commands on the fleet find the cluster at hand in the state that is shown.
 
     Only what is shown may do so: another job may be on the way to another state of it.
     """
-    if scene.fleet is None or scene.cluster is None:
+    if view_state.fleet is None or view_state.cluster is None:
         return
-    member = member_at(scene.fleet, scene.prefix)
-    if member is not None and member.opened is not scene.cluster:
-        member.show(scene.cluster)
+    member = member_at(view_state.fleet, view_state.prefix)
+    if member is not None and member.opened is not view_state.cluster:
+        member.show(view_state.cluster)
 
 
-def cluster_at(scene: Scene, path: str) -> str:
+def cluster_at(view_state: ViewState, path: str) -> str:
     """The text before the paths of the cluster that a path lies in; empty outside of clusters."""
-    if scene.fleet is None:
+    if view_state.fleet is None:
         return ""
-    member = member_at(scene.fleet, path)
+    member = member_at(view_state.fleet, path)
     return "" if member is None else cluster_path(member.name)
 
 
@@ -278,7 +282,7 @@ class _Kept:
 
 
 def ask(
-    scene: Scene,
+    view_state: ViewState,
     words: Sequence[str] | str,
     *,
     cwd: str = "/",
@@ -291,10 +295,10 @@ def ask(
     on_text: Callable[[str], None] | None = None,
     reads_older: bool = True,
 ) -> CommandAnswer:
-    """Run a command on a scene; to be called in a job.
+    """Run a command on a view state; to be called in a job.
 
     Args:
-        scene: The scene that the command reads.
+        view_state: The view state that the command reads.
         words: The command's words, taken as they are, or a command line.
         cwd: The current directory.
         cancelled: Asked by long loops.
@@ -313,15 +317,15 @@ def ask(
 
     out, warnings = _Kept(width, on_text), list[str]()
     context = Context(
-        root=scene.root,
+        root=view_state.root,
         out=out,
         warn=lambda text: warnings.append(diagnostic(text)),
         cwd=cwd,
         interactive=interactive,
         history=history,
         cancelled=cancelled,
-        source=scene.source,
-        fleet=scene.fleet,
+        source=view_state.source,
+        fleet=view_state.fleet,
         habits=habits,
         kept={} if kept is None else kept,
         reads_older=reads_older,
@@ -335,9 +339,9 @@ def ask(
     return CommandAnswer(status, text, out.tables, warnings, context, out.verdicts)
 
 
-def is_older(scene: Scene, shown: Scene) -> bool:
+def is_older(view_state: ViewState, shown: ViewState) -> bool:
     """Whether the end of a log was overtaken by news of it; both were looked at by a job."""
-    if scene.fleet is not None or not (scene.is_newest and shown.is_newest):
+    if view_state.fleet is not None or not (view_state.is_newest and shown.is_newest):
         return False
-    found, known = scene.opened.status().offset, shown.opened.status().offset
+    found, known = view_state.opened.status().offset, shown.opened.status().offset
     return found is not None and known is not None and found < known

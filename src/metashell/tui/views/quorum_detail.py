@@ -15,14 +15,14 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.rows.bars import bars, sparkline
 from metashell.tui.rows.changes import changed_rows
-from metashell.tui.rows.cluster_rows import ClusterRows, cluster_rows, joined, previous_scene
+from metashell.tui.rows.cluster_rows import ClusterRows, cluster_rows, joined, previous_view_state
 from metashell.tui.rows.drawn import with_columns
 from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
     from metashell.sources.source import Source
-    from metashell.tui.scene import Scene
+    from metashell.tui.view_state import ViewState
     from metashell.tui.views.lag_history import LagHistory
 
 OBSERVER: Final = "Observer"
@@ -45,7 +45,7 @@ _UNKNOWN: Final = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuorumLook:
+class QuorumDetail:
     """The quorum at one moment."""
 
     status: pa.Table
@@ -74,12 +74,12 @@ class QuorumLook:
 
 
 def look_at(
-    scene: Scene, cancelled: Callable[[], bool], shown_epoch: int | None = None
-) -> QuorumLook:
+    view_state: ViewState, cancelled: Callable[[], bool], shown_epoch: int | None = None
+) -> QuorumDetail:
     """Ask for everything.
 
     Args:
-        scene: A state of a cluster.
+        view_state: A state of a cluster.
         cancelled: Asked now and then.
         shown_epoch: The newest leader epoch whose table is there already: it is not asked for again
             while that is the newest.
@@ -87,13 +87,13 @@ def look_at(
     Raises:
         MetashellError: The source can't be read.
     """
-    status = cluster_rows(scene, "quorum", "--status", cancelled=cancelled)
-    members = cluster_rows(scene, "quorum", cancelled=cancelled)
+    status = cluster_rows(view_state, "quorum", "--status", cancelled=cancelled)
+    members = cluster_rows(view_state, "quorum", cancelled=cancelled)
     epoch = status.table.column("epoch")[0].as_py() if len(status.table) else None
     epochs = before = None
     if shown_epoch is None or epoch != shown_epoch:
-        epochs = cluster_rows(scene, "quorum", "--epochs", cancelled=cancelled)
-        before = previous_scene(scene)
+        epochs = cluster_rows(view_state, "quorum", "--epochs", cancelled=cancelled)
+        before = previous_view_state(view_state)
     changed = changed_epochs = None
     if before is not None and epochs is not None:
         try:
@@ -103,15 +103,15 @@ def look_at(
             changed_epochs = changed_rows(epochs.table, old, "epoch")
         except MetashellError:
             pass  # what was shown before can't be read any more: nothing to compare with
-    return QuorumLook(
+    return QuorumDetail(
         status=status.table,
         members=members.table,
         changed_members=changed,
         epochs=epochs,
         changed_epochs=changed_epochs,
         warnings=members.warnings,
-        live=live_status(scene.cluster),
-        is_newest=scene.cluster is None or scene.cluster.moment_offset is None,
+        live=live_status(view_state.cluster),
+        is_newest=view_state.cluster is None or view_state.cluster.moment_offset is None,
     )
 
 
@@ -156,13 +156,13 @@ def majority_text(n_voters: int, n_silent: int | None = None) -> str:
     return f"{text}{silent}: {spare or 'none'} {'more ' if n_silent else ''}may be lost"
 
 
-def n_silent(look: QuorumLook) -> int | None:
+def n_silent(detail: QuorumDetail) -> int | None:
     """Voters that have not fetched for long; None where nothing tells."""
     ages = [
         age
         for age, status in zip(
-            look.members.column("last_fetch_age_ms").to_pylist(),
-            look.members.column("status").to_pylist(),
+            detail.members.column("last_fetch_age_ms").to_pylist(),
+            detail.members.column("status").to_pylist(),
             strict=True,
         )
         if status not in (OBSERVER, "Leader")
@@ -171,35 +171,38 @@ def n_silent(look: QuorumLook) -> int | None:
     return sum(age >= SILENT_MS for age in known) if known else None
 
 
-def summary_lines(look: QuorumLook) -> list[str]:
+def summary_lines(detail: QuorumDetail) -> list[str]:
     """The quorum in a few lines."""
-    n_voters = sum(status != OBSERVER for status in look.members.column("status").to_pylist())
-    n_observers = len(look.members) - n_voters
-    lag, lag_ms = look.number("max_follower_lag"), look.number("max_follower_lag_ms")
+    n_voters = sum(status != OBSERVER for status in detail.members.column("status").to_pylist())
+    n_observers = len(detail.members) - n_voters
+    lag, lag_ms = detail.number("max_follower_lag"), detail.number("max_follower_lag_ms")
     behind = None if lag_ms is None or lag_ms < 0 else age_text(lag_ms)
     observers = f"{n_observers} observer{'' if n_observers == 1 else 's'}"
     lines = [
         joined(
-            (f"cluster {look.text('cluster_id')}", f"kraft.version {look.text('kraft_version')}")
+            (
+                f"cluster {detail.text('cluster_id')}",
+                f"kraft.version {detail.text('kraft_version')}",
+            )
         ),
         joined(
             (
-                _leader_text(look),
-                f"epoch {look.text('epoch')}",
-                f"high watermark {look.text('high_watermark')}",
-                f"MaxFollowerLag {look.text('max_follower_lag')}"
+                _leader_text(detail),
+                f"epoch {detail.text('epoch')}",
+                f"high watermark {detail.text('high_watermark')}",
+                f"MaxFollowerLag {detail.text('max_follower_lag')}"
                 + (f" ({behind})" if lag is not None and behind else ""),
             )
         ),
-        joined((majority_text(n_voters, n_silent(look)), observers if n_observers else None)),
-        f"from {look.text('origin')}, {short_time(look.text('time'))}",
+        joined((majority_text(n_voters, n_silent(detail)), observers if n_observers else None)),
+        f"from {detail.text('origin')}, {short_time(detail.text('time'))}",
     ]
-    return lines if look.live is None else [*lines, connection_text(look.live)]
+    return lines if detail.live is None else [*lines, connection_text(detail.live)]
 
 
-def _leader_text(look: QuorumLook) -> str:
+def _leader_text(detail: QuorumDetail) -> str:
     """The leader: the present one if the quorum is followed, or else the last one in the log."""
-    told, live = look.text("leader"), look.live if look.is_newest else None
+    told, live = detail.text("leader"), detail.live if detail.is_newest else None
     leader = None if told == _UNKNOWN else told
     if live is None:
         return leader_words(leader) if leader else LEADER_UNKNOWN
@@ -220,9 +223,9 @@ def connection_text(status: LiveStatus) -> str:
 # Tables.
 
 
-def members_table(look: QuorumLook, history: LagHistory | None, width: int) -> pa.Table:
+def members_table(detail: QuorumDetail, history: LagHistory | None, width: int) -> pa.Table:
     """Voters and observers, with a line of their lag where there is a history."""
-    table = look.members
+    table = detail.members
     if history is None:
         return table
     lines = [

@@ -1,7 +1,7 @@
-"""Splits condensed one by one, and put together to the log that an image is folded from.
+"""Splits reduced one by one, and put together to the log that an image is folded from.
 
-`condense_split` is what every process runs, here or in an executor, in memory bounded by the size
-of a split; `CondensedLog` is what comes out for a directory.
+`reduce_split` is what every process runs, here or in an executor, in memory bounded by the size
+of a split; `ReducedLog` is what comes out for a directory.
 """
 
 from __future__ import annotations
@@ -13,15 +13,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from metashell.condensed.spread import Spread
-from metashell.condensed.table import (
-    NO_RECORDS,
-    FileFacts,
-    condensed_table,
-    records_of,
-    topic_ids_of,
-    whole_table,
-)
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.frames import epoch_runs
@@ -39,16 +30,25 @@ from metashell.places.place import Place
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.records.records import Records
 from metashell.redact import Redaction
+from metashell.reduced.table import (
+    NO_RECORDS,
+    FileFacts,
+    records_of,
+    reduced_table,
+    topic_ids_of,
+    whole_table,
+)
+from metashell.reduced.topic_shards import TopicShards
 from metashell.schema.arena import Bools
 from metashell.schema.registry import Registry, load_registry
 
 _AGAIN_ROWS = 1 << 20
-"""Rows from which several tables are condensed into one once more."""
+"""Rows from which several tables are reduced into one once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condensing:
-    """How a directory's splits are condensed; picklable."""
+class Reducing:
+    """How a directory's splits are reduced; picklable."""
 
     base: int = 0
     """The checkpoint's end offset: what segments hold before it does not count."""
@@ -57,10 +57,10 @@ class Condensing:
     merges: bool = True
     """False to keep every record, where the faults of each are asked for."""
     settings: ReadSettings = READ_DEFAULTS
-    """How the log is read; what is secret is condensed only where it may be shown."""
+    """How the log is read; what is secret is reduced only where it may be shown."""
 
     @classmethod
-    def of_plan(cls, plan: Plan, settings: ReadSettings = READ_DEFAULTS) -> Condensing:
+    def of_plan(cls, plan: Plan, settings: ReadSettings = READ_DEFAULTS) -> Reducing:
         """For the splits of a directory."""
         ends = {s.order: s.end_offset for s in plan.splits if s.end_offset is not None}
         return cls(
@@ -70,7 +70,7 @@ class Condensing:
         )
 
     def candidates(self, records: Records, order: int | None = None) -> Bools:
-        """bool[n]: what may be replayed of the records of one file, or of condensed ones of all."""
+        """bool[n]: what may be replayed of the records of one file, or of reduced ones of all."""
         frames = records.frames
         file = frames.batches.file[frames.batch] if order is None else np.int32(order)
         out: Bools = (file < self.n_checkpoints) | (frames.offset[:] >= self.base)
@@ -79,7 +79,7 @@ class Condensing:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A split, condensed."""
+    """A split, reduced."""
 
     table: pa.Table
     facts: FileFacts
@@ -87,8 +87,8 @@ class Stretch:
     order: int
 
 
-def condense_split(split: Split, how: Condensing, registry: Registry | None = None) -> Stretch:
-    """Read, decode and condense one split. Memory: some ten times its bytes.
+def reduce_split(split: Split, how: Reducing, registry: Registry | None = None) -> Stretch:
+    """Read, decode and reduce one split. Memory: some ten times its bytes.
 
     Raises:
         SourceError: It can't be read, or is not what was planned (`SplitError`).
@@ -104,20 +104,20 @@ def condense_split(split: Split, how: Condensing, registry: Registry | None = No
         redaction = Redaction(how.settings.show_secrets)
         if how.merges:
             candidates = how.candidates(records, split.order)
-            tables.append(condensed_table(records, candidates, redaction, split.order))
+            tables.append(reduced_table(records, candidates, redaction, split.order))
         else:
             tables.append(whole_table(records, redaction, split.order))
     if len(tables) > 1 and how.merges:
-        tables = [condense_again(tables, registry, how)]
+        tables = [reduce_again(tables, registry, how)]
     return Stretch(tables[0] if tables else NO_RECORDS, facts, split.order)
 
 
-def condense_again(tables: Sequence[pa.Table], registry: Registry, how: Condensing) -> pa.Table:
-    """Condense what is left of several stretches once more."""
+def reduce_again(tables: Sequence[pa.Table], registry: Registry, how: Reducing) -> pa.Table:
+    """Reduce what is left of several stretches once more."""
     table = pa.concat_tables(tables)
     n_files = int(table["file"][-1].as_py()) + 1 if len(table) else 1
     records = records_of([table], [FileFacts(name="", size=0)] * n_files, registry)
-    return condensed_table(records, how.candidates(records), Redaction(how.settings.show_secrets))
+    return reduced_table(records, how.candidates(records), Redaction(how.settings.show_secrets))
 
 
 def _facts_of(records: Records) -> FileFacts:
@@ -179,8 +179,8 @@ def _joined(before: tuple[EpochRun, ...], here: tuple[EpochRun, ...]) -> tuple[E
 
 
 @dataclass
-class CondensedLog:
-    """A directory's files, condensed."""
+class ReducedLog:
+    """A directory's files, reduced."""
 
     plan: Plan
     closed: list[pa.Table]
@@ -212,20 +212,20 @@ def active_order(plan: Plan) -> int:
 def assemble(
     plan: Plan,
     stretches: Iterable[Stretch],
-    how: Condensing,
+    how: Reducing,
     registry: Registry,
     *,
     closed: Sequence[pa.Table] = (),
     known: Mapping[int, FileFacts] | None = None,
-) -> CondensedLog:
-    """Put the condensed splits of a directory together, in the plan's order.
+) -> ReducedLog:
+    """Put the reduced splits of a directory together, in the plan's order.
 
     Args:
         plan: The plan.
         stretches: Its splits, but for those of files that are known.
-        how: The settings that they were condensed with.
+        how: The settings that they were reduced with.
         registry: Message definitions.
-        closed: The condensed tables of the files that are known.
+        closed: The reduced tables of the files that are known.
         known: Facts of these, by their place in replay order.
     """
     files, last = dict(known or {}), active_order(plan)
@@ -236,13 +236,13 @@ def assemble(
         (of_active if order == last else of_closed).add(stretch.table)
     n_files = max(files, default=-1) + 1
     numbered = [files.get(i, FileFacts(name="", size=0)) for i in range(n_files)]
-    return CondensedLog(plan, of_closed.tables, of_active.tables, numbered, registry)
+    return ReducedLog(plan, of_closed.tables, of_active.tables, numbered, registry)
 
 
 class _Pile:
-    """Tables that follow on each other, condensed together again as they become many."""
+    """Tables that follow on each other, reduced together again as they become many."""
 
-    def __init__(self, tables: list[pa.Table], how: Condensing, registry: Registry) -> None:
+    def __init__(self, tables: list[pa.Table], how: Reducing, registry: Registry) -> None:
         self.tables, self._how, self._registry = tables, how, registry
         self._settled = sum(map(len, tables))
 
@@ -250,11 +250,11 @@ class _Pile:
         self.tables.append(table)
         n_rows = sum(map(len, self.tables))
         if self._how.merges and len(self.tables) > 1 and n_rows > _AGAIN_ROWS + 2 * self._settled:
-            merged = condense_again(self.tables, self._registry, self._how)
+            merged = reduce_again(self.tables, self._registry, self._how)
             self.tables, self._settled = [merged], len(merged)
 
 
-def even_spread(plan: Plan, n_parts: int, registry: Registry) -> Spread:
+def even_shards(plan: Plan, n_parts: int, registry: Registry) -> TopicShards:
     """Spread topics by the bytes that the checkpoint has of each: what is left of a log has as many
     records of a partition, however often it changed. Where there is no checkpoint, by their ids.
 
@@ -271,13 +271,11 @@ def even_spread(plan: Plan, n_parts: int, registry: Registry) -> Spread:
             for rows, found in topic_ids_of(records, np.arange(len(frames), dtype=np.int64)):
                 ids.append(found)
                 weights.append((frames.stop[rows] - frames.body[rows]).astype(np.int64))
-    return Spread.by_weight(np.concatenate(ids), np.concatenate(weights), n_parts)
+    return TopicShards.by_weight(np.concatenate(ids), np.concatenate(weights), n_parts)
 
 
-def condense_directory(
-    plan: Plan, how: Condensing, registry: Registry | None = None
-) -> CondensedLog:
-    """Condense a directory split by split. Memory: of one split and of the image's records.
+def reduce_directory(plan: Plan, how: Reducing, registry: Registry | None = None) -> ReducedLog:
+    """Reduce a directory split by split. Memory: of one split and of the image's records.
 
     Raises:
         SourceError: A file can't be read, or is not what was planned.
@@ -286,25 +284,25 @@ def condense_directory(
 
     def each() -> Iterator[Stretch]:
         for split in plan.splits:
-            yield condense_split(split, how, registry)
+            yield reduce_split(split, how, registry)
 
     return assemble(plan, each(), how, registry)
 
 
-def condense_place(
+def reduce_place(
     place: Place,
     settings: ReadSettings = READ_DEFAULTS,
     *,
     merges: bool = True,
     split_bytes: int = SPLIT_BYTES,
     registry: Registry | None = None,
-) -> CondensedLog:
-    """Plan and condense a metadata directory; where a file was not cut well, once more uncut.
+) -> ReducedLog:
+    """Plan and reduce a metadata directory; where a file was not cut well, once more uncut.
 
     Args:
         place: The directory that `metashell.log.directory.find_metadata_directory` found.
         settings: How it is read; `ReadSettings.strict` is not possible.
-        merges: False to keep every record, see `Condensing`.
+        merges: False to keep every record, see `Reducing`.
         split_bytes: Bounds the size of a split, and so the memory.
         registry: Message definitions, those of the settings where None.
 
@@ -314,9 +312,9 @@ def condense_place(
     uncut: set[str] = set()
     while True:
         plan = plan_splits(place, split_bytes, settings=settings, uncut=uncut)
-        how = Condensing.of_plan(plan, settings)
+        how = Reducing.of_plan(plan, settings)
         try:
-            return condense_directory(plan, replace(how, merges=merges), registry)
+            return reduce_directory(plan, replace(how, merges=merges), registry)
         except SplitError as error:
             if not error.file or error.file in uncut:
                 raise

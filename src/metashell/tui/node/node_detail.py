@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metashell.tui.rows.cells import TableRows
 
 
-class LookMode(StrEnum):
+class DetailMode(StrEnum):
     """A way to look at a node."""
 
     OVERVIEW = "overview"
@@ -33,14 +33,14 @@ class LookMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeLook:
+class NodeDetail:
     """The content shown for a node."""
 
     path: str
     serial: int
-    """The serial number of the node's scene."""
-    mode: LookMode
-    modes: Sequence[LookMode]
+    """The serial number of the node's view state."""
+    mode: DetailMode
+    modes: Sequence[DetailMode]
     """The modes that the node has."""
     kind: str
     """``leaf`` or ``directory``; ``gone`` where nothing is there."""
@@ -67,9 +67,9 @@ class NodeLook:
     """The path of the node that a row is about."""
 
 
-def with_rows(look: NodeLook, remembered: Remembered) -> NodeLook:
+def with_rows(detail: NodeDetail, remembered: Remembered) -> NodeDetail:
     """The look with its rows made ahead, in a job."""
-    if look.table is None:
-        return look
-    rows = rows_ahead(remembered, look.table, look.marked, look.first, look.changed)
-    return replace(look, rows=rows)
+    if detail.table is None:
+        return detail
+    rows = rows_ahead(remembered, detail.table, detail.marked, detail.first, detail.changed)
+    return replace(detail, rows=rows)

@@ -38,7 +38,7 @@ _HINT: Final = "such as 4111, 12:25, 2026-09-21T14:14:09Z, -10m, end-10m or now-
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class TimeSpec:
     """Where in a log; exactly one of its first four fields is set."""
 
     offset: int | None = None
@@ -88,32 +88,32 @@ class LogClock:
         """The origin of ages: the present of a live quorum, else the last record."""
         return self.now_ms if self.is_live else self.last_ms
 
-    def resolve(self, point: Point) -> Point:
-        """The point as an offset or a time.
+    def resolve(self, time_spec: TimeSpec) -> TimeSpec:
+        """The time spec as an offset or a time.
 
         Raises:
             NotCoveredError: It counts from the last record, and no record has a time.
         """
-        if not point.is_relative:
-            return point
-        if point.is_end:
-            return Point(offset=self.end_offset, text=point.text)
-        origin = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}[point.origin]
+        if not time_spec.is_relative:
+            return time_spec
+        if time_spec.is_end:
+            return TimeSpec(offset=self.end_offset, text=time_spec.text)
+        origin = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}[time_spec.origin]
         if origin is None:
-            raise NotCoveredError(f"{point.text}: no record has a time to count from")
-        if point.time_of_day_ms is not None:
-            at = origin - origin % _DAY_MS + point.time_of_day_ms
+            raise NotCoveredError(f"{time_spec.text}: no record has a time to count from")
+        if time_spec.time_of_day_ms is not None:
+            at = origin - origin % _DAY_MS + time_spec.time_of_day_ms
         else:
-            at = origin - (point.before_ms or 0)
-        return Point(timestamp_ms=at, text=point.text)
+            at = origin - (time_spec.before_ms or 0)
+        return TimeSpec(timestamp_ms=at, text=time_spec.text)
 
-    def covered(self, point: Point) -> Point:
-        """The point as an offset or a time that the state has reached.
+    def covered(self, time_spec: TimeSpec) -> TimeSpec:
+        """The time spec as an offset or a time that the state has reached.
 
         Raises:
             NotCoveredError: It lies behind the last record.
         """
-        found = self.resolve(point)
+        found = self.resolve(time_spec)
         if found.offset is not None:
             # The next offset has been reached: scripts ask with it whether there is more.
             is_behind = found.offset > self.last_offset + 1
@@ -124,7 +124,7 @@ class LogClock:
             is_behind = bool(known) and found.timestamp_ms > max(known)
         if is_behind:
             raise NotCoveredError(
-                f"{point_text(found)} is not covered: {self._last_record}",
+                f"{time_spec_text(found)} is not covered: {self._last_record}",
                 hint=behind_hint(found, self),
             )
         return found
@@ -134,12 +134,12 @@ class LogClock:
         """Whether the log goes on behind the state."""
         return self.last_offset < self.end_offset
 
-    def is_in_log(self, point: Point) -> bool:
+    def is_in_log(self, time_spec: TimeSpec) -> bool:
         """Whether an offset or a time does not lie behind the last record of the whole log."""
-        if point.offset is not None:
-            return point.offset <= self.end_offset
-        assert point.timestamp_ms is not None
-        return self.end_ms is not None and point.timestamp_ms <= self.end_ms
+        if time_spec.offset is not None:
+            return time_spec.offset <= self.end_offset
+        assert time_spec.timestamp_ms is not None
+        return self.end_ms is not None and time_spec.timestamp_ms <= self.end_ms
 
     @property
     def _last_record(self) -> str:
@@ -152,7 +152,7 @@ class LogClock:
         return f"the state shown ends at {last}, the log goes on to offset {self.end_offset}"
 
 
-def parse_point(text: str) -> Point:
+def parse_time_spec(text: str) -> TimeSpec:
     """Read a point as ``man at`` tells.
 
     It is an offset (``4111``), a time (``2026-09-21T14:14``; UTC unless it says otherwise), a time
@@ -166,7 +166,7 @@ def parse_point(text: str) -> Point:
         UsageError: It is none of these.
     """
     if text.isascii() and text.isdigit() and len(text) <= _OFFSET_DIGITS:
-        return Point(offset=int(text))
+        return TimeSpec(offset=int(text))
     found = _relative(text)
     if found is not None:
         return replace(found, text=text)
@@ -176,26 +176,26 @@ def parse_point(text: str) -> Point:
         raise UsageError(f"{text or repr('')}: neither an offset nor a time", hint=_HINT) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return Point(timestamp_ms=(moment - _EPOCH) // timedelta(milliseconds=1))
+    return TimeSpec(timestamp_ms=(moment - _EPOCH) // timedelta(milliseconds=1))
 
 
-def point_text(point: Point) -> str:
+def time_spec_text(time_spec: TimeSpec) -> str:
     """An offset or a time as messages name it, with what was typed."""
-    if point.offset is not None:
-        return f"offset {point.offset}"
-    assert point.timestamp_ms is not None
-    time = iso_time(point.timestamp_ms)
-    return f"{point.text} ({time})" if point.text else time
+    if time_spec.offset is not None:
+        return f"offset {time_spec.offset}"
+    assert time_spec.timestamp_ms is not None
+    time = iso_time(time_spec.timestamp_ms)
+    return f"{time_spec.text} ({time})" if time_spec.text else time
 
 
-def behind_hint(point: Point, clock: LogClock) -> str:
-    """A hint at a point to type in place of one behind the last record, or before it."""
-    if clock.is_earlier and clock.is_in_log(point):
+def behind_hint(time_spec: TimeSpec, clock: LogClock) -> str:
+    """What to type in place of a point behind the last record, or before it."""
+    if clock.is_earlier and clock.is_in_log(time_spec):
         return "show the end of the log first: `at end`, or leave out --at"
-    if _TIME_OF_DAY.fullmatch(point.text) and point.timestamp_ms is not None:
-        before = iso_time(point.timestamp_ms - _DAY_MS)
+    if _TIME_OF_DAY.fullmatch(time_spec.text) and time_spec.timestamp_ms is not None:
+        before = iso_time(time_spec.timestamp_ms - _DAY_MS)
         return f"the day before it is {before}; `end` is the last record"
-    if point.text.startswith("now") and not clock.is_live:
+    if time_spec.text.startswith("now") and not clock.is_live:
         return "`end` is the last record, end-10m ten minutes before it"
     return "`end` is the last record"
 
@@ -207,19 +207,19 @@ def parse_duration(text: str) -> int | None:
     return sum(int(number) * _UNIT_MS[unit] for number, unit in _DURATION_PART.findall(text))
 
 
-def _relative(text: str) -> Point | None:
+def _relative(text: str) -> TimeSpec | None:
     """A point that counts from the log's end or from now; None for none."""
     daytime = _TIME_OF_DAY.fullmatch(text)
     if daytime is not None:
         hours, minutes, seconds, fraction = daytime.groups()
         ms = int(hours) * 3_600_000 + int(minutes) * 60_000 + int(seconds or 0) * 1000
-        return Point(time_of_day_ms=ms + int((fraction or "0").ljust(3, "0")))
+        return TimeSpec(time_of_day_ms=ms + int((fraction or "0").ljust(3, "0")))
     origin: Origin
     for origin in ("end", "now"):
         if text == origin:
-            return Point(before_ms=0, origin=origin)
+            return TimeSpec(before_ms=0, origin=origin)
         if text.startswith(f"{origin}-"):
             before_ms = parse_duration(text[len(origin) + 1 :])
-            return None if before_ms is None else Point(before_ms=before_ms, origin=origin)
+            return None if before_ms is None else TimeSpec(before_ms=before_ms, origin=origin)
     before_ms = parse_duration(text.removeprefix("-"))
-    return None if before_ms is None else Point(before_ms=before_ms)
+    return None if before_ms is None else TimeSpec(before_ms=before_ms)
