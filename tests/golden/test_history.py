@@ -130,7 +130,7 @@ def test_batch_is_atomic_unless_the_record_is_asked_for() -> None:
     assert source.at(3600, record=True).status().offset == 3600
 
 
-@pytest.mark.parametrize("point", ["3261", "4112", "2020-01-01"])
+@pytest.mark.parametrize("time_spec", ["3261", "4112", "2020-01-01"])
 def test_what_is_not_covered_is_refused_with_the_range(time_spec: str) -> None:
     """Outside of what the files hold there is an error that says what they hold."""
     source = metashell.open(fixture("real-44-trimmed").input)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metashell.tui.asking.output_pane import path_of
+from metashell.tui.prompts.output_pane import path_of
 from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.screens.command import CommandScreen
 from support.pilot import Driver, drive

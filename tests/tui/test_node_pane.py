@@ -13,7 +13,7 @@ from textual.screen import Screen
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.fs.path import resolve
-from metashell.tui.node import look as node_detail
+from metashell.tui.node import inspector
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
@@ -227,7 +227,7 @@ def test_big_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a long history the newest changes are shown, which is said."""
-    monkeypatch.setattr(node_detail, "MOST_CHANGES", 5)
+    monkeypatch.setattr(inspector, "MOST_CHANGES", 5)
 
     async def test(detail: Looking) -> None:
         await detail.at("/image/topics")
@@ -240,7 +240,7 @@ def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a directory with many records only the newest are followed, which is said."""
-    monkeypatch.setattr(node_detail, "MOST_RECORDS", 7)
+    monkeypatch.setattr(inspector, "MOST_RECORDS", 7)
 
     async def test(detail: Looking) -> None:
         await detail.at("/image/topics")

@@ -32,7 +32,7 @@ CLOCK = LogClock(
 
 
 @pytest.mark.parametrize(
-    ("text", "point"),
+    ("text", "time_spec"),
     [
         ("0", TimeSpec(offset=0)),
         ("4111", TimeSpec(offset=4111)),
@@ -114,7 +114,7 @@ def test_behind_the_end_of_the_log(text: str) -> None:
         newest.covered(parse_time_spec(text))
 
 
-@pytest.mark.parametrize("point", ["1891", "12:40"])
+@pytest.mark.parametrize("time_spec", ["1891", "12:40"])
 def test_an_earlier_state_is_not_the_end_of_the_log(time_spec: str) -> None:
     """What the log has behind the state that is shown is named, and how to see it."""
     source = metashell.open(DEMO).at(1851)
@@ -168,7 +168,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("line", COMMANDS)
-@pytest.mark.parametrize("point", ["9999", "08:29", "now", "2030-01-01", "now-10m"])
+@pytest.mark.parametrize("time_spec", ["9999", "08:29", "now", "2030-01-01", "now-10m"])
 def test_every_command_refuses_what_lies_behind_the_end(line: str, time_spec: str) -> None:
     """Exit status 1, nothing on stdout, and a message that says where the log ends."""
     source = metashell.open(fixture("real-44-trimmed").input)
