@@ -25,7 +25,7 @@ from metashell.records.consumer_protocol import (
     protocols_json,
 )
 from metashell.records.keyed_records import TRANSACTION_STATES
-from metashell.records.line_forms import LineForm, LineTexts
+from metashell.records.line_forms import LineForm, LinePieces
 from metashell.schema.columns import Columns
 from metashell.schema.coordinators import RecordType
 from metashell.schema.dump import fields_json, json_text
@@ -74,7 +74,7 @@ class DumpedValues:
     version: int
     columns: Columns
 
-    def add_to(self, texts: LineTexts, form: LineForm) -> bool:
+    def add_to(self, texts: LinePieces, form: LineForm) -> bool:
         """Add them to lines."""
         status = status_field(self.type, self.version)
         if status is None:
@@ -88,7 +88,7 @@ class DumpedValues:
         texts.choice(form.key(status.json_name), names, numbers, is_of_line=False)
         return texts.fields(next(parts), self.version, self.columns)
 
-    def add_beside(self, texts: LineTexts) -> bool:
+    def add_beside(self, texts: LinePieces) -> bool:
         """Add what members say in the classic protocol."""
         return self.type.name != PROTOCOLS_RECORD or texts.each(self._protocols)
 

@@ -202,7 +202,7 @@ def _number(key: str, value: object, default: object) -> str:
 
 
 class PythonTexts:
-    """Some lines by Python; see `metashell.records.line_forms.LineTexts`.
+    """Some lines by Python; see `metashell.records.line_forms.LinePieces`.
 
     Args:
         fields: Writes fields.

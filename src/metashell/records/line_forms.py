@@ -1,7 +1,7 @@
 """The two forms of lines: JSON as kafka-dump-log's, and lines to be read.
 
 A form says what stands in a line and how values are written. Python or the kernel write what it
-says: `LineTexts` is what both can do. A record without a key is one of a metadata log, or a marker.
+says: `LinePieces` is what both can do. A record without a key is one of a metadata log or a marker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metashell.schema.model import MessageSpec
 from metashell.schema.uuids import uuid_text
 
 
-class LineTexts(Protocol):
+class LinePieces(Protocol):
     """Lines that are put together piece by piece. Methods return whether they can be written."""
 
     def literal(self, text: str, *, opens: bool = False) -> None:
@@ -124,7 +124,7 @@ class LineForm(ABC):
     # Lines.
 
     @abstractmethod
-    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LinePieces, records: AnyRecords, rows: I64) -> bool:
         """Add where each record stands."""
 
     def tails(self, records: AnyRecords, rows: I64) -> list[str] | None:
@@ -135,7 +135,7 @@ class LineForm(ABC):
     """The end of each line."""
 
     @abstractmethod
-    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
         """Add what stands behind the places of records."""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class LineForm(ABC):
     def batch(self, file: str, pos: int, fields: Mapping[str, Any]) -> str:
         """The line of a batch."""
 
-    def value(self, texts: LineTexts, found: DecodedMessages, without: str | None = None) -> bool:
+    def value(self, texts: LinePieces, found: DecodedMessages, without: str | None = None) -> bool:
         """Add the fields of values."""
         if found.more is not None:
             return found.more.add_to(texts, self)
@@ -185,7 +185,7 @@ class JsonForm(LineForm):
         """The name of a topic."""
         return f',"topic":{self.string(name)}'
 
-    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LinePieces, records: AnyRecords, rows: I64) -> bool:
         """Add file and position, offset, time, epoch, and with keys who wrote the batch."""
         frames, batch = records.frames, records.frames.batch[rows]
         files = records.loaded.files
@@ -208,7 +208,7 @@ class JsonForm(LineForm):
             texts.flag(',"transactional":', header["attributes"] & TRANSACTIONAL != 0)
         return True
 
-    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
         """Add type, version and data; with keys those of key and value."""
         name, version = json_text(found.name), found.version
         kind = found.type
@@ -300,7 +300,7 @@ class ReadableForm(LineForm):
         """The name of a topic, or its id."""
         return f" topicId={uuid_text(topic_id)}" if name is None else f" topic={self.string(name)}"
 
-    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LinePieces, records: AnyRecords, rows: I64) -> bool:
         """Add offset, time and epoch."""
         frames = records.frames
         texts.numbers("", frames.offset[rows])
@@ -323,7 +323,7 @@ class ReadableForm(LineForm):
             for i, epoch in zip(ids.tolist(), epochs.tolist(), strict=True)
         ]
 
-    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
         """Add the type, the topic and the fields."""
         kind = found.type
         if kind is None or found.key is None:

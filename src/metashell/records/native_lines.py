@@ -55,7 +55,7 @@ def write_lines(
 
 
 class NativeTexts:
-    """Some lines by the kernel; see `metashell.records.line_forms.LineTexts`.
+    """Some lines by the kernel; see `metashell.records.line_forms.LinePieces`.
 
     Args:
         arena: What the columns point into.

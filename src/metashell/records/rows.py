@@ -15,7 +15,7 @@ import numpy as np
 from metashell.kernel import library as load
 from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
-from metashell.records.line_forms import FaultyRecord, JsonForm, LineTexts, topic_ids
+from metashell.records.line_forms import FaultyRecord, JsonForm, LinePieces, topic_ids
 from metashell.records.lines import LineWriter, type_name
 from metashell.records.messages import AnyRecords, DecodedMessages
 from metashell.records.records import Records
@@ -33,11 +33,11 @@ class DataForm(JsonForm):
 
     end = ""
 
-    def head(self, texts: LineTexts, records: AnyRecords, rows: I64) -> bool:
+    def head(self, texts: LinePieces, records: AnyRecords, rows: I64) -> bool:
         """Add nothing."""
         return True
 
-    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
         """Add the fields."""
         texts.literal("{", opens=True)
         is_written = self.value(texts, found)
@@ -66,7 +66,7 @@ class KeyedDataForm(DataForm):
         """Fields that were turned into plain values."""
         return f", {to_json(data)[1:-1]}" if data else ""
 
-    def message(self, texts: LineTexts, found: DecodedMessages) -> bool:
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
         """Add the fields of both; those of a marker stand alone."""
         if found.type is None or found.key is None:
             return super().message(texts, found)
