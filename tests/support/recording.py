@@ -59,7 +59,7 @@ class Frame:
 def frame_of(driver: Driver, caption: str, seconds: float) -> Frame:
     """The screen as it is now."""
     strips = driver.app.screen._compositor.render_strips()
-    cluster = driver.scene.cluster
+    cluster = driver.view_state.cluster
     assert cluster is not None
     offset = "the end" if cluster.moment_offset is None else f"offset {cluster.moment_offset}"
     rows = tuple(tuple(map(_run, Segment.simplify(strip))) for strip in strips)

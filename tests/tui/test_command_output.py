@@ -20,11 +20,11 @@ def test_a_node_of_another_state_is_named() -> None:
         await driver.press("equals_sign")
         screen = driver.app.screen
         assert isinstance(screen, CommandScreen)
-        table, scene = screen.pane.row_tables[0], driver.scene
+        table, view_state = screen.pane.row_tables[0], driver.view_state
         assert table.shown is not None
         paths = table.shown.column("path").to_pylist()
         at = next(
-            i for i in range(len(paths)) if path_of({"path": paths[i]}, scene.root, "") is None
+            i for i in range(len(paths)) if path_of({"path": paths[i]}, view_state.root, "") is None
         )
         table.move_cursor(row=at)
         for key in ("enter", "R"):

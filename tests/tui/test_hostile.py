@@ -49,7 +49,7 @@ def test_errors_are_told_in_their_own_lines() -> None:
         view = driver.view
         assert isinstance(view, ExplorerView)
         view.pane._failed(FORGED)
-        look = view.pane._look
+        look = view.pane._detail
         assert look is not None
         assert TOLD == [line.text for line in look.lines]
         assert look.copy is not None
@@ -76,7 +76,7 @@ async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
     monkey.check()
     view, screens = driver.view, [driver.screen()]
     assert isinstance(view, ExplorerView)
-    look = view.pane._look
+    look = view.pane._detail
     assert look is not None
     assert look.kind != "gone", path
     for mode in look.modes:

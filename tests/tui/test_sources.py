@@ -80,14 +80,17 @@ def test_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await look_at_all(driver)
         whole = n_records(driver)
         health = driver.app.query_one(HealthView).found
-        quorum = driver.app.query_one(QuorumView).look
+        quorum = driver.app.query_one(QuorumView).detail
         assert await travel(driver, EARLIER) == EARLIER
         await look_at_all(driver)
         assert n_records(driver) < whole
         assert await travel(driver, None) == END
         await look_at_all(driver)
         assert n_records(driver) == whole
-        again, asked = driver.app.query_one(HealthView).found, driver.app.query_one(QuorumView).look
+        again, asked = (
+            driver.app.query_one(HealthView).found,
+            driver.app.query_one(QuorumView).detail,
+        )
         assert health is not None
         assert again is not None
         assert quorum is not None

@@ -136,7 +136,7 @@ def test_tables(name: str, offset: int | None) -> None:
         tables = [*TABLES, *((path, f"partitions {path[21:]}") for path in topics[:N_EACH])]
         for path, line in tables:
             pane = await pane_at(driver, path, DetailMode.TABLE)
-            look = pane._look
+            look = pane._detail
             assert look is not None
             assert look.table is not None
             expected = json.loads(said(source, f"{line} -o json --columns all"))

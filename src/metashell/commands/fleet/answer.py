@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.fleet.columns import COORDINATORS, TABLES, TEXT_COLUMNS, VERIFY, VOTES
-from metashell.commands.fleet.replicas import replica_rows
 from metashell.commands.fleet.verify import verify
 from metashell.commands.fleet.votes import vote_rows
 from metashell.commands.framework.command import Context
@@ -76,6 +75,9 @@ def answer(query: RowsQuery) -> None:
         query.status = compared.status
         return
     if COORDINATORS in query.parsed.switches:
+        # The explorer's view of a fleet reads no coordinator's log.
+        from metashell.commands.fleet.replicas import replica_rows
+
         replica_rows(query)
         return
     if VOTES in query.parsed.switches:
