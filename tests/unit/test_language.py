@@ -16,8 +16,6 @@ SOURCES = Path(metashell.__file__).parent
 LISTS_OF_WORDS = {"quorum/known_keys.py", "sql/statements.py"}
 """Modules with lists of names in one string: nobody reads them as sentences."""
 PACKAGES = sorted({path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py")})
-STILL_INDIRECT = {"fs", "log", "records", "spark_backend"}
-"""Packages whose docstrings and comments are still to be rewritten: a set to become empty."""
 
 
 def files_of(package: str) -> list[Path]:
@@ -72,7 +70,7 @@ def test_indirect_remarks_are_found(tmp_path: Path) -> None:
     assert [f"x.py:{each}" for each in expected] == indirect(file)
 
 
-@pytest.mark.parametrize("package", sorted({*PACKAGES} - STILL_INDIRECT))
+@pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_and_comments_name_the_thing_first(package: str) -> None:
     """No clause begins with "What", "Those", "The same", "As" or "Of"."""
     assert [] == [each for file in files_of(package) for each in indirect(file)]

@@ -1,4 +1,4 @@
-"""What became of nodes: every record that touched a path, from the oldest that the files hold on.
+"""The history of nodes: every record that touched a path, from the oldest that the files hold on.
 
 Which records concern a path is found from columns: of partitions only those of the topics asked for
 are decoded. They are then followed one by one in replay order (`metashell.fs.change_parts`).
@@ -91,7 +91,7 @@ class Newest:
             counted = (changes for changes in follow(size) if self.within(changes[0]))
             found = deque(counted, self.limit + 1)
             if len(found) >= self.limit or size >= n - n_earlier:
-                # What a checkpoint repeats of the log before it is no change.
+                # A record that a checkpoint repeats from the log before it is no change.
                 if not repeats or size == n or all(c[0].offset is not None for c in found):
                     break
                 size = n
@@ -112,7 +112,7 @@ def _beyond(time_spec: TimeSpec | None, offsets: I64, times: I64, sign: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """What one record did to one node."""
+    """A change of one node by one record."""
 
     path: Path
     offset: int | None
@@ -131,7 +131,7 @@ class NodeChange:
     fields: Mapping[str, tuple[Any, Any]]
     """From what to what, by field; a node without fields has the one field ""."""
     reason: str | None = None
-    """Of what was refused."""
+    """The reason of a refusal."""
     log: str | None = None
     """The coordinator's log that the record is in; None for the metadata log."""
 
@@ -144,7 +144,7 @@ class NodeChange:
         controller: int | None = None,
         log: str | None = None,
     ) -> NodeChange:
-        """The same change by a record at some place."""
+        """The change, made by a record at some place."""
         # There is one for each record; `replace` would take longer than the rest of it.
         return NodeChange(
             self.path,
@@ -172,8 +172,8 @@ def find_changes(
     """Every change of the nodes that a path means and of all below them, oldest first.
 
     Args:
-        records: Those of the oldest state in the directory and after it.
-        redaction: What may be shown.
+        records: The records of the oldest state in the directory and after it.
+        redaction: Says what may be shown.
         tests: One for each component of the path.
         literal: The components that have no wildcard; None for the others.
         leaders: Leader of epochs, where something else than the log tells.
@@ -203,7 +203,7 @@ class _Follow:
         self._epochs = dict(leaders) | {leader.epoch: leader.leader for leader in _leaders(records)}
 
     def _histories(self) -> list[PartHistory]:
-        """What follows the nodes that are meant, from nothing."""
+        """The histories of the nodes that are meant, from nothing."""
         registry = self._records.registry
         if tuple(self._literal) == ProvenanceHistory.root:
             # Every record changes it, so only who asks for it alone is told.
@@ -408,7 +408,7 @@ def change_of(
     """An effect as it is told; None where a checkpoint says only what is known already.
 
     Args:
-        effect: What the record did.
+        effect: The effect of the record.
         record: The record's type, as Kafka calls it.
         base: Whether it stands in the checkpoint.
         older: Whether it stands before it, so that there may have been a node already.
@@ -435,7 +435,7 @@ def change_of(
         if partial:
             fields = {name: ("?", new) for name, (_, new) in fields.items() if new != "?"}
     elif base and all(old == shown_value(UNKNOWN) for old, _ in fields.values()):
-        # What records before the checkpoint left open, it fills in; nothing has changed.
+        # The checkpoint fills in what records before it left open; nothing has changed.
         verb = "present"
     else:
         verb = "changed" if fields else "unchanged"

@@ -1,7 +1,7 @@
 """Leaves in columns: those of a directory lie side by side, in the order of their names.
 
-What tells of a leaf is mostly one record of a coordinator's partition. It may be several, of which
-some wait for the end of a transaction, or a row of a state that was folded.
+A leaf mostly comes from one record of a coordinator's partition. It may be several, of which some
+wait for the end of a transaction, or a row of a state that was folded.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FieldsReader(Protocol):
 
 @dataclass(slots=True)
 class Entries:
-    """What tells of leaves in one partition: n entries."""
+    """The leaves of one partition: n entries."""
 
     rows: LeafSources
     fields: FieldsReader
@@ -60,7 +60,7 @@ class LeafTable:
     """
 
     last_texts: tuple[tuple[int, bool], pa.LargeStringArray] | None = None
-    """What `metashell.fs.leaf_texts` made last."""
+    """The last result of `metashell.fs.leaf_texts`."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class LeafTable:
         return [_together(said[i:j], waits[i:j]) for i, j in spans]
 
     def _by_partition(self, entries: I64) -> Iterator[tuple[FieldsReader, I64, I64]]:
-        """What reads entries of each partition, their places there and which they are."""
+        """For each partition: a reader of its entries, their places there, and their indexes."""
         for number, at in places_by_number(self._numbers[entries]):
             yield self._entries(number).fields, self._places[entries[at]], at
 

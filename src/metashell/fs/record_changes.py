@@ -1,4 +1,4 @@
-"""What became of groups and transactions: every record of a coordinator's log about a node.
+"""The history of groups and transactions: every record of a coordinator's log about a node.
 
 Records are followed in the order of their log. A commit in a transaction is pending until the
 marker of its producer. Where compaction removed records, what a node was before is not known.
@@ -87,11 +87,11 @@ class RecordReplay:
 
     Args:
         records: Its records, or those about one name.
-        partition: What the partition is called.
+        partition: The partition's name.
         tests: One for each component of the paths that are meant.
         topics: Names of topics by the text of their ids.
-        redaction: What may be shown.
-        in_full: As of `find_record_changes`.
+        redaction: Says what may be shown.
+        in_full: The argument of `find_record_changes`.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class RecordReplay:
         self._tests, self._topics = tests, topics
         self._puts = {each: put for each, (_, put) in puts_by_record().items()}
         self._groups: dict[NodeNames, dict[NodeNames, dict[str, Any]]] = {}
-        """What records say of each node, by type, in the group that it is of."""
+        """The fields of each node by record type, below the group that it is of."""
         self._row_of: dict[NodeNames, int] = {}
         self._pending: dict[int, dict[NodeNames, tuple[int, Fields]]] = {}
 
@@ -210,7 +210,7 @@ class RecordReplay:
         """All nodes of the group that a node is of."""
         return self._groups.setdefault(path[:_OF_THING], {})
 
-    # What a record does.
+    # Effects of a record.
 
     def _record(
         self,
@@ -288,7 +288,7 @@ class RecordReplay:
                 yield Effect(each.path, None, None)
 
     def _waiting(self, row: int, told: NodeUpdate, producer: int) -> Iterator[Effect]:
-        """What is written at once or waits for the end of a transaction; a tombstone takes both."""
+        """The effects of a write, at once or when a transaction ends; a tombstone removes both."""
         path, name, said = told.path, _WRITTEN, told.fields
         if said is None:
             for pending in self._pending.values():

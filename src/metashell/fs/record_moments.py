@@ -1,4 +1,4 @@
-"""What the rows of coordinators' nodes mean: the number of a partition, and of a record there."""
+"""The moments of rows of coordinators' nodes: the number of a partition, and of a record there."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class RecordMoments:
         return out
 
     def bound(self, time_spec: TimeSpec) -> TimeSpec:
-        """What `since` and `before` take: offsets are compared with those of a record's own log."""
+        """The point to compare with: offsets are compared with those of a record's own log."""
         return time_spec
 
     def since(self, time_spec: TimeSpec, rows: I64) -> Bools:

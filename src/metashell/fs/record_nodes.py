@@ -1,4 +1,4 @@
-"""What the records of one partition of a coordinators' topic say of groups or transactions.
+"""The groups or transactions in the records of one partition of a coordinators' topic.
 
 A node is what records say of it that count (`metashell.image.coordinators.surviving`). Where one is
 asked for it is read alone; from some on all are read together.
@@ -39,7 +39,7 @@ class NodeRows:
 
 
 Nodes = dict[NodeNames, NodeRows]
-"""What tells of the nodes of a thing, by their names below it."""
+"""The rows of the nodes of a thing, by their names below it."""
 
 
 @dataclass(slots=True)
@@ -70,8 +70,8 @@ class PartitionNodes:
         records: All of the partition, or those about one name.
         number: The partition.
         topics: Names of topics by the text of their ids.
-        parts: Those that are below the directory.
-        redaction: What may be shown.
+        parts: The parts below the directory.
+        redaction: Says what may be shown.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class PartitionNodes:
     # Leaves that lie in tables.
 
     def entries(self, below: NodeNames) -> Entries:
-        """What tells of the leaves of a table, by the names of its directory below a thing."""
+        """The leaves of a table, by the names of its directory below a thing."""
         if below not in self._entries:
             rows = self.fold.tables[below]
             self._entries[below] = Entries(rows, self._reader(rows), self.heads)
@@ -137,7 +137,7 @@ class PartitionNodes:
         return tell(self.records, rows, self.topics, self._redaction, values=values)
 
     def nodes(self, place: int) -> Nodes:
-        """What there is of one thing, without leaves of tables."""
+        """The nodes of one thing, without leaves of tables."""
         self._n_asked += 1
         if self._n_asked > _ONE_BY_ONE:
             found = self._all_nodes.get(place, {})
@@ -169,7 +169,7 @@ class PartitionNodes:
         return found
 
     def told(self, row: int) -> list[NodeUpdate]:
-        """What one record says."""
+        """The nodes that one record tells of."""
         if row not in self._values:
             some = np.array([row])
             if len(self._values) >= _ONE_BY_ONE:

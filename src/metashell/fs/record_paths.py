@@ -1,11 +1,11 @@
-"""What a record of a coordinator's log says of which nodes.
+"""The nodes that a record of a coordinator's log tells of, and their fields.
 
 Each type of record is about one node, by its key: a member, an offset, a transaction. A record may
 also tell of a whole thing, such as a classic group and its members. A node may have records of
 several types, such as what a member is and what it has now; its fields are those of all of them.
 
-Fields have the names of Kafka's own JSON. Partitions are told as ``TOPIC-PARTITION``. What clients
-put into a record as bytes is told where Kafka reads it, and left out else.
+Fields have the names of Kafka's own JSON. Partitions are told as ``TOPIC-PARTITION``. Bytes that
+clients put into a record are decoded where Kafka reads them, and left out else.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SOME: Final[Fields] = {"offset": None}
 
 @dataclass(slots=True)
 class NodeUpdate:
-    """What a record says of a node: ``fields`` is None where the node has no such record now."""
+    """A record's fields for a node: ``fields`` is None where the node has no such record now."""
 
     path: NodeNames
     fields: Fields | None
@@ -120,14 +120,14 @@ def _tellings(
     topics: Mapping[str, str],
     redaction: Redaction,
 ) -> Iterator[NodeUpdate]:
-    """What a record about a node says.
+    """The updates of nodes by a record about a node.
 
     Args:
         record_type: Its type.
         path: The node.
         value: Its value, as `metashell.schema.rows.to_rows` gives it; None for a tombstone.
         topics: Names of topics by the text of their ids.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
     """
     if value is None:
         yield NodeUpdate(path, None)
@@ -147,13 +147,13 @@ def tell(
     *,
     values: bool = True,
 ) -> dict[int, list[NodeUpdate]]:
-    """What records say, by row; those that can't be read are left out.
+    """The updates of nodes by records, by row; unreadable records are left out.
 
     Args:
         records: All.
         rows: int64, ascending: those that are asked for.
         topics: Names of topics by the text of their ids.
-        redaction: What may be shown.
+        redaction: Says what may be shown.
         values: Whether the fields matter; without them all have `SOME`, but for records that tell
             of several nodes.
     """
@@ -226,7 +226,7 @@ def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
 def _tell_plain(
     record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
 ) -> Iterator[tuple[int, list[NodeUpdate]]]:
-    """What records of a type with `plain_fields` say, by row."""
+    """The updates by records of a type with `plain_fields`, by row."""
     fields, high = plain_fields(record_type) or (), record_type.value.versions.high
     columns = [values_of(field, found.value.fields[field.column_name]) for field in fields]
     names, tagged = [field.json_name for field in fields], []
@@ -248,7 +248,7 @@ def _tell_plain(
 def _tell_paths(
     record_type: RecordType, found: KeyedColumns, topics: Mapping[str, str]
 ) -> Iterator[tuple[int, list[NodeUpdate]]]:
-    """The same with no more of the fields than whether there are any."""
+    """The updates, with no more of the fields than whether there are any."""
     paths = paths_of(record_type, found.key, topics)
     for row, path, is_gone in zip(
         found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True

@@ -46,10 +46,10 @@ from metashell.log.layout import (
 from metashell.places.archives import HEAD_BYTES, archive_format
 
 LEAST_CHAINED_BYTES: Final = 4 << 20
-"""Of fewer bytes the batches are found sooner than the kernel is loaded."""
+"""Fewer bytes are walked in Python sooner than the kernel is loaded."""
 
 LEAST_KEYED_BYTES: Final = 128 << 10
-"""The same of a log with keys, whose batches are small: the kernel finds its records, too."""
+"""The limit for a log with keys, whose batches are small: the kernel finds its records, too."""
 
 LOADED_ALL_THE_SAME: Final = "a broker may have loaded it: its loader checks no CRC"
 
@@ -85,7 +85,7 @@ class Chain:
     faults: list[Fault] = field(default_factory=list)
     first_offset: int = -1
     last_offset: int = -1
-    """Of the last record; -1 without one."""
+    """The offset of the last record; -1 without one."""
     last_epoch: int = -1
     last_timestamp_ms: int = -1
     """maxTimestamp of the last batch, ms since the epoch."""
@@ -110,7 +110,7 @@ class Chain:
 def batches(
     view: memoryview | mmap | bytes, positions: Iterable[int]
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Of each batch at a position: begin and end in the buffer, first and last offset, epoch."""
+    """For each batch at a position: begin and end in the buffer, first and last offset, epoch."""
     for begin in positions:
         base, length, epoch, _, _, _, last_delta = HEAD.unpack_from(view, begin)
         yield begin, begin + 12 + length, base, base + last_delta, epoch
@@ -123,12 +123,12 @@ def search_budget(size: int) -> int:
 
 @dataclass(slots=True)
 class Carry:
-    """What the windows of one file hand on, so that they chain as the whole file would."""
+    """The state that windows of one file hand on, so that they chain like the whole file."""
 
     size: int
     """Bytes of the file."""
     last_offset: int = -1
-    """Of the last record so far; at first, of the file before it."""
+    """The offset of the last record so far; at first, that of the file before it."""
     pos: int = 0
     """Where in the file the next window begins."""
     need: int = 0
@@ -189,8 +189,9 @@ class Chainer:
         stop: Where it ends.
         name: The file's name, for faults.
         after: Offset behind which the file's batches must lie: the last of the file before it.
-        carry: Of the windows before, for a window; brought up to date by `run`. What can't be
-            judged without bytes behind the window is left to the next, at ``carry.pos``.
+        carry: The carry of the windows before, for a window; brought up to date by `run`. A batch
+            that can't be judged without bytes behind the window is left to the next, at
+            ``carry.pos``.
         kind: The kind of the log.
     """
 
@@ -263,13 +264,13 @@ class Chainer:
             if base != last + 1 or last_delta < 0 or epoch_here < epoch:
                 out.last_offset, out.last_epoch = last, epoch
                 if end + HEADER_BYTES > stop and end + HEADER_BYTES <= self._end:
-                    # What follows is looked at, to tell a gap from a wrong base offset.
+                    # The next header is looked at, to tell a gap from a wrong base offset.
                     self._need = end + HEADER_BYTES - pos
                     return pos
                 if self._accept(pos, end, base, last_delta, epoch_here):
                     append(pos)
                     last, epoch = base + last_delta, epoch_here
-                # What follows on an odd batch mostly is not odd.
+                # Batches behind an odd one mostly are not odd.
                 span = end, stop, bound
                 pos, last, epoch = hop(view, span, (last, epoch), out.positions, self.kind)
                 continue

@@ -40,7 +40,7 @@ class Batches:
 
 @dataclass(slots=True)
 class Merged:
-    """Of records that stand for others as well: how much of what those did they stand for.
+    """Amounts for records that stand for others as well: how many changes each stands for.
 
     Both have one element a record, which is 1 or what the record itself does where it stands only
     for itself. See `metashell.reduced.reduce`.
@@ -161,11 +161,11 @@ class Frames:
             getattr(self, name)[rows] = columns[name]
 
     def put_differences(self, rows: slice, differences: Mapping[str, AnyArray]) -> None:
-        """As `put`, of what framing finds: see `Deltas.put`."""
+        """Put the columns that framing found: see `Deltas.put`."""
         for name in FILLED:
             getattr(self, name).put(rows, differences[name])
 
-    # Of batches.
+    # Batches.
 
     def _headers(self, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Headers by field, and where that of each row given is among them."""
@@ -210,7 +210,7 @@ class Frames:
         sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
         return np.where(base < 0, -1, sequence).astype(np.int32)
 
-    # Of values.
+    # Values.
 
     def value_starts(self, rows: AnyArray) -> I64:
         """Where the value of each row given begins: int64."""
@@ -221,7 +221,7 @@ class Frames:
         """Which of the rows given have no value any more, but the reason why it can't be read."""
         return np.zeros(len(rows), dtype=np.bool_)
 
-    # Of a log with keys.
+    # Columns of a log with keys.
 
     @property
     def value_size(self) -> I32:
@@ -296,7 +296,7 @@ _OF_COLUMNS: Final = {
 """Columns of `Frames` of a log with keys, and the kernel's names of what is kept of them."""
 _MAX_INT32: Final = (1 << 31) - 1
 _FEW: Final = 8
-"""Of fewer records than a batch in so many, whole headers are read, and those of no others."""
+"""For fewer records than a batch in so many, only their own headers are read, as a whole."""
 
 NO_KEY: Final = -1
 CONTROL_FRAME: Final = -1
@@ -309,7 +309,7 @@ CONTROL_KEY: Final = -1000
 
 
 KEYED_CONTROL_KEY: Final = -(1 << 20)
-"""The same of a log with keys, whose types are int16."""
+"""The key of a control record in a log with keys, whose types are int16."""
 NO_NUMBER: Final = 1 << 20
 """Stands for an int16 that is not there: the key or the value is null, or shorter than that."""
 

@@ -189,7 +189,7 @@ def time_spec_text(time_spec: TimeSpec) -> str:
 
 
 def behind_hint(time_spec: TimeSpec, clock: LogClock) -> str:
-    """What to type in place of a point behind the last record, or before it."""
+    """A hint at a point to type in place of one behind the last record, or before it."""
     if clock.is_earlier and clock.is_in_log(time_spec):
         return "show the end of the log first: `at end`, or leave out --at"
     if _TIME_OF_DAY.fullmatch(time_spec.text) and time_spec.timestamp_ms is not None:

@@ -124,7 +124,7 @@ def _show_nested(structs: object, shown: object, messages: Mapping[str, str]) ->
 
     Args:
         structs: Structs with fields of bytes.
-        shown: The same as JSON.
+        shown: The structs as JSON.
         messages: The message in each of those fields.
     """
     assert isinstance(structs, list)

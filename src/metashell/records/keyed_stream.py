@@ -40,7 +40,7 @@ def select_keyed_rows(records: KeyedRecords, selection: Selection) -> I64:
 
 
 def _about_partitions(records: KeyedRecords, selection: Selection, rows: I64) -> I64:
-    """Of the rows given those about a topic and a partition."""
+    """The given rows that are about a topic and a partition."""
     numbers = records.frames.api_key[rows]
     found = [rows[:0]]
     for record_type in records.types.by_number.values():

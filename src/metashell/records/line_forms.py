@@ -372,7 +372,7 @@ class ReadableForm(LineForm):
 
 
 _SIGNS: Final = re.compile(r'[ "=\[\]{}]')
-"""What stands between values."""
+"""The signs between values."""
 
 
 def _is_plain(text: str) -> bool:

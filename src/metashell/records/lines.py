@@ -173,7 +173,7 @@ class LineWriter:
             return [f"{head}{body}{self._form.end}" for head, body in parts]
         return [f"{head}{body}{tail}" for (head, body), tail in zip(parts, tails, strict=True)]
 
-    # What can't be decoded.
+    # Undecodable records.
 
     def faults(self, records: AnyRecords, rows: I64) -> list[FaultyRecord]:
         """Records that can't be decoded, and why."""
@@ -242,10 +242,10 @@ def type_name(records: AnyRecords, key: int) -> str | None:
 
 
 def batch_fields(header: Any) -> dict[str, object]:
-    """What lines say of a batch, by Kafka's names.
+    """The fields of a batch in lines, by Kafka's names.
 
     Args:
-        header: As `metashell.log.header_fields.HEADER` has it.
+        header: A header of `metashell.log.header_fields.HEADER`.
     """
     attributes, base = int(header["attributes"]), int(header["base_offset"])
     codec = attributes & CODEC

@@ -40,7 +40,7 @@ def write_lines(
 
     Args:
         library: The kernel's.
-        arena: What the columns point into.
+        arena: The bytes that the columns point into.
         kinds: For each kind of line what stands in it, and how many messages there are.
         kind_of: int32[n]: the kind of each line, -1 for none.
 
@@ -58,7 +58,7 @@ class NativeTexts:
     """Some lines by the kernel; see `metashell.records.line_forms.LinePieces`.
 
     Args:
-        arena: What the columns point into.
+        arena: The bytes that the columns point into.
         names: Names of topics.
         texts: The pieces so far.
     """
@@ -68,7 +68,7 @@ class NativeTexts:
         self._literal, self._opens = "", False
 
     def copy(self) -> NativeTexts:
-        """The same, to be gone on with."""
+        """A copy, to be continued."""
         self._flush()
         return NativeTexts(self._arena, self._names, self.texts.copy())
 
@@ -150,7 +150,7 @@ class Names:
 
     Args:
         library: The kernel's.
-        names: What is known.
+        names: The known names.
         texts_of: How lines say names.
         no_name: How a line says that there is none.
     """
@@ -177,8 +177,8 @@ class Names:
         """Add the name of each message's topic to what stands in a line.
 
         Args:
-            texts: What stands in a line.
-            key: What stands before the name.
+            texts: The texts of the lines.
+            key: The text before the name.
             ids: V16[n]: the topics' ids.
             leaves_unknown: Whether a line is left to Python where nothing tells its name.
         """

@@ -43,7 +43,7 @@ class Records:
         loaded: The files.
         registry: Message definitions.
         before: Rows at or after this number do not count (time travel, ``--strict``); None for all.
-        whole: The same records without that end, whose frames and columns are used.
+        whole: The records without that end, whose frames and columns are used.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Records:
         self.before = before
         self._whole = whole
         self.faults: list[Fault] = []
-        """What was found so far; grows as records are decoded and folded."""
+        """The faults found so far; more come as records are decoded and folded."""
         self.faults_left_out = 0
         """Records at fault beyond `MAX_FAULTS`, which are not in `faults`."""
         self._fault_rows: dict[int, Fault] = {}
         self._unframed: list[Fault] = []
         self._framed: tuple[Frames, list[Fault]] | None = None
-        """What `of_frames` was given."""
+        """The frames and faults given to `of_frames`."""
         self._undecodable: list[I64] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
         self._rows: dict[str, I64] = {}
         self._earlier: dict[tuple[str, frozenset[str] | None], tuple[int, I64, Columns]] = {}
-        """What was decoded of the first so many rows, before the others came; see `grown`."""
+        """The columns of the first so many rows, decoded before the others came; see `grown`."""
         self._n_earlier = 0
         self._expected: frozenset[str] = frozenset()
         """Fields that are decoded with the first ones of their records."""
@@ -83,8 +83,7 @@ class Records:
         batches are among them, or nothing was framed yet.
 
         Args:
-            loaded: The same files, the last one longer, in a buffer that begins with the same
-                bytes.
+            loaded: The files, the last one longer, in a buffer that begins with the same bytes.
         """
         new = Records(loaded, self.registry)
         if not Records.frames.is_known(self) or self.before is not None:
@@ -165,7 +164,7 @@ class Records:
 
     @lazy
     def every(self) -> Records:
-        """The same records with those that the checkpoint stands for: nothing is left out."""
+        """The records together with those that the checkpoint stands for: nothing is left out."""
         files = [f if not f.end_offset else replace(f, end_offset=None) for f in self.loaded.files]
         loaded = Loaded(self.loaded.buffer, self.loaded.size, files)
         every = Records(loaded, self.registry, self.before)
@@ -247,8 +246,8 @@ class Records:
     def expect(self, fields: Collection[str]) -> None:
         """Decode some fields together with those that every fold looks at.
 
-        For one who asks for them next: the records are then walked over once. What is decoded
-        already stays as it is, and what nobody asks for is not decoded for this.
+        For one who asks for them next: the records are then walked over once. Columns that are
+        decoded already stay unchanged, and fields that nobody asks for are not decoded for this.
 
         Args:
             fields: Names of columns, of any message.
@@ -258,7 +257,7 @@ class Records:
             whole._expected |= frozenset(fields)
 
     def _decode_late(self, name: str) -> tuple[I64, Columns]:
-        """As `columns` with all fields, of which few may be decoded yet."""
+        """Decode all fields, of which few may be decoded yet; see `columns`."""
         rows, spec = self.rows(name), self.registry.by_name[name]
         first = early_fields(spec, len(rows), self._expected)
         rows, columns = self.decode(name, rows, first)
@@ -269,13 +268,13 @@ class Records:
     def _extended(
         self, name: str, fields: Collection[str] | None, n: int, rows: I64, columns: Columns
     ) -> tuple[I64, Columns]:
-        """As `columns`: what was decoded of the first n rows, and what came behind them."""
+        """The columns of the first n rows, given, and of those behind them; see `columns`."""
         every = self.rows(name)
         is_late, columns = isinstance(columns.fields, LateFields), columns.decoded()
         if is_late:
             fields = tuple(columns.fields)
         new, added = self.decode(name, every[np.searchsorted(every, n) :], fields)
-        # What is folded together has to lie in one arena.
+        # Columns that are folded together have to lie in one arena.
         columns = columns.on(self.frames.arena)
         if len(new):
             rows, columns = np.concatenate([rows, new]), concat_columns([columns, added])
@@ -286,7 +285,7 @@ class Records:
     def _prefix(
         self, whole: Records, name: str, fields: Collection[str] | None
     ) -> tuple[I64, Columns]:
-        """As `columns`: what the whole has decoded, up to the row where these records end."""
+        """The columns that the whole has decoded, up to the end of these; see `columns`."""
         rows, columns = whole.columns(name, fields)
         end = self.before if self.before is not None else len(self.frames)
         _ = self.applied
@@ -411,7 +410,7 @@ class Records:
         self._fault_rows[row] = fault
 
     def reported(self, rows: I64) -> list[int]:
-        """As many of these rows at fault as are still reported; the others are counted."""
+        """The rows among these at fault that are still reported; the others are counted."""
         room = max(MAX_FAULTS - len(self._fault_rows), 0)
         self.faults_left_out += max(len(rows) - room, 0)
         told: list[int] = rows[:room].tolist()

@@ -95,8 +95,8 @@ class RecordRows:
 
     Args:
         names: Names of topics.
-        redaction: What may be shown.
-        columns: Those that are wanted: only what they need is looked at.
+        redaction: Says what may be shown.
+        columns: The wanted columns: only their sources are looked at.
     """
 
     def __init__(self, names: TopicNames, redaction: Redaction, columns: Collection[str]) -> None:

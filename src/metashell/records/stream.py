@@ -92,7 +92,7 @@ class FileStream(ABC, Generic[_R]):
     """Streams the records asked for of any log.
 
     Args:
-        selection: What is asked for.
+        selection: The conditions on records.
         on_fault: Called with what is wrong, and whether it is the end of the last file.
         poll: Called before each window is looked at; may raise.
         window_bytes: How much is looked at together.
@@ -251,8 +251,8 @@ def records_with_names(
         log: The directory.
         registry: Message definitions.
         segments_too: Whether some records of the segments are not met otherwise.
-        on_fault: As for `LogStream`, called with a file that can't be read. Where names are only
-            shown they are a comfort: without them ids are.
+        on_fault: See `LogStream`; called with a file that can't be read. Where names are only shown
+            they are a comfort: without them ids are.
     """
     for checkpoint in log.listing.checkpoints:
         if not checkpoint.is_bootstrap:
@@ -265,8 +265,8 @@ def records_with_names(
 def sources_needed(log: MetadataLog, *, segments_too: bool) -> int:
     """How many of `records_with_names` must be read to know every topic that records speak of.
 
-    What no checkpoint knows was made in the segments behind the oldest; only where they begin
-    later is another one needed.
+    A topic that no checkpoint knows was made in the segments behind the oldest; only where they
+    begin later is another one needed.
     """
     segments = log.listing.segments
     bases = [c.end_offset for c in log.listing.checkpoints if not c.is_bootstrap]
@@ -312,7 +312,7 @@ def _in_memory(log: MetadataLog, name: str) -> Iterator[Loaded] | None:
 
 def _slices(whole: Loaded, file: LogFile, pos: I64) -> Iterator[Loaded]:
     if not len(pos):
-        # As every segment is right after a roll.
+        # A segment without batches is new: it was just rolled.
         return
     cuts = np.searchsorted(pos, np.arange(file.start, file.start + file.size, WINDOW_BYTES))
     for first, end in zip(cuts.tolist(), [*cuts[1:].tolist(), len(pos)], strict=True):

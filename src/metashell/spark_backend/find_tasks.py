@@ -60,7 +60,7 @@ class FindTask:
     """A ``find``, as it was typed; picklable."""
 
     words: Sequence[str]
-    """As the command got them."""
+    """The words as the command got them."""
     cwd: str
     escapes: bool
     """Whether control characters are escaped: the output is a terminal."""
@@ -198,7 +198,7 @@ def find_part(
     Args:
         root: The directory's own file system.
         share: Which part of it.
-        search: What for.
+        search: The search.
         failed: Told of a node that can't be looked at.
 
     Returns:
@@ -270,7 +270,7 @@ class _PartSearch(Search):
     """Searches a part, and tells of what is the part's own.
 
     Args:
-        context: As of `Search`.
+        context: The argument of `Search`.
         query: Likewise.
         failed: Likewise.
         share: Which part.

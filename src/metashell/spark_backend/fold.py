@@ -1,7 +1,7 @@
 """The fold, distributed: splits reduced in parallel, then each part of a directory folded.
 
-What folds is what folds here: the functions of `metashell.image`, on the records that are left of
-all splits. So the rows are the local engine's.
+Folding is done by the functions of `metashell.image`, on the records that are left of all splits.
+So the rows are the local engine's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 _PART_BYTES = 32 << 20
 """Bytes of a log for which one more part is made."""
 _PLANNING_BYTES = 1 << 20
-"""What planning a directory takes, which opens its files and reads its checkpoint through."""
+"""The memory for planning a directory, which opens its files and reads its checkpoint through."""
 _REASONS = pa.schema([("reason", pa.string())])
 _COUNTS = pa.schema([("table", pa.string()), ("rows", pa.int64())])
 _JOB = PIECES.get_field_index("job")
@@ -79,7 +79,7 @@ class Parts:
     """Which parts of a directory that is spread are wanted."""
 
     condition: str
-    """Of Spark SQL, about the columns of `PIECES`."""
+    """A condition of Spark SQL on the columns of `PIECES`."""
 
 
 ALL_PARTS, PART_0, PARTS_OF_TOPICS = Parts("true"), Parts("part = 0"), Parts("part > 0")
@@ -154,7 +154,8 @@ class Fold:
     def failures(self) -> DataFrame:
         """Directories that could not be read after all, and why; no table has rows of them.
 
-        Columns: cluster_id, node_id, directory, reason. What could not be planned is in `bad`.
+        Columns: cluster_id, node_id, directory, reason. Directories that could not be planned are
+        in `bad`.
         """
         schema = from_struct(to_struct(with_origin(_REASONS)))
 
@@ -195,7 +196,7 @@ class Fold:
         return [log_or_whole(*one)[0] for one in zip(self.jobs, own, strict=True)]
 
     def pieces(self) -> DataFrame:
-        """What is left of every split, by part; columns as `PIECES`."""
+        """The reduced records of every split, by part; columns as `PIECES`."""
         if self._kept is not None:
             return self._kept
         works, _ = self._works()
@@ -235,7 +236,7 @@ class Fold:
         return reduce(lambda one, other: one.unionAll(other), frames)
 
     def _works(self) -> tuple[list[Work], int]:
-        """What is to be reduced, and how many parts are spread."""
+        """The work of reducing splits, and the number of parts that are spread."""
         works: list[Work] = []
         n_groups = 0
         for i, job in enumerate(self.jobs):
@@ -338,13 +339,13 @@ def fold_sites(
     *,
     keeps_bad: bool = False,
 ) -> Fold:
-    """As `fold_directories`, of directories that are found already.
+    """Fold directories that are found already, see `fold_directories`.
 
     Args:
         spark: A session.
         sites: The directories.
         bad: Places that are none.
-        settings: As for `fold_directories`.
+        settings: See `fold_directories`.
         split_bytes: Likewise.
         keeps_bad: Have a job for those too that can't be planned, which says why.
     """
@@ -358,7 +359,7 @@ def fold_sites(
         except MetashellError as e:
             return Failure(e.message, e.hint)
 
-    # What they weigh is what is to be found out: it reads their checkpoints.
+    # The weight of a directory is not known yet: its checkpoints are read to find it.
     jobs = results(spark, [(_PLANNING_BYTES, site) for site in sites], plan)
     for site, job in zip(sites, jobs, strict=True):
         if isinstance(job, Failure) and keeps_bad:

@@ -44,7 +44,7 @@ class FollowedLog:
     """A log as it is read now."""
 
     name: str
-    """What it is called in the checkpoint and in messages."""
+    """The log's name in the checkpoint and in messages."""
     log: ListedLog
     origin: SiteOrigin
     partition: CoordinatorPartition | None = None
@@ -54,12 +54,12 @@ class FollowedLog:
 
     @property
     def kind(self) -> LogKind:
-        """Of which log it is."""
+        """The kind of the log."""
         return METADATA if self.partition is None else self.partition.kind
 
     @property
     def facts(self) -> object:
-        """What changes with what there is to read."""
+        """A value that changes when there is more to read."""
         return self.log.facts, self.last_offset
 
     @property
@@ -82,11 +82,11 @@ class FollowedLogs(ABC):
     """Finds the logs.
 
     Args:
-        options: What was asked for.
+        options: The options of the query.
     """
 
     title: str
-    """What has a cursor, in the query's checkpoint."""
+    """A name for the things that have a cursor, in the query's checkpoint."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -138,7 +138,7 @@ class FollowedPartitions(FollowedLogs):
     """Partitions of a coordinators' topic.
 
     Args:
-        options: What was asked for.
+        options: The options of the query.
         log: The topic.
     """
 

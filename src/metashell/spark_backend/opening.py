@@ -1,4 +1,4 @@
-"""What the command line delegates: a directory's image, a fleet's rows, and ``find``.
+"""The answers that the command line delegates: a directory's image, a fleet's rows, and ``find``.
 
 Owns when a session is made, which is when something is first asked of it, and when it ends. The
 image, once it is here, needs no session any more.
@@ -44,12 +44,12 @@ _T = TypeVar("_T")
 
 
 class _Delegated:
-    """What is common to all that an engine answers for: a `metashell.sources.delegate.Delegate`."""
+    """The part that all answers of an engine share: a `metashell.sources.delegate.Delegate`."""
 
     engine: Engine
 
     def delegate(self: _D, command: Callable[[_D], _T | None]) -> _T | None:
-        """As `Source.delegate`."""
+        """Run a command on it; see `Source.delegate`."""
         return command(self)
 
     @cached_property
@@ -98,7 +98,7 @@ class DelegatedSource(_Delegated, ReducedDirectory):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """As `Source.warnings`; of a log that is not here, those of who searched it."""
+        """The warnings; for a log that is not here, those of its search. See `Source.warnings`."""
         return self._with_theirs(super().warnings)
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
@@ -135,7 +135,7 @@ class DelegatedFleet(_Delegated, FleetSource):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """As `FleetSource.warnings`, with those of who searched it."""
+        """The warnings, with those of the search. See `FleetSource.warnings`."""
         return self._with_theirs(super().warnings)
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
@@ -199,8 +199,8 @@ class DelegatedLogs(_Delegated):
 
     Args:
         engine: Has the session.
-        source: What was opened here.
-        path: What opens it.
+        source: The source that was opened here.
+        path: The path that opens it.
     """
 
     def __init__(self, engine: Engine, source: SourceWithoutImage, path: str) -> None:
@@ -255,7 +255,7 @@ def open_delegated(
     """Open a directory or a fleet, for Spark to decode.
 
     Args:
-        request: What is asked for; of one directory not `ReadSettings.strict`.
+        request: The request; for one directory without `ReadSettings.strict`.
         progress: How far Spark's jobs have come.
         announce: Called before a session is made.
 

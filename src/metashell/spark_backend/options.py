@@ -37,17 +37,17 @@ _NAMES: Final = {
     )
 }
 _OF_CATALOG: Final = "option."
-"""What stands before an option's name where Spark's catalog hands it over a second time."""
+"""The prefix of an option's name where Spark's catalog hands it over a second time."""
 _SIZE: Final = re.compile(r"(\d{1,15})([kmg]?)b?", re.IGNORECASE)
 _MIN_SPLIT_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for; picklable."""
+    """The options of a query; picklable."""
 
     paths: tuple[str, ...] = field(repr=False)
-    """As given: a URI may hold a password."""
+    """The paths as given: a URI may hold a password."""
     table: str = "records"
     at: TimeSpec | None = None
     raw: bool = False
@@ -108,7 +108,7 @@ def catalog_options(given: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def _paths(values: Mapping[str, str]) -> tuple[str, ...]:
-    """What `load` was given: one path in `path`, several in `paths`, a JSON list."""
+    """The argument of `load`: one path in `path`, several in `paths`, a JSON list."""
     found = [values["path"]] if "path" in values else []
     if "paths" in values:
         found.extend(_texts(values["paths"]))

@@ -1,6 +1,6 @@
 """`spark.read`: a plan of tasks on the driver, and their rows on the executors.
 
-What can't be read is left out and told in the table `faults`: one directory among thousands never
+Unreadable data is left out and reported in the table `faults`: one directory among thousands never
 fails a query.
 """
 
@@ -85,7 +85,7 @@ class SitePiece:
 
 @dataclass(frozen=True, slots=True)
 class FaultPiece:
-    """What was found out while planning."""
+    """Faults that were found while planning."""
 
     site: Site | BadSite
     faults: tuple[Fault, ...] = ()
@@ -97,7 +97,7 @@ Piece = SplitPiece | SitePiece | FaultPiece | PartitionPiece
 
 
 class Task(InputPartition):
-    """What one task reads."""
+    """The work of one task."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = tuple(pieces)
@@ -124,14 +124,14 @@ class KRaftReader(DataSourceReader):
     """Reads a table.
 
     Args:
-        options: What was asked for.
+        options: The options of the query.
         schema: The columns wanted, as Spark expects them.
     """
 
     def __init__(self, options: Options, schema: pa.Schema) -> None:
         self._options, self._schema = options, schema
         self.wanted = TableFilter()
-        """What filters leave."""
+        """The filter that remains for the reader."""
         self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class KRaftReader(DataSourceReader):
         return pieces
 
     def _plan(self, site: Site) -> list[Piece]:
-        """What there is to read of a directory, and why it can't be read."""
+        """The pieces to read of a directory, or the reason why it can't be read."""
         options = self._options
         # A file is described by who reads it whole.
         split_bytes = _WHOLE if options.table == FILES else options.split_bytes

@@ -36,7 +36,7 @@ class Site:
     """A metadata directory, and the node that it is of."""
 
     directory: str
-    """As rows name it, without passwords."""
+    """The name in rows, without passwords."""
     cluster_id: str | None = None
     node_id: int | None = None
     opened_by: str = field(default="", repr=False)
@@ -44,7 +44,7 @@ class Site:
 
     @property
     def origin(self) -> SiteOrigin:
-        """What the first columns of its rows say."""
+        """The values of the first columns of its rows."""
         return self.cluster_id, self.node_id, self.directory
 
     @property
@@ -62,7 +62,7 @@ class BadSite:
 
     @property
     def origin(self) -> SiteOrigin:
-        """As `Site.origin`."""
+        """The values of the first columns of its rows, see `Site.origin`."""
         return None, None, self.directory
 
 

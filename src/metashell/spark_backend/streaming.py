@@ -68,8 +68,8 @@ class LogRange(InputPartition):
 
     Args:
         place: Where the log is.
-        partition: Of which partition it is; None for a metadata log.
-        origin: What the first columns of rows say.
+        partition: Its partition; None for a metadata log.
+        origin: The values of the first columns of rows.
         start: Behind the last record before.
         last: The last offset.
     """
@@ -109,7 +109,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows logs.
 
     Args:
-        options: What was asked for.
+        options: The options of the query.
         wanted: The columns, as Spark expects them.
     """
 
@@ -121,7 +121,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             assert log is not None
             self._logs = FollowedPartitions(options, log)
         self._there: Mapping[str, FollowedLog] = {}
-        """Those that the last offset was made of."""
+        """The logs that the last offset was made of."""
         self._until: dict[str, int] | None = None
         """By name the last offset that counts, where the query ends."""
         self._cuts: dict[str, list[Cursor]] = {}
@@ -136,7 +136,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._to_json({})
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """What option `maxBytesPerTrigger` says."""
+        """The value of option `maxBytesPerTrigger`."""
         limit = self._options.max_bytes_per_trigger
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
 

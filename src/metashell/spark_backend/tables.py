@@ -84,15 +84,15 @@ def _own_schema(options: Options) -> pa.Schema:
     return table_info(registry_of(options.settings.schemas), options.table).schema
 
 
-# Of splits.
+# Tables of splits.
 
 
 def row_filter(wanted: TableFilter, options: Options, below: int | None = None) -> RowFilter:
-    """What filters say of records.
+    """The filters on records.
 
     Args:
         wanted: The filters.
-        options: What was asked for.
+        options: The options of the query.
         below: The first offset that does not count; None for all.
     """
     low, high = wanted.range_of("offset")
@@ -159,7 +159,7 @@ def not_read(reason: str, file: str | None = None) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row], schema=FAULTS_SCHEMA)
 
 
-# Of directories.
+# Tables of directories.
 
 
 def open_site(site: Site, options: Options) -> Source:
@@ -176,7 +176,7 @@ def state_batches(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a table that shows a state, of one directory; errors as `open_site`.
 
-    Of nodes only those that can be wanted.
+    Only nodes that can be wanted are read.
 
     Memory of a table of the newest state: some ten times a split, and the image's records.
     """
@@ -209,16 +209,16 @@ def replays_apart(options: Options) -> bool:
 def site_faults(
     site: Site, options: Options, splits: Sequence[Split], told: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """What is wrong with a directory, in the words and the order of the local engine.
+    """The faults of a directory, in the words and the order of the local engine.
 
     First comes which of the node's own files can't be used. With an option that `replays_apart`
     only what is wrong with the replay follows.
 
     Args:
         site: The directory.
-        options: What was asked for.
-        splits: Of the files that were to be replayed: read by themselves where it can't be, or
-            where a checkpoint stands for some of their records.
+        options: The options of the query.
+        splits: The splits of the files that were to be replayed: read by themselves where it can't
+            be, or where a checkpoint stands for some of their records.
         told: Why it can't be read, where that is known already.
     """
     yield faults_batch(node_file_faults(site.place))
@@ -263,7 +263,7 @@ def _replay_faults(site: Site, options: Options) -> tuple[Sequence[Fault], set[s
     return faults, {facts.name for facts in log.files}
 
 
-# Of coordinators' logs.
+# Tables of coordinators' logs.
 
 
 class PartitionReport:
@@ -271,11 +271,11 @@ class PartitionReport:
 
     def __init__(self) -> None:
         self.unread_texts: list[str] = []
-        """What was not read."""
+        """The texts on unread data."""
         self.remarks: list[str] = []
-        """What else a user should know."""
+        """More remarks for the user."""
         self.warnings: Sequence[str] = ()
-        """What a user should know where there is no metadata log."""
+        """Warnings where there is no metadata log."""
         self.place: Place | None = None
         """The log of the partition that the last rows are of."""
 
@@ -323,7 +323,7 @@ def _tables_of(piece: PartitionPiece, reading: Reading) -> Iterator[SourceTables
 
 
 def coordinator_faults(site: Site, options: Options) -> Iterator[pa.RecordBatch]:
-    """What is wrong with the coordinators' logs beside a metadata log, as rows of `faults`.
+    """The faults of the coordinators' logs beside a metadata log, as rows of `faults`.
 
     The column ``file`` has the partition in front of the segment.
     """

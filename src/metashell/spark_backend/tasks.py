@@ -1,4 +1,4 @@
-"""What runs in executors: splits reduced, and the parts of a directory put together.
+"""The work of executors: reducing splits, and putting the parts of a directory together.
 
 A *part* is what can be folded by itself: part 0 has all but the partitions, the others those of
 some of the topics each (`metashell.reduced.table.buckets_of`). Nothing here imports pyspark, so
@@ -76,7 +76,7 @@ class FoldJob:
     shards: TopicShards = NOT_SPREAD
     """Parts besides part 0; with none, part 0 has everything, and one task does all."""
     origin: tuple[str | None, int | None, str] = (None, None, "")
-    """What rows say of where they come from."""
+    """The first columns of its rows, which tell where they come from."""
     above: tuple[str, ...] = ()
     """Names above the directory's own root: ``("clusters", "c1")`` in a fleet."""
     failure: Failure | None = None
@@ -94,7 +94,7 @@ class FoldJob:
         return self.shards.n_parts
 
     def work(self, number: int, group: int = WHOLE) -> list[Work]:
-        """What is to be reduced of it: all at once, or each split where it has parts.
+        """The work of reducing it: all at once, or each split where it has parts.
 
         Args:
             number: Its own, among the directories.
@@ -119,7 +119,7 @@ class FoldJob:
 
     @property
     def files(self) -> list[FileFacts]:
-        """What the plan knows of the files."""
+        """The facts about the files that the plan has."""
         last: dict[int, Split] = {split.order: split for split in self.plan.splits}
         return [
             FileFacts(name=s.name, size=s.size, end_offset=s.end_offset, epoch=s.epoch)
@@ -137,11 +137,11 @@ class Work:
     how: Reducing
     n_files: int
     active: int
-    """As `active_order`."""
+    """The order of the active files, see `active_order`."""
     splits: tuple[tuple[int, Split], ...]
     """Each behind its number."""
     job: FoldJob | None
-    """What goes on with the first of these; None where it goes on with others."""
+    """The job that goes on with the first of these; None where it goes on with others."""
 
     @property
     def n_parts(self) -> int:
@@ -270,7 +270,7 @@ def job_of_pieces(pieces: pa.Table) -> FoldJob:
 def reduce_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
     """Reduce the pieces of a part: those of its closed files to one, of its active ones to one.
 
-    What is told of the splits is kept, a row each.
+    The texts about splits are kept, a row each.
     """
     registry = registry_of(job.how.settings.schemas)
     names = ("group", "directory", "part")
@@ -319,7 +319,7 @@ def log_of(job: FoldJob, pieces: pa.Table) -> ReducedLog | Failure:
 
 
 def log_or_whole(job: FoldJob, pieces: pa.Table) -> tuple[ReducedLog | Failure, bool]:
-    """As `log_of`; where a file was not cut well, the directory is reduced here, uncut.
+    """The log of the pieces; where a file was not cut well, the directory is reduced here, uncut.
 
     Returns:
         The log, and whether it is that of the whole directory instead of a part.
@@ -344,7 +344,7 @@ def _in_replay_order(tables: Sequence[pa.Table], *, is_of_parts: bool) -> pa.Tab
     """Put tables together in the order of the replay.
 
     Args:
-        tables: Of splits, in their order.
+        tables: The tables of splits, in their order.
         is_of_parts: Whether they are of several parts: then a record that several parts need is
             taken once. Damage apart, offsets say how parts of a batch stand to each other.
     """

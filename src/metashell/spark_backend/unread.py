@@ -1,7 +1,7 @@
-"""What Spark could not read for an answer: rows come without it, so it is looked for beside them.
+"""The data that Spark could not read for an answer, searched beside the rows, which lack it.
 
-A data source gives rows alone. What it leaves out depends on the files, not on the statement. So
-the files are gone through by tasks of their own, which decode no more than that takes.
+A data source gives rows alone. The left-out data depends on the files, not on the statement. So the
+files are gone through by tasks of their own, which decode no more than that takes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FAILED, WARNED, UNREAD, REMARKED = range(4)
-"""What a sentence says: why nothing of a directory is there; what a user should know; what of its
-files is missing; what a user should know of an answer."""
+"""The kinds of texts: why nothing of a directory is there; what a user should know; what of its
+files is missing; what a user should know of an answer.
+"""
 
 Told = tuple[int, int, str]
 """A directory's number, one of these, and the sentence."""
@@ -54,7 +55,7 @@ _TOLD: Final = pa.schema([("site", pa.int32()), ("kind", pa.int32()), ("text", p
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What was met in a split."""
+    """The findings in a split."""
 
     split: Split
     first: int
@@ -62,13 +63,13 @@ class SplitReport:
     last: int
     faults: tuple[Fault, ...]
     times: tuple[str, ...] = ()
-    """What is to be said of times that are shown as null."""
+    """Remarks on times that are shown as null."""
 
 
 def warnings_of_log(
     spark: SparkSession, sites: Sequence[Site], settings: ReadSettings, tables: frozenset[str]
 ) -> Iterator[Told]:
-    """What tables of a log's files lack, in the words and the order of the local engine.
+    """The gaps of tables of a log's files, in the words and the order of the local engine.
 
     Args:
         spark: A session.
@@ -133,7 +134,7 @@ def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitRe
     Args:
         split: The split.
         registry: Message definitions.
-        tables: Of record types, their records are decoded.
+        tables: The tables of record types, whose records are decoded.
     """
     faults: list[Fault] = []
     times: dict[str, None] = {}
@@ -164,7 +165,7 @@ def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitRe
 def _record_faults(
     records: Records, tables: frozenset[str], times: dict[str, None]
 ) -> Iterator[Fault]:
-    """What is wrong with records of tables; what is to be said of their times goes to `times`."""
+    """The faults of records of tables; remarks on their times go to `times`."""
     keys = records.frames.api_key.narrow
     if RECORDS in tables:
         _look_at_times(records, np.arange(len(keys), dtype=np.int64), times)
@@ -186,7 +187,7 @@ def _look_at_times(records: Records, rows: I64, times: dict[str, None]) -> None:
 
 
 def faults_of(looks: Sequence[SplitReport], *, only_unread: bool = False) -> Iterator[Fault]:
-    """What a directory's files lack, file by file; a tail that may be being written is nothing.
+    """The gaps of a directory's files, file by file; a tail that may be being written is none.
 
     Args:
         looks: At every split, in any order.
@@ -208,11 +209,11 @@ def faults_of(looks: Sequence[SplitReport], *, only_unread: bool = False) -> Ite
 
 
 def warnings_of_fold(fold: Fold, tables: frozenset[str]) -> list[Told]:
-    """What tables of the image lack: directories that can't be read, and warnings of the others.
+    """The gaps of tables of the image: directories that can't be read, and warnings of the others.
 
     Args:
         fold: The directories.
-        tables: Those that were read; `FAULTS` for all that can be wrong.
+        tables: The tables that were read; `FAULTS` for all that can be wrong.
     """
     settings, redaction = fold.settings, Redaction(fold.settings.show_secrets)
     wanted = sorted(tables.intersection(table_names()))

@@ -37,12 +37,12 @@ _KEPT_BYTES: Final = 512 << 20
 
 @dataclass(slots=True)
 class PartitionsReader:
-    """What reads the partitions of a coordinator's topic."""
+    """A reader of the partitions of a coordinator's topic."""
 
     topic: str
     """Its name."""
     partitions: Sequence[int]
-    """Those that are there, ascending."""
+    """The partitions that are there, ascending."""
     read: Callable[[int], tuple[KeyedRecords, Sequence[str]]]
     """Gives the records of one, and what is wrong with its files and replicas; raises SourceError
     where it can't."""
@@ -51,7 +51,7 @@ class PartitionsReader:
     topics: Callable[[], Mapping[str, str]]
     """Gives names of topics by the text of their ids."""
     redaction: Redaction
-    """What may be shown."""
+    """Says what may be shown."""
     is_shards: bool = False
     """Whether a name can be in several."""
 
@@ -60,14 +60,14 @@ class PartitionsDirectory(Directory):
     """The directory of all groups, of all share groups or of all transactional ids.
 
     Args:
-        reader: What reads their logs.
-        parts: Those that are below it.
+        reader: Reads their logs.
+        parts: The parts below it.
     """
 
     def __init__(self, reader: PartitionsReader, parts: Sequence[PartSpec]) -> None:
         self._reader, self._parts = reader, parts
         self.name = parts[0].path[0]
-        """What it is called in the root."""
+        """The directory's name in the root."""
         self._has_nodes_below = has_nodes_below(parts)
         self._kept: OrderedDict[int, PartitionNodes] = OrderedDict()
         self._lock = RLock()
@@ -89,7 +89,7 @@ class PartitionsDirectory(Directory):
 
     @property
     def redaction(self) -> Redaction:
-        """What may be shown."""
+        """Says what may be shown."""
         return self._reader.redaction
 
     def records_about(self, name: str | None) -> Iterator[tuple[int, KeyedRecords]]:
@@ -155,7 +155,7 @@ class PartitionsDirectory(Directory):
 
     def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
         if "_partitions_by_name" not in self.__dict__:
-            # Those of a few are read for themselves.
+            # The times of a few names are read one by one.
             return super().child_times(names)
         here: dict[int, list[int]] = {}
         n_partitions = None if self._reader.is_shards else 1
@@ -163,7 +163,7 @@ class PartitionsDirectory(Directory):
             for number in self._partitions_by_name.get(name, ())[:n_partitions]:
                 here.setdefault(number, []).append(i)
         created, changed, newest_ms = np.full((3, len(names)), -1, dtype=np.int64)
-        # Of times that are equal that of the last partition counts, as for the node itself.
+        # Among equal times the last partition's counts, as for the node itself.
         for number, some in sorted(here.items()):
             state, at = self._state(number), np.array(some)
             places = np.array([state.places[names[i]] for i in some])
@@ -250,7 +250,7 @@ class PartitionsDirectory(Directory):
         return PathError(path, f"partition {number} of {self._reader.topic} is not here")
 
     def remarks(self) -> list[str]:
-        """What of the partitions could not be read, as far as they were looked at."""
+        """The data that could not be read, of the partitions that were looked at."""
         found = [fault for faults in self._faults.values() for fault in faults]
         for number, state in self._kept.items():
             partition, lost_before = f"{self._reader.topic}-{number}", state.records.lost_before
@@ -294,7 +294,7 @@ class _ThingDirectory(LateDirectory):
     """A group, which is looked at when what is below it is asked for.
 
     Args:
-        things: What is known of it, a partition each.
+        things: The things of that name, one a partition.
     """
 
     def __init__(self, things: Sequence[_Thing]) -> None:
@@ -349,7 +349,7 @@ def _always(node: Node) -> Callable[[], Node]:
 
 
 _Found = tuple[_Thing, NodeRows]
-"""What tells of a node, and of what it is."""
+"""A thing, and the rows of a node of it."""
 
 
 def _below(names: NodeNames, nodes: Mapping[NodeNames, _Found]) -> Node:
