@@ -70,7 +70,7 @@ _PASSWORD_KEYS: Final = (
 """Keys of type PASSWORD in any Kafka release."""
 
 _TELLING: Final = re.compile(
-    "password|secret|jaas|token|credential|private"
+    "password|passphrase|secret|jaas|token|credential|private|hmac"
     r"|ssl\.keystore\.key|ssl\.keystore\.certificate\.chain",
     re.IGNORECASE,
 )

@@ -21,7 +21,7 @@ from metashell.errors import SchemaError
 from metashell.parts import coordinators
 from metashell.parts.known import coordinator_parts, find_part, forget_parts
 from metashell.parts.paths import check_directories, check_path
-from metashell.parts.spec import PartSpec
+from metashell.parts.spec import PartField, PartSpec
 from metashell.parts.spec import Put as PutEvent
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.opening import open_request
@@ -127,9 +127,9 @@ def gadget(number: int, label: str | None, group: str = "g") -> Put:
     )
 
 
-def widget(name: str, size: int) -> Put:
+def widget(name: str, size: int, token: str = "SESAME") -> Put:
     """A record of a widget."""
-    return Put(name="Widget", key={"name": name}, value={"size": size, "secret_token": "SESAME"})
+    return Put(name="Widget", key={"name": name}, value={"size": size, "secret_token": token})
 
 
 @pytest.fixture
@@ -251,6 +251,20 @@ def test_its_secrets_are_shown_nowhere(opened: Source) -> None:
         assert "SESAME" not in ran.out + str(ran.err), line
 
 
+def test_a_changed_secret_is_a_change(schemas: Path, tmp_path: Path) -> None:
+    """Nobody is told that nothing changed where only a secret did."""
+    entries = [widget("w", 3, "SESAME 1"), widget("w", 3, "SESAME 2"), widget("w", 3, "SESAME 2")]
+    source = opened_with(schemas, tmp_path / "node", entries)
+    lines = lines_of(source, "changes /widgets")
+    told = [line.partition("/widgets/w")[2].strip() for line in lines]
+    hidden = "[redacted]"
+    assert [
+        f"created size 3, secretToken {hidden}",
+        f"secretToken {hidden} → {hidden}",
+        "written again, unchanged",
+    ] == told
+
+
 def test_its_secrets_are_shown_where_they_are_asked_for(opened: Source) -> None:
     """In the tree, in changes and tables, as in the log."""
     shown = partition_of(opened, show_secrets=True)
@@ -325,6 +339,10 @@ def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected
         ),
         (PutEvent("Gadget", at="{g}/a", onto="Gizmo"), "Gadget changes what other records wrote"),
         (PutEvent("Gadget", at="{g}/a", whole="x:y"), "Gadget changes what other records wrote"),
+        (
+            PutEvent("Gadget", at="{g}", fields=(PartField("b", secret=True),)),
+            "a field of Gadget is declared secret, which hides it nowhere",
+        ),
     ],
 )
 def test_an_event_that_cannot_work_says_so(put: PutEvent, expected: str) -> None:

@@ -187,6 +187,49 @@ SECRETIVE = """{"apiKey": 1000, "type": "metadata", "name": "GadgetRecord", "val
         {"name": "UserPassword", "type": "string", "versions": "0+"}]}]}"""
 
 
+def declare(tmp_path: Path, old: str, new: str) -> None:
+    """Change the declaration of gadgets before it is first read."""
+    module = tmp_path / "parts" / "gadgets.py"
+    text = module.read_text()
+    assert old in text
+    module.write_text(text.replace(old, new))
+
+
+def test_a_table_hides_secrets_that_the_declaration_does_not_name(
+    schemas: Path, tmp_path: Path
+) -> None:
+    """A table has all columns of the record, whichever fields its texts have."""
+    (schemas / "GadgetRecord.json").write_text(SECRETIVE)
+    declare(tmp_path, 'path=("gadgets",),', 'path=("gadgets",), fields=(PartField("label"),),')
+    fields = {"label": "c", "secret_token": "SESAME", "private_number": 1, "logins": []}
+    record = made(load_registry([schemas]), "GadgetRecord", gadget_id=bytes([1]) * 16, **fields)
+    directory = make_directory(tmp_path, (0, encode_batch([record], base_offset=0)))
+    opened = metashell.open(directory, schemas=[schemas])
+    assert ["Gadget(label=c)"] == lines_of(opened, f"cat {NODE}")
+    assert "[redacted]" == opened.table("gadgets")["secret_token"][0].as_py()
+    for line in SHOWN:
+        assert "SESAME" not in run_on(opened, line).out, line
+
+
+LACKING = (
+    *("ls /image/gadgets", f"cat {NODE}", "find /image", "changes /image/gadgets", "diff 0 0"),
+    *("health", "check", "checksum --parts", "export gadgets", 'sql "from gadgets"'),
+)
+
+
+def test_a_key_that_the_record_lacks_says_so(schemas: Path, tmp_path: Path) -> None:
+    """The declaration's error is told by whatever needs the part."""
+    declare(tmp_path, '(PartField("gadget_id"),)', '(PartField("serial"),)')
+    declare(tmp_path, 'PathLevel(("gadget_id",))', 'PathLevel(("serial",))')
+    directory = make_directory(tmp_path, (0, encode_batch([topic_record(1)], base_offset=0)))
+    source = metashell.open(directory, schemas=[schemas])
+    why = "part gadgets: its key serial is no column of GadgetRecord, which has gadget_id, label"
+    for line in LACKING:
+        ran = run_on(source, line)
+        assert 0 != ran.status, line
+        assert why in str(ran.err), line
+
+
 @pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
 def test_fields_with_the_name_of_a_secret_are_shown_nowhere(
     schemas: Path, tmp_path: Path, implementation: str

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 from metashell.dataclass import dataclass
-from metashell.errors import SchemaError
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.parts.known import all_parts
 from metashell.parts.partition_fields import (
@@ -430,9 +428,7 @@ def _broker_change(name: str, fields: Fields) -> dict[str, Any]:
 
 def shown_value(value: Any) -> Any:
     """A value as it may be shown: secrets hidden, what is not known as ``?``."""
-    if isinstance(value, SecretValue):
-        return value.shown
-    return str(value) if value is UNKNOWN else value
+    return str(value) if value is UNKNOWN or isinstance(value, SecretValue) else value
 
 
 def part_histories(registry: Registry, redaction: Redaction) -> list[PartHistory]:
@@ -441,7 +437,5 @@ def part_histories(registry: Registry, redaction: Redaction) -> list[PartHistory
     for part in all_parts():
         if part.history or (part.path and not part.by_topic):
             follow = hook(part.history) if part.history else KeyedHistory
-            # A user's own definition may lack what tells its things apart.
-            with suppress(SchemaError):
-                histories.append(follow(part, registry, redaction))
+            histories.append(follow(part, registry, redaction))
     return histories

@@ -22,6 +22,7 @@ from metashell.parts.forms import form_of
 from metashell.parts.known import puts_by_record
 from metashell.parts.paths import check_path
 from metashell.parts.spec import NodeNames, hook
+from metashell.parts.view import SecretValue
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.redact import REDACTED, Redaction, row_secret_fields, type_may_hold_secrets
 from metashell.schema.arena import I64
@@ -133,7 +134,12 @@ def _tellings(
         yield NodeUpdate(path, None)
         return
     spec, forms = record_type.value, forms_of(record_type)
-    fields = redaction.record(spec.name, fields_json(spec, spec.versions.high, value))
+    given = fields_json(spec, spec.versions.high, value)
+    shown = redaction.record(spec.name, given)
+    fields = {
+        name: shown[name] if shown[name] is field else SecretValue(field, redaction)
+        for name, field in given.items()
+    }
     whole = whole_of(record_type)
     for below, said in hook(whole)(fields, value) if whole else ((path[2:], fields),):
         yield NodeUpdate((*path[:2], *below), _in_short(said, forms, topics))

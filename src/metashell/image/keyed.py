@@ -16,6 +16,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys, survivors
 from metashell.parts.spec import PartSpec, Put, hook
+from metashell.parts.view import check_key
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn, StructArrayColumn
@@ -41,7 +42,12 @@ class Part:
 
 
 def fold_keyed(records: Records, spec: PartSpec) -> Part:
-    """Fold a part by what its declaration says that its records do."""
+    """Fold a part by what its declaration says that its records do.
+
+    Raises:
+        SchemaError: A record lacks a column of the key.
+    """
+    check_key(spec, records.registry)
     put, remove, key = spec.put, spec.remove, [field.column for field in spec.key]
     if remove is None:
         rows, columns = records.columns(put.message)

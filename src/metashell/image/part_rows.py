@@ -95,9 +95,9 @@ class PartRows:
         view = self.view
         if redaction.show_secrets or not view.may_hide:
             return None
-        if view.hides_always:
-            return [True] * len(self.part) if column in view.secret_columns else None
-        if column not in {field.column for field in view.own_fields}:
+        if column in view.secret_columns:
+            return [True] * len(self.part)
+        if view.hides_always or column not in {field.column for field in view.own_fields}:
             return None
         return [column in view.hidden(key, redaction) for key in self.keys]
 

@@ -52,7 +52,7 @@ def check_levels(part: PartSpec) -> None:
                 raise SchemaError(
                     f"part {part.name}: the level {column} of its path is no column of its key,"
                     f" which is {', '.join(key) or 'empty'}",
-                    hint=f"add PartField({column!r}) to key, or name a column of the key in levels",
+                    hint=f"name a column of the key in levels, or add {column} to key and record",
                 )
         if not level.name and len(level.of) != 1:
             raise SchemaError(

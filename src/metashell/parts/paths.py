@@ -107,6 +107,12 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                     f"part {part.name}: {put.message} changes what other records wrote, and the"
                     " part has no fold that tells the outcome"
                 )
+            if any(field.secret for field in put.fields):
+                raise SchemaError(
+                    f"part {part.name}: a field of {put.message} is declared secret, which hides"
+                    " it nowhere",
+                    hint="name it in metashell/redact.py, which hides it in every output",
+                )
             if not _is_column(put.at):
                 raise SchemaError(
                     f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",

@@ -78,7 +78,7 @@ class PartView:
 
     def __init__(self, spec: PartSpec, registry: Registry) -> None:
         self.spec = spec
-        _check_key(spec, registry)
+        check_key(spec, registry)
         message = registry.by_name[spec.put.message]
         by_column = {f.column_name: f for f in message.fields}
         self.key = [BoundField(field, by_column[field.column]) for field in spec.key]
@@ -93,6 +93,10 @@ class PartView:
         """Without those that are the key."""
         self.message = message.name
         self._key_names = [field.json_name for field in self.key]
+        names = row_secret_fields(self.message)
+        self._always_secret = frozenset(
+            column for column, field in by_column.items() if field.json_name in names
+        )
         self._own_secrets = frozenset(field.column for field in self.fields if field.secret)
         self.may_hide = type_may_hold_secrets(self.message) or bool(self._own_secrets)
         secret = record_secret_fields(self.message, {"value": None})
@@ -234,12 +238,11 @@ class PartView:
 
     @property
     def secret_columns(self) -> frozenset[str]:
-        """Columns that are secret in every row of a table."""
-        names = row_secret_fields(self.message)
-        return frozenset(f.column for f in self.own_fields if f.json_name in names)
+        """Columns that are secret in every row of a table, which has all columns of the record."""
+        return self._always_secret
 
 
-def _check_key(spec: PartSpec, registry: Registry) -> None:
+def check_key(spec: PartSpec, registry: Registry) -> None:
     """See that the records that put and remove a thing have its key, and that paths may show it.
 
     Raises:
@@ -271,14 +274,22 @@ def _rest(spec: PartSpec, by_column: Mapping[str, FieldSpec]) -> list[PartField]
 
 
 class SecretValue(str):
-    """A secret that is compared by its value and shown as the policy says."""
+    """The text that is shown of a secret. Two are equal where the secrets are."""
 
-    shown: str
+    _secret: object
 
     def __new__(cls, value: object, redaction: Redaction) -> SecretValue:
-        made = super().__new__(cls, value)
-        made.shown = str(redaction.secret(str(value)))
+        made = super().__new__(cls, redaction.secret(str(value)))
+        made._secret = value
         return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SecretValue) and bool(self._secret == other._secret)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 @lru_cache(maxsize=256)
