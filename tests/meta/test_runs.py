@@ -69,7 +69,7 @@ def collected(*words: str) -> Counter[str]:
 def test_fast_is_a_case_of_each_test_that_takes_no_second() -> None:
     """Of what runs the whole explorer one of a file; nothing on a pseudo-terminal."""
     unit = ("tests/unit/fs", "tests/unit/test_json.py")
-    places = (*unit, "tests/tui/test_app.py", "tests/repl/test_fleet_terminal.py")
+    places = (*unit, "tests/tui/test_start.py", "tests/repl/test_fleet_terminal.py")
     fast, slow = collected("--fast", *places), collected("-m", "slow or long or cases", *places)
     expected = {
         name: 1 for name in collected(*places) if name.startswith(unit) and name not in slow
@@ -77,7 +77,7 @@ def test_fast_is_a_case_of_each_test_that_takes_no_second() -> None:
     assert expected
     assert slow
     assert expected == {name: n for name, n in fast.items() if name.startswith(unit)}
-    assert ["tests/tui/test_app.py::test_opens"] == [name for name in fast if name not in expected]
+    assert ["tests/tui/test_start.py::test_opening_is_shown"] == [name for name in fast if name not in expected]
 
 
 def test_ci_takes_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
