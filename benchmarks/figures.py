@@ -248,12 +248,12 @@ def _keeping(directories: Directories) -> dict[str, str]:
     variable = {"METASHELL_CACHE_DIR": str(directories.cache())}
     n_bytes = ask(
         "import sys; from metashell.sources.cache.writing import store\n"
-        "from metashell.reduced.log import Condensing, condense_place\n"
+        "from metashell.reduced.log import Reducing, reduce_place\n"
         "from metashell.log.directory import find_metadata_directory\n"
         "from metashell.log.splits import plan_splits\n"
         "place = find_metadata_directory(sys.argv[1])\n"
-        "how = Condensing.of_plan(plan_splits(place))\n"
-        "store(place, condense_place(place), how)\n"
+        "how = Reducing.of_plan(plan_splits(place))\n"
+        "store(place, reduce_place(place), how)\n"
         "print(open_cached(place).tail_bytes)",
         str(directories.changed().log_dir), **variable,
     )  # fmt: skip

@@ -77,7 +77,9 @@ def test_fast_is_a_case_of_each_test_that_takes_no_second() -> None:
     assert expected
     assert slow
     assert expected == {name: n for name, n in fast.items() if name.startswith(unit)}
-    assert ["tests/tui/test_start.py::test_opening_is_shown"] == [name for name in fast if name not in expected]
+    assert ["tests/tui/test_start.py::test_opening_is_shown"] == [
+        name for name in fast if name not in expected
+    ]
 
 
 def test_ci_takes_every_case(monkeypatch: pytest.MonkeyPatch) -> None:

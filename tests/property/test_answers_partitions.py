@@ -34,6 +34,7 @@ from metashell.answers.summaries import summary_table
 from metashell.answers.topics import topics_table
 from metashell.image.image import Image
 from metashell.redact import Redaction
+from metashell.schema import arena
 from metashell.schema.uuids import uuid_text
 from support.logs import make_directory, record
 from support.plain_batches import read_records
@@ -460,7 +461,7 @@ def test_summaries(small: bool, values: list[bytes]) -> None:
     """Counts by topic, broker and rack."""
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         if not small:
-            patch.setattr(summaries, "_SHORT", 0)
+            patch.setattr(arena, "_SHORT", 0)
             patch.setattr(summaries, "_SMALL", 0)
         image, state = opened(values, Path(directory))
         health, plain = Health(image), Plain(state, {})

@@ -35,7 +35,7 @@ from dataclasses import replace
 from pathlib import Path
 import metashell
 from metashell.image.image import Image
-from metashell.reduced.topic_shards import Spread
+from metashell.reduced.topic_shards import TopicShards
 from metashell.redact import Redaction
 from metashell.spark_backend.find import find
 from metashell.spark_backend.find_tasks import FindTask
@@ -72,7 +72,7 @@ def check_find(fold):
     assert wanted == found, (len(wanted), len(found))
 
 def in_parts(fold):
-    return replace(fold, jobs=[replace(job, spread=Spread(2)) for job in fold.jobs])
+    return replace(fold, jobs=[replace(job, shards=TopicShards(2)) for job in fold.jobs])
 """
 
 CLUSTER = (
