@@ -247,7 +247,8 @@ def _keeping(directories: Directories) -> dict[str, str]:
     """Keep the image of `Directories.changed`; the variables by which the program finds it."""
     variable = {"METASHELL_CACHE_DIR": str(directories.cache())}
     n_bytes = ask(
-        "import sys; from metashell.sources.cache.writing import store\n"
+        "import sys; from metashell.sources.cache.opening import open_cached\n"
+        "from metashell.sources.cache.writing import store\n"
         "from metashell.reduced.log import Reducing, reduce_place\n"
         "from metashell.log.directory import find_metadata_directory\n"
         "from metashell.log.splits import plan_splits\n"
