@@ -244,7 +244,9 @@ class ExplorerView(View):
     # The interface of a view.
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Note which side is looked at."""
+        """Note which side is looked at; the focus also moves where a view goes out of sight."""
+        if self.explorer.view is not self:
+            return
         self._on_the_right = self.pane in event.widget.ancestors_with_self
         if self._on_the_right:
             self._show_node()

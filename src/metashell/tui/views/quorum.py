@@ -309,8 +309,8 @@ class QuorumView(View):
         self.explorer.go(f"{view_state.prefix}/quorum/{where}/{name}")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Note which table is looked at."""
-        if isinstance(event.widget, DrawnTable):
+        """Note which table is looked at; the focus also moves where a view goes out of sight."""
+        if isinstance(event.widget, DrawnTable) and self.explorer.view is self:
             self._focused = event.widget
 
     @property
