@@ -96,28 +96,7 @@ def check_directories(parts: Collection[PartSpec]) -> None:
         if part.asked_for and not part.joined:
             raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")
         for put in part.puts:
-            if put.waits and not (table_levels(put) or ((),))[0]:
-                raise SchemaError(
-                    f"part {part.name}: {put.message} waits, but its leaves are no table: the path"
-                    f" is {put.at}",
-                    hint="have a directory and two columns behind the first: {group}/d/{a}/{b}",
-                )
-            if (put.onto or put.whole) and not part.fold:
-                raise SchemaError(
-                    f"part {part.name}: {put.message} changes what other records wrote, and the"
-                    " part has no fold that tells the outcome"
-                )
-            if any(field.secret for field in put.fields):
-                raise SchemaError(
-                    f"part {part.name}: a field of {put.message} is declared secret, which hides"
-                    " it nowhere",
-                    hint="name it in metashell/redact.py, which hides it in every output",
-                )
-            if not _is_column(put.at):
-                raise SchemaError(
-                    f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",
-                    hint="begin it with the key's first field: {group_id}/...",
-                )
+            _check_put(part, put)
     for first, second in combinations(parts, 2):
         if first.path == second.path:
             _check_side_by_side(first, second)
@@ -134,6 +113,36 @@ def check_directories(parts: Collection[PartSpec]) -> None:
     for (place, event), (other_place, other) in combinations(found.items(), 2):
         if place[0] == other_place[0] and _meet(place[1], other_place[1]):
             raise _clash(event, other)
+
+
+def _check_put(part: PartSpec, put: Put) -> None:
+    """See that the part can do what its record asks for.
+
+    Raises:
+        SchemaError: It can't.
+    """
+    if put.waits and not (table_levels(put) or ((),))[0]:
+        raise SchemaError(
+            f"part {part.name}: {put.message} waits, but its leaves are no table: the path"
+            f" is {put.at}",
+            hint="have a directory and two columns behind the first: {group}/d/{a}/{b}",
+        )
+    if (put.onto or put.whole) and not part.fold:
+        raise SchemaError(
+            f"part {part.name}: {put.message} changes what other records wrote, and the"
+            " part has no fold that tells the outcome"
+        )
+    if any(field.secret for field in put.fields):
+        raise SchemaError(
+            f"part {part.name}: a field of {put.message} is declared secret, which hides"
+            " it nowhere",
+            hint="name it in metashell/redact.py, which hides it in every output",
+        )
+    if not _is_column(put.at):
+        raise SchemaError(
+            f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",
+            hint="begin it with the key's first field: {group_id}/...",
+        )
 
 
 def _meet(path: str, other: str) -> bool:
