@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.errors import ExitCode
+from metashell.commands.save import refuse_kafkas
+from metashell.errors import ExitCode, MetashellError
 from metashell.log.names import METADATA_DIRECTORY
+from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture, fixture_names
 from support.live import Cluster
@@ -168,6 +171,19 @@ def test_kafkas_directories_are_left_alone(below: str, tmp_path: Path) -> None:
     assert ExitCode.FAILED == ran.status
     assert "a Kafka directory" in ran.err[0]
     assert before == sorted(log_dir.rglob("*"))
+
+
+def test_directories_of_a_fleet_are_left_alone(tmp_path: Path) -> None:
+    """Whatever they are called: a copy of a log tells nobody that it is one."""
+    paths = [tmp_path / name for name in ("a", "b")]
+    for path in paths:
+        small(tmp_path / f"log-{path.name}")
+        shutil.copytree(tmp_path / f"log-{path.name}" / METADATA_DIRECTORY, path)
+    fleet = open_fleet(list(map(str, paths)))
+    for path in paths:
+        with pytest.raises(MetashellError, match="a Kafka directory"):
+            refuse_kafkas("x", str(path / "x"), fleet)
+    refuse_kafkas("x", str(tmp_path / "x"), fleet)
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
