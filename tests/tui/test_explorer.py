@@ -221,3 +221,17 @@ def test_filters_the_directory_at_hand() -> None:
         assert driver.app.path == "/zz/payments"
 
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
+
+
+def test_closing_a_directory_above_goes_to_it() -> None:
+    """The user is where the cursor is: at the directory that took its line along."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName")
+        await driver.settled()
+        (above,) = [key for key in keys(driver) if tree(driver).outline.path_of(key) == "/image"]
+        tree(driver).close_at(above)
+        await driver.settled()
+        assert "/image" == driver.app.path
+
+    drive_tree(test)

@@ -75,6 +75,17 @@ def test_states_in_words() -> None:
     )
 
 
+def test_some_come_before_none() -> None:
+    """Of two that are offline alike, the one with a fault is worse, whatever their names."""
+    usual: FleetRow = {"clusterId": "x", "error": None, "offline": 1}
+    rows: list[FleetRow] = [
+        {"name": "a", **usual, "faults": 0},
+        {"name": "b", **usual},
+        {"name": "c", **usual, "faults": 1},
+    ]
+    assert ["c", "a", "b"] == fleet_table(rows_table(rows), (), {})["cluster"].to_pylist()
+
+
 def test_copies_that_do_not_agree_are_not_ok() -> None:
     """They are counted by their verdict, and stand before what is less bad than that."""
     usual: FleetRow = {"clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 0}
