@@ -10,6 +10,7 @@ from enum import EnumMeta
 from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.parts.spec import NamedCodes, hook
 from metashell.schema.dump import java_double
 from metashell.schema.model import FieldSpec
@@ -71,9 +72,18 @@ class ValueForm:
 
 
 def form_of(form: str | NamedCodes, spec: FieldSpec) -> ValueForm:
-    """The form of a column: the one that is named, else that of the column's type."""
+    """The form of a column: the one that is named, else that of the column's type.
+
+    Raises:
+        SchemaError: No form has that name.
+    """
     if isinstance(form, NamedCodes):
         return _of_codes(form)
+    if form and ":" not in form and form not in FORMS:
+        raise SchemaError(
+            f"the form of {spec.column_name} is {form}, and no form is called so",
+            hint=f"form is a hook, package.module:attribute, or one of {', '.join(FORMS)}",
+        )
     if form:
         return ValueForm(hook(form)) if ":" in form else FORMS[form]
     if spec.is_struct:

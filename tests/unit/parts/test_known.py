@@ -13,6 +13,7 @@ import pytest
 import metashell
 from metashell.errors import SchemaError
 from metashell.fs.record_paths import forms_of
+from metashell.parts.forms import form_of
 from metashell.parts.known import (
     all_parts,
     check_levels,
@@ -153,6 +154,17 @@ def test_a_declaration_that_cannot_work_says_so(key: str, level: str, expected: 
     with pytest.raises(SchemaError, match=f"part keyed_by: {expected}"):
         check_levels(part)
         PartView(part, Registry([parse_message(text)]))
+
+
+def test_a_form_that_is_not_there_says_so() -> None:
+    """The error names the column, the form and those that there are."""
+    spec = parse_message(
+        """{"apiKey": 1000, "type": "metadata", "name": "XRecord", "validVersions": "0",
+        "fields": [{"name": "BrokerId", "type": "int32", "versions": "0+"}]}"""
+    )
+    with pytest.raises(SchemaError, match="the form of broker_id is hexx, and no form") as raised:
+        form_of("hexx", spec.fields[0])
+    assert "one of" in str(raised.value.hint)
 
 
 def test_parts_of_a_directory() -> None:
