@@ -389,7 +389,7 @@ class PartitionWalk(Walk):
         self,
         log: ListedLog,
         kind: LogKind,
-        epochs: Callable[[], Sequence[EpochStart]] = tuple,
+        epochs: Callable[[], Sequence[EpochStart]],
         **limits: Any,
     ) -> None:
         super().__init__(log, kind, **limits)

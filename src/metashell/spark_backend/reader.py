@@ -21,7 +21,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split, Takes, plan_splits, plan_wanted
 from metashell.node_files.log_directory import read_log_directory
-from metashell.places.place import expand, parent_of
+from metashell.places.place import Place, expand, parent_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.spark_backend import tables
@@ -52,6 +52,8 @@ from metashell.spark_backend.sites import (
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
+
+    from metashell.sources.node_places import NodePlaces
 
 _TASKS: Final = 32
 """Tasks that are worth having where there is that much to do."""
@@ -268,14 +270,12 @@ class KRaftReader(DataSourceReader):
         """The table's own columns of a partition, and where they are from."""
         options, node, report = self._options, piece.node, tables.PartitionReport()
         reading = Reading(settings=options.settings, at=options.at)
+        origins: dict[Place | None, SiteOrigin] = {}
         try:
             for own in tables.partition_batches(piece, options.table, reading, report):
-                directory = log_directory(node.path)
-                if report.place is not None:
-                    directory = parent_of(report.place)
-                identity = read_log_directory(directory).identity
-                node_id = None if identity is None else identity.node_id
-                yield own, (node.cluster_id, node_id, str(directory))
+                if report.place not in origins:
+                    origins[report.place] = _origin(node, report.place)
+                yield own, origins[report.place]
             if report.unread_texts and report.place is None:
                 raise SourceError(report.unread_texts[0])
         except MetashellError:
@@ -316,6 +316,14 @@ class KRaftReader(DataSourceReader):
         where = tables.row_filter(self.wanted, options, piece.below)
         values = "value" in self._schema.names
         yield from tables.split_batches(piece.split, options, where, values=values)
+
+
+def _origin(node: NodePlaces, place: Place | None) -> SiteOrigin:
+    """The origin of rows from a partition at a place; None for a node's own directory."""
+    directory = log_directory(node.path) if place is None else parent_of(place)
+    identity = read_log_directory(directory).identity
+    node_id = None if identity is None else identity.node_id
+    return node.cluster_id, node_id, str(directory)
 
 
 def _pieces(site: Site, splits: Iterable[Split], below: int | None) -> Iterator[Piece]:

@@ -18,13 +18,13 @@ from metashell.errors import UsageError
 from metashell.image.arrow import table_names
 from metashell.parts.known import coordinator_parts
 from metashell.schema.registry import Registry, load_registry
-from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+    from metashell.sources.coordinator_tables import CoordinatorTables
     from metashell.spark_backend.options import Options
 
 RECORDS: Final = "records"
@@ -72,6 +72,8 @@ def registry_of(schemas: tuple[Path, ...]) -> Registry:
 @cache
 def coordinator_tables(schemas: tuple[Path, ...]) -> CoordinatorTables:
     """The tables of coordinators' logs; definitions are read once a process."""
+    from metashell.sources.coordinator_tables import CoordinatorTables
+
     return CoordinatorTables(schemas)
 
 

@@ -160,7 +160,7 @@ def test_segments_that_vanish_wait_for_the_next_look(log: Followed) -> None:
     (log.path / f"{0:020d}.log").unlink()
     assert log.cursor is not None
     for cursor in (log.cursor, None):
-        assert cursor == PartitionWalk(listed, GROUPS.kind, fail=True).run(cursor)
+        assert cursor == PartitionWalk(listed, GROUPS.kind, tuple, fail=True).run(cursor)
     log.write(0, batch(1))
     assert [1, 2] == log.poll()
 
