@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 from metashell.kernel.lines import LineTexts
 from metashell.log.compression import NAMES
 from metashell.log.control import control_type_name
@@ -43,12 +43,12 @@ _Found: TypeAlias = Callable[[DecodedMessages], None]
 
 def json_lines(redaction: Redaction, names: TopicNames | None = None) -> LineWriter:
     """A writer of JSON lines."""
-    return LineWriter(JsonForm(), redaction, names, load.library())
+    return LineWriter(JsonForm(), redaction, names, kernel_library.library())
 
 
 def readable_lines(redaction: Redaction, names: TopicNames | None = None) -> LineWriter:
     """A writer of lines to be read."""
-    return LineWriter(ReadableForm(), redaction, names, load.library())
+    return LineWriter(ReadableForm(), redaction, names, kernel_library.library())
 
 
 class LineWriter:
@@ -128,17 +128,20 @@ class LineWriter:
             texts[i] = text
         return texts
 
-    def batch_lines(self, records: AnyRecords, rows: I64) -> list[tuple[int, str]]:
-        """For each row that is the first given of its batch, its place and the batch's line."""
+    def batch_lines(
+        self, records: AnyRecords, rows: I64
+    ) -> Iterator[tuple[int, tuple[str, int], str]]:
+        """For each row that is the first given of its batch, its place and the batch's line.
+
+        The second of the three is the batch's file and its position there.
+        """
         batches, batch = records.frames.batches, records.frames.batch[rows]
-        lines = []
         for i in np.flatnonzero(np.diff(batch, prepend=-1)).tolist():
             file, pos = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
             fields = batch_fields(batches.header[int(batch[i])])
             if not isinstance(records, Records):
                 fields |= _fields_of_producer(batches.header[int(batch[i])])
-            lines.append((i, self._form.batch(file, pos, fields)))
-        return lines
+            yield i, (file, pos), self._form.batch(file, pos, fields)
 
     def _by_kernel(
         self, records: AnyRecords, rows: I64, on_found: _Found = lambda _: None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LinePieces, topic_ids
@@ -84,7 +84,7 @@ class KeyedDataForm(DataForm):
 
 def data_writer(redaction: Redaction) -> LineWriter:
     """Writes the fields of records, as `LineWriter.written`."""
-    return LineWriter(DataForm(), redaction, library=load.library())
+    return LineWriter(DataForm(), redaction, library=kernel_library.library())
 
 
 class RecordRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed
@@ -14,6 +15,9 @@ from metashell.records.keyed_stream import KeyedStream
 from metashell.records.stream import LogPath
 from metashell.sources.coordinator import CoordinatorSource
 
+_NO_FILTERS: Final = frozenset({"--offset", "--json", "--all", "--batches"})
+"""Options with which every record of the offsets asked for is printed."""
+
 
 class CoordinatorLogPrinted(PrintedLog):
     """A coordinator's log; see `PrintedLog`."""
@@ -23,6 +27,7 @@ class CoordinatorLogPrinted(PrintedLog):
     def __init__(self, context: Context, parsed: Parsed, source: CoordinatorSource) -> None:
         super().__init__(context, parsed, source)
         self._coordinator = source
+        self._given = {*parsed.switches, *parsed.values}
 
     def paths(self) -> Sequence[LogPath]:
         log, name = self._coordinator.partition_log, self.request.file
@@ -40,6 +45,10 @@ class CoordinatorLogPrinted(PrintedLog):
             poll=self._poll,
             reads_anew=self.report.is_following,
         )
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self._given - _NO_FILTERS)
 
     def look_for_names(self) -> None:
         """Do nothing: records have names of topics."""

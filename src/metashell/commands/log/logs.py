@@ -60,9 +60,9 @@ class PrintedLog(ABC):
         """A stream of records."""
 
     @property
+    @abstractmethod
     def is_filtered(self) -> bool:
         """Whether a record may be there that is not printed."""
-        return self.request.is_filtered
 
     @abstractmethod
     def look_for_names(self) -> None:
@@ -112,7 +112,9 @@ class MetadataLogPrinted(PrintedLog):
 
     @property
     def is_filtered(self) -> bool:
-        return self.request.is_filtered or self.report.n_faults > 0
+        selection = self.request.selection
+        asks_for_more = selection.by_content or selection.since_ms is not None
+        return asks_for_more or self.report.n_faults > 0
 
     def look_for_names(self) -> None:
         # With --topic, all are known before the first record is looked at.

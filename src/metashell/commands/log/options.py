@@ -42,8 +42,6 @@ class Request:
     file: str | None
     checkpoints: bool
     follow: bool
-    is_filtered: bool
-    """Whether more is asked for than offsets."""
 
 
 _METADATA_ALONE: Final = ("--broker", "--checkpoints")
@@ -56,7 +54,6 @@ _LACKS: Final[Mapping[str, tuple[str, ...]]] = {
     "__transaction_state": ("--group",),
 }
 """By log, options that ask for what the records of other coordinators have."""
-_NO_FILTERS: Final = frozenset({"--offset", "--json", "--all", "--batches"})
 
 
 def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -> Request:
@@ -126,8 +123,7 @@ def request_of(context: Context, source: Source, parsed: Parsed) -> Request:
         NotCoveredError: A point lies outside the log.
     """
     values, switches = parsed.values, parsed.switches
-    given = {*switches, *values}
-    _refuse_what_it_lacks(source, given)
+    _refuse_what_it_lacks(source, {*switches, *values})
     types = _types_of(source)
     wanted, unwanted = each(parsed, "--type"), each(parsed, "--not-type")
     keys = frozenset(type_key(name, types) for name in wanted) if wanted else None
@@ -142,9 +138,6 @@ def request_of(context: Context, source: Source, parsed: Parsed) -> Request:
     selection = _selection(source, parsed, period, offsets_asked, keys, not_keys)
     noop = source.registry.by_name.get("NoOpRecord")
     names_noops = keys is not None and noop is not None and noop.api_key in keys
-    is_filtered = selection.by_content or selection.since_ms is not None
-    if source.of_coordinator is not None:
-        is_filtered = bool(given - _NO_FILTERS)
     return Request(
         selection,
         single,
@@ -157,7 +150,6 @@ def request_of(context: Context, source: Source, parsed: Parsed) -> Request:
         file=values.get("--file"),
         checkpoints="--checkpoints" in switches,
         follow=FOLLOW in switches,
-        is_filtered=is_filtered,
     )
 
 

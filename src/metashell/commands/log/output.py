@@ -70,8 +70,7 @@ class LinePrinter:
         if not self._batches:
             return lines
         lines = list(lines)
-        for i, header in self._writer.batch_lines(records, rows):
-            batch = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
+        for i, batch, header in self._writer.batch_lines(records, rows):
             if self._repeats or batch != self._last_batch:
                 self._last_batch, lines[i] = batch, f"{header}\n{lines[i]}"
         return lines
