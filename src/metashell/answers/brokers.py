@@ -14,7 +14,7 @@ from metashell.answers.tally import tally, tally_lists, tally_replicas
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
-from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.arena import I32, I64, AnyArray, list_offsets_of
 from metashell.schema.arrow import fixed_array, list_array, string_array
 
 STATES: Final = ("active", "fenced", "controlled-shutdown", "not-registered")
@@ -163,6 +163,7 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     isr = lists_of(image, "isr", rows)
     left = ~np.isin(isr.brokers, list(down))
     n_after = np.bincount(isr.row[left], minlength=len(rows))
+    list_offsets = list_offsets_of(n_after)
     leader = partitions.leader[rows]
     goes = np.flatnonzero((leader == NOBODY) | np.isin(leader, list(down)))
     unclean = unclean_election(image, health.assumptions, rows[goes]).values != 0
@@ -176,7 +177,6 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     min_isr = effective_min_isr(image, health.assumptions, rows, leads).values
     under = n_after < min_isr
     keep = np.flatnonzero((leader_after == NOBODY) | under)
-    list_offsets = np.concatenate([[0], np.cumsum(np.bincount(isr.row[left], minlength=len(rows)))])
     isr_after = list_array(fixed_array(isr.brokers[left]), list_offsets, None)
     order = keep[topic_order(image, rows[keep])]
     return _without_rows(

@@ -22,7 +22,7 @@ from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
 from metashell.dataclass import dataclass
 from metashell.image.directories import BadReplicas, bad_replicas
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools, ranges
 from metashell.schema.arrow import list_array
 
 ELECTION: Final = "preferred-election-due"
@@ -238,8 +238,7 @@ class Causes:
         first, end = (np.searchsorted(missing.at, rows, side) for side in ("left", "right"))
         counts = end - first
         at = np.repeat(np.arange(len(rows)), counts)
-        places = np.arange(len(at)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-        found = Links(at, missing.cause[places])
+        found = Links(at, missing.cause[ranges(first, counts)[0]])
         if problem == UNDER_MIN_ISR:
             keep = ~Health(self.image, self.health.assumptions, rows).has_too_few[at]
             return Links(at[keep], found.cause[keep])

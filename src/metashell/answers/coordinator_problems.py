@@ -19,9 +19,8 @@ from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.offset_expiry import expire_times
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64
 from metashell.schema.arrow import string_array, uuid_array
-from metashell.schema.columns import SpanColumn
 
 HOUR_MS: Final = 3_600_000
 SOON_MS: Final = 24 * HOUR_MS
@@ -67,20 +66,12 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
     return Refused(int(records.frames.offset[row]), text, time)
 
 
-@dataclass(slots=True)
-class _CommittedTopics:
-    """The group and the topic of each committed offset, in the order of ``log.offsets.last``.
+def _topics_of_commits(log: GroupLog) -> pa.Table:
+    """The ``topic``, its ``id`` and the ``group`` of each committed offset, all strings.
 
-    ``topic_id``: ``V16[k]``, zeros where the commit has none: before version 4 none has.
+    They are in the order of ``log.offsets.last``. The id is that of zeros where the commit has
+    none: before version 4 none has.
     """
-
-    group: SpanColumn
-    topic: SpanColumn
-    topic_id: AnyArray
-
-
-def _committed_topics(log: GroupLog) -> _CommittedTopics:
-    """Read off the topics of all committed offsets."""
     at, commits, records = log.offsets.last, log.commits, log.records
     ids = np.zeros(len(at), dtype="V16")
     (newest, _) = COMMITS
@@ -92,7 +83,8 @@ def _committed_topics(log: GroupLog) -> _CommittedTopics:
         found = records.decode(newest, rows[chosen], (), {_TOPIC_ID})
         ids[chosen] = found.value.fixed(_TOPIC_ID)
     key = log.keys(at)
-    return _CommittedTopics(key.group, key.topic, ids)
+    columns = string_array(key.topic), uuid_array(ids), string_array(key.group)
+    return pa.table([column.cast(pa.string()) for column in columns], ["topic", "id", "group"])
 
 
 @dataclass(slots=True)
@@ -128,15 +120,7 @@ class LostTopics:
             log: The groups of the partition.
             ids: The texts of the ids of all topics, by name.
         """
-        found = _committed_topics(log)
-        table = pa.table(
-            [
-                string_array(found.topic).cast(pa.string()),
-                uuid_array(found.topic_id).cast(pa.string()),
-                string_array(found.group).cast(pa.string()),
-            ],
-            ["topic", "id", "group"],
-        )
+        table = _topics_of_commits(log)
         keys = ["topic", "id"]
         pairs = table.group_by(keys).aggregate([])
         named = zip(pairs.column("topic").to_pylist(), pairs.column("id").to_pylist(), strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from metashell.image.image import Image
-from metashell.schema.arena import I32, I64
+from metashell.schema.arena import I32, I64, ranges
 from metashell.schema.arrow import string_array
 
 
@@ -21,10 +21,7 @@ def topic_order(image: Image, rows: I64) -> I64:
     starts = np.flatnonzero(np.diff(topic, prepend=-1))
     counts = np.diff(starts, append=len(rows))
     order = name_order(image, topic[starts])
-    starts, counts = starts[order], counts[order]
-    shift = starts - np.cumsum(counts) + counts
-    at: I64 = np.arange(len(rows)) + np.repeat(shift, counts)
-    return at
+    return ranges(starts[order], counts[order])[0]
 
 
 def name_order(image: Image, topics: I32 | I64) -> I64:

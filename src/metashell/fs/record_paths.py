@@ -114,7 +114,7 @@ def paths_of(
     return zip(*columns, strict=True)
 
 
-def _tellings(
+def _updates(
     record_type: RecordType,
     path: NodeNames,
     value: Fields | None,
@@ -136,10 +136,12 @@ def _tellings(
     spec, forms = record_type.value, forms_of(record_type)
     given = fields_json(spec, spec.versions.high, value)
     shown = redaction.record(spec.name, given)
-    fields = {
-        name: shown[name] if shown[name] is field else SecretValue(field, redaction)
-        for name, field in given.items()
-    }
+    fields: Fields = given
+    if shown is not given:
+        fields = {
+            name: shown[name] if shown[name] is field else SecretValue(field, redaction)
+            for name, field in given.items()
+        }
     whole = whole_of(record_type)
     for below, said in hook(whole)(fields, value) if whole else ((path[2:], fields),):
         yield NodeUpdate((*path[:2], *below), _in_short(said, forms, topics))
@@ -186,7 +188,7 @@ def tell(
             strict=True,
         ):
             out[row] = list(
-                _tellings(record_type, path, None if is_gone else value, topics, redaction)
+                _updates(record_type, path, None if is_gone else value, topics, redaction)
             )
     return out
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from metashell.kernel import frames as kernel
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
 from metashell.log.frames import FILLED, Batches, Frames, first_rows
@@ -116,7 +116,7 @@ def _fill(frames: Frames, starts: I64, stops: I64, counts: I64, faults: BatchFau
         counts: int64[n], how many there are: at most a seventh of the bytes.
         faults: Where batches are noted that do not frame; their rows mean nothing.
     """
-    found = load.library()
+    found = kernel_library.library()
     if found is not None:
         table = _table_of(frames.batches, starts, stops, counts)
         _note(kernel.frame(found, frames.arena.content, table, frames.put_differences), faults)
@@ -146,7 +146,7 @@ def _fill_columns(
         is_old: bool[n]: batches that are such messages.
         faults: The argument of `_fill`.
     """
-    found = load.library()
+    found = kernel_library.library()
     if found is not None:
         table = _table_of(batches, *spans)
         _note(kernel.frame_keyed(found, arena.content, table, columns), faults)
@@ -168,13 +168,13 @@ def count_plain(arena: Arena, pos: I64) -> I64 | None:
     Returns:
         int64[n]; None where the batches have to be looked at one field after the other.
     """
-    found = load.library()
+    found = kernel_library.library()
     return None if found is None else kernel.count_plain(found, arena.content, pos)
 
 
 def _plain(arena: Arena, batches: Batches, fields: HeaderFields, faults: BatchFaults) -> Frames:
     """The frames of a log with keys whose batches are all plain, as `count_plain` counted them."""
-    found, first_row = load.library(), batches.first_row
+    found, first_row = kernel_library.library(), batches.first_row
     assert found is not None
     columns, batch = _new_columns(int(first_row[-1])), np.empty(int(first_row[-1]), dtype=np.int32)
     producer_ids = np.empty(len(batches.pos), dtype=np.int64)

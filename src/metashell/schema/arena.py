@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 from metashell.kernel.gather import gather, gather_each
 
 SLACK: Final = 1024
@@ -120,7 +120,7 @@ class Arena:
 
     def _gathered(self, dtype: str, pos: AnyArray) -> AnyArray | None:
         """`gather` by the kernel; None where numpy has to do it, or to refuse it."""
-        library = load.library()
+        library = kernel_library.library()
         if library is None or pos.dtype.kind != "i" or pos.ndim != 1:
             return None
 
@@ -166,7 +166,7 @@ def gather_ragged(
     total = int(list_offsets[-1])
     if total == 0:
         return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
-    library = load.library()
+    library = kernel_library.library()
     if library is not None:
         data = arena.content
         values = gather(library, data, np.dtype(dtype), starts, list_offsets)

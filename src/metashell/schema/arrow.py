@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 from metashell.kernel.keys import number_items
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import (
@@ -101,7 +101,7 @@ def uuid_array(ids: AnyArray) -> pa.Array:
     """
     n = len(ids)
     if n >= _MANY and n <= _MAX_INT32 // TEXT_LENGTH:
-        library = load.library()
+        library = kernel_library.library()
         numbered = None if library is None else number_items(library, ids, None)
         if numbered is not None and len(numbered.firsts) <= n // 2:
             return uuid_array(ids[numbered.firsts]).take(number_array(numbered.numbers))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metashell.kernel import fold as kernel
-from metashell.kernel import library as load
+from metashell.kernel import library as kernel_library
 
 if TYPE_CHECKING:
     from metashell.schema.arena import I64, AnyArray, Bools
@@ -60,7 +60,7 @@ class IdTable:
     def index_of(self, ids: AnyArray) -> I64:
         """Index of each id: int64[n], -1 for those that are not there."""
         pairs = id_pairs(ids)
-        library = load.library()
+        library = kernel_library.library()
         if library is not None:
             return kernel.find_ids(library, pairs, (self._pairs, self._slots, self._factors))
         # Records of a topic mostly stand together.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from metashell.answers.hanging import open_producers, open_table
+from metashell.answers.hanging import open_producers, open_table, with_hanging
 from metashell.answers.producers import PRODUCER_SCHEMA, producers_table
 from metashell.answers.stalled import LogBehind
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
@@ -19,12 +19,10 @@ from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_reading import ReadReport, read_each, report_faults
 from metashell.sources.log_clock import clock_of
+from metashell.sources.partition_logs import PartitionLogs, partition_logs
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.log.log_tail import LogEnd
-    from metashell.sources.partition_logs import PartitionLogs
     from metashell.sources.source import Source
 
 _T = TypeVar("_T")
@@ -187,8 +185,6 @@ def lag_joined(source: Source, report: ReadReport) -> Callable[[pa.Table], pa.Ta
 
 def hanging_joined(source: Source, report: ReadReport) -> Callable[[pa.Table], pa.Table]:
     """Add to rows of transactions whether each hangs, as far as the partitions' logs are here."""
-    from metashell.answers.hanging import with_hanging
-
     logs = _logs_of(source)
     opened = None if logs is None else open_transactions(source, logs, report)
     return lambda rows: with_hanging(rows, opened)
@@ -196,6 +192,4 @@ def hanging_joined(source: Source, report: ReadReport) -> Callable[[pa.Table], p
 
 def _logs_of(source: Source) -> PartitionLogs | None:
     """The logs of topics beside a coordinator's; none beside a partition that is opened alone."""
-    from metashell.sources.partition_logs import partition_logs
-
     return None if source.of_coordinator else partition_logs(source)

@@ -45,7 +45,6 @@ _NONE: Final = -1
 """Key of the records that are about no topic."""
 _CONFIGS: Final = -2
 """Configs name their topic: the topic of number i has the key ``_CONFIGS - i``."""
-"""Resource types of ConfigRecords."""
 _FENCING: Final = ("FenceBrokerRecord", "UnfenceBrokerRecord")
 _FIELDS: Final = frozenset(
     {

@@ -24,7 +24,7 @@ class FindingPrinter:
 
     def text(self) -> None:
         """A block for all findings that say the same."""
-        write_lines(self._context, [shown(self._context, line) for line in self._blocks()])
+        write_lines(self._context, (shown(self._context, line) for line in self._blocks()))
 
     def findings(self) -> Iterator[Finding]:
         """The findings to be shown, in their order."""

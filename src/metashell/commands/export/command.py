@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.answers.recipes import RECIPES
-from metashell.commands.export.destination import ExportPlace
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
@@ -17,6 +16,9 @@ from metashell.commands.save import complete_local
 from metashell.commands.shared.topic_arguments import complete_topics
 from metashell.errors import NoSuchPathError, UsageError
 from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    from metashell.commands.export.destination import ExportPlace
 
 TABLE_FORMATS: Final = ("parquet", "arrow", "csv", "jsonl")
 TREE_FORMATS: Final = ("json", "yaml")
@@ -95,6 +97,8 @@ class ExportCommand(Command):
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Write the export."""
+        from metashell.commands.export.destination import ExportPlace
+
         parsed = parse_options(self, args)
         context.needs_source()  # Tells which cluster of a fleet is wanted.
         assert context.source is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word, quote
@@ -109,23 +110,15 @@ def stop_if_cancelled(context: Context) -> None:
 
 
 def write_chunks(context: Context, lines: Iterable[str], n_lines: int) -> int:
-    """Write lines, so many at a time; returns how many there were."""
-    n = 0
-    chunk: list[str] = []
-    for line in lines:
-        n += 1
-        chunk.append(line)
-        if len(chunk) >= n_lines:
-            stop_if_cancelled(context)
-            context.write("".join(chunk))
-            chunk.clear()
-    if chunk:
+    """Write lines that have their ends, so many at a time; returns how many there were."""
+    n, rest = 0, iter(lines)
+    while chunk := list(islice(rest, n_lines)):
+        stop_if_cancelled(context)
         context.write("".join(chunk))
+        n += len(chunk)
     return n
 
 
-def write_lines(context: Context, lines: Sequence[str]) -> None:
-    """Write lines, some thousand at a time."""
-    for start in range(0, len(lines), _CHUNK_LINES):
-        stop_if_cancelled(context)
-        context.write("\n".join(lines[start : start + _CHUNK_LINES]) + "\n")
+def write_lines(context: Context, lines: Iterable[str]) -> None:
+    """Write lines without their ends, some thousand at a time."""
+    write_chunks(context, (f"{line}\n" for line in lines), _CHUNK_LINES)

@@ -79,7 +79,7 @@ def write_text(context: Context, parsed: Parsed) -> int:
         status, remarks = _of_epochs(epochs, notes)
     else:
         summary = summary_of(source)
-        write_lines(context, [*_lines(context, summary)])
+        write_lines(context, _lines(context, summary))
         if summary.members:
             table = _members(summary, context, ages_only="-h" in parsed.switches)
             context.out.write("\n")

@@ -40,14 +40,14 @@ def run_sql(command: Command, context: Context, args: Sequence[str]) -> int:
     text = " ".join(map(str, parsed.arguments)).strip()
     if not text:
         if context.interactive:
-            return _enter(command, context, args, parsed)
+            return _enter(context, args, parsed)
         text = _standard_input()
     if text.startswith("."):
         return _run_dot(command, context, parsed, text.rstrip("; ").split())
     return _run_statements(context, parsed, text)
 
 
-def _enter(command: Command, context: Context, args: Sequence[str], parsed: Parsed) -> int:
+def _enter(context: Context, args: Sequence[str], parsed: Parsed) -> int:
     form_of(parsed)
     context.mode = SqlMode([word for word in args if word != "--"])
     return ExitCode.OK

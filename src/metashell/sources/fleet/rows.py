@@ -64,7 +64,7 @@ files that were read, ``ownFile`` the first trouble with a file that the node ne
 """
 
 CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
-"""Keys of `checksum_at`, besides ``directory``: ``withoutOrphans`` is the digest without configs of
+"""Keys of `checksum_of`, and ``error``: ``withoutOrphans`` is the digest without configs of
 topics that do not exist, of which there are ``orphans``."""
 
 COMPARED_FIELDS: Final = ("blocks", "batches", *CHECKSUM_FIELDS)
@@ -241,21 +241,10 @@ def compared_of(source: Source, wanted: ComparedQuery) -> FleetRow:
     return row
 
 
-def checksum_at(place: str, reading: Reading, offset: int) -> FleetRow:
-    """The digest of a directory's state after an offset, as ``checksum --at`` prints it.
-
-    ``error`` says so where its files do not cover the offset.
-    """
-    return _told(
-        place,
-        reading,
-        lambda source: checksum_of(source, offset),
-        ("directory", *CHECKSUM_FIELDS),
-    )
-
-
 def checksum_of(source: Source, offset: int) -> FleetRow:
-    """The `checksum_at` of an opened source, without ``directory`` and ``error``.
+    """The digest of a source's state after an offset, as ``checksum --at`` prints it.
+
+    ``error`` is not in it.
 
     Raises:
         MetashellError: Its files do not cover the offset, or it lies inside a batch.

@@ -16,7 +16,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.image.fold import index_type
 from metashell.records.window import Filter, LogPiece, PieceMatches
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, list_offsets_of
 
 _SAME_OFFSET: Final = 8
 """The largest number of pieces that begin with one offset: these are empty ends of files."""
@@ -132,8 +132,7 @@ class Matches:
             else:
                 counts.append(self._n_of(part, part.offsets))
             in_gap = part.offsets is None
-        self._starts = np.zeros(len(shown) + 1, dtype=np.int64)
-        np.cumsum(np.array(counts, dtype=np.int64), out=self._starts[1:])
+        self._starts = list_offsets_of(np.array(counts, dtype=np.int64))
         self._starts_listed = self._starts.tolist()
         self._firsts = np.array([p.piece.first_offset for p in shown], dtype=np.int64)
 
