@@ -21,6 +21,7 @@ from metashell.answers.health import Health
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
 from metashell.dataclass import dataclass
+from metashell.findings.known import all_kinds
 from metashell.image.directories import BadReplicas, bad_replicas
 from metashell.schema.arena import I64, AnyArray, Bools, ranges
 from metashell.schema.arrow import list_array
@@ -40,14 +41,8 @@ _PROBLEMS: Final = (
     ELECTION,
 )
 """Kinds of causes; the first four stand as the states of `metashell.answers.brokers.STATES` do."""
-_WORDS: Final = {
-    "fenced-broker": "broker {} is fenced",
-    "controlled-shutdown": "broker {} is shutting down",
-    "unregistered-broker": "broker {} is not registered",
-    "lost-directory": "broker {} lost a log directory",
-    "offline-directory": "a log directory is not online on broker {}",
-    ELECTION: "an election of preferred leaders is due for broker {}",
-}
+_WORDS: Final = {code: kind.cause for code, kind in all_kinds().items() if kind.cause}
+"""Causes in words, by their kinds."""
 _LOST, _OFFLINE, _ELECTION = (_PROBLEMS.index(name) for name in _PROBLEMS[4:])
 _NONE: Final = -1
 _FEW: Final = 3
@@ -55,18 +50,8 @@ _FEW: Final = 3
 _FEW_PARTITIONS: Final = 1000
 """For so many, what others miss is not looked for."""
 
-EFFECTS: Final = {
-    "offline-partitions": "offline",
-    NO_COORDINATOR: "without coordinator",
-    UNDER_MIN_ISR: "under min ISR",
-    "under-replicated": "under-replicated",
-    "at-min-isr": "at min ISR",
-    "unclean-possible": "open to unclean election",
-    "elr-in-use": "with ELR",
-    STUCK: "in a stuck reassignment",
-    "no-preferred-leader": "without preferred leader",
-}
-"""Problems of partitions that can follow from a cause, the worst first, and their short names."""
+EFFECTS: Final = {code: kind.effect for code, kind in all_kinds().items() if kind.effect}
+"""Kinds about partitions that can follow from a cause, the worst first, and their short names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from metashell.checks.finding import FaultPlace, Finding, Severity, place_of
+from metashell.checks.finding import FaultPlace, Finding, place_of
 from metashell.checks.fsck import code_of
+from metashell.findings.kinds.records import UPGRADE
 from metashell.image.coordinators.loading import replay_refusals
 from metashell.log.fault import FaultKind
 from metashell.log.partition import PartitionLog
@@ -18,10 +19,6 @@ REPLACE_REPLICA: Final = (
     " broker, see that the other one leads, move the partition's directory away and start it. If no"
     " other leads, the records are lost"
 )
-_CUT_OFF: Final = "none needed: a broker cuts this off when it starts"
-_COMPARE: Final = "compare the record with that of another replica: `log --offset N` prints it"
-_REFUSED: Final = (Severity.WARNING, "record-refused")
-_UPGRADE: Final = "run the brokers on the Kafka release that wrote the record"
 
 
 def check_files(log: PartitionLog, records: KeyedRecords) -> Iterator[Finding]:
@@ -30,22 +27,20 @@ def check_files(log: PartitionLog, records: KeyedRecords) -> Iterator[Finding]:
     last = files[-1].name if files else None
     for fault in (*log.faults, *records.unframed):
         if fault.kind is FaultKind.TORN and fault.file == last:
-            yield Finding.warning(
+            yield Finding(
                 "torn-tail",
                 f"{fault.reason}: a crash, or a broker that is writing right now",
-                _CUT_OFF,
                 **place_of(fault),
             )
         else:
-            yield Finding.error(code_of(fault), fault.reason, REPLACE_REPLICA, **place_of(fault))
+            yield Finding(code_of(fault), fault.reason, REPLACE_REPLICA, **place_of(fault))
     for file in files:
         padding = file.chain.padding
         if padding:
-            yield Finding.note(
-                "zero-tail",
+            yield Finding(
+                "preallocated-tail",
                 f"the last {padding} bytes are zero: a preallocated segment, or what a"
                 " crash of the machine leaves",
-                _CUT_OFF,
                 file=file.name,
                 pos=file.size - padding,
             )
@@ -68,22 +63,21 @@ def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
         yield _of_record(records, row, refusal.text if refusal and is_first else None)
     for row, reason in replayed:
         offset = int(records.frames.offset[row])
-        how = (Severity.ERROR, "load-ends") if row == ends else _REFUSED
+        code = "load-ends" if row == ends else "record-refused"
         message = f"a broker stops at offset {offset}: {reason}"
-        yield Finding(*how, message, _COMPARE, **_place(records, row))
+        yield Finding(code, message, **_place(records, row))
 
 
 def _of_record(records: KeyedRecords, row: int, ends_load: str | None) -> Finding:
     verdict, place = records.verdict(row), _place(records, row)
     if ends_load is None and verdict is LoadVerdict.READ:
-        return Finding.note("record-not-decoded", records.reason(row), **place)
+        return Finding("record-not-decoded", records.reason(row), **place)
     is_newer = records.flaw(row) in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
-    action = _UPGRADE if is_newer else _COMPARE
+    action = UPGRADE if is_newer else None
     if ends_load is not None:
-        return Finding.error("load-ends", ends_load, action, **place)
-    is_skipped = verdict is LoadVerdict.SKIPPED
-    how = (Severity.NOTE, "record-skipped") if is_skipped else _REFUSED
-    return Finding(*how, records.reason(row), action, **place)
+        return Finding("load-ends", ends_load, action, **place)
+    code = "record-skipped" if verdict is LoadVerdict.SKIPPED else "record-refused"
+    return Finding(code, records.reason(row), action, **place)
 
 
 def _place(records: KeyedRecords, row: int) -> FaultPlace:

@@ -1,4 +1,4 @@
-"""The findings of checks, as data: severity, place, meaning, and advice.
+"""The findings of checks, as data: kind, place and message.
 
 `CheckReport` collects findings with a limit per kind: damage may consist of nothing but findings,
 and a million of one kind say no more than a hundred and a number.
@@ -6,37 +6,15 @@ and a million of one kind say no more than a hundred and a number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from enum import StrEnum
-from typing import Final, Self, TypedDict, Unpack
+from typing import TypedDict
 
 from metashell.dataclass import dataclass
+from metashell.findings.kind import OF_STATE, FindingKind, Severity
+from metashell.findings.known import all_kinds
 from metashell.log.fault import Fault
-
-
-class Severity(StrEnum):
-    """How bad a finding is, the worst first."""
-
-    ERROR = "error"
-    """Something is lost or wrong."""
-    WARNING = "warning"
-    """Not as it should be, but a node gets into this state without damage."""
-    NOTE = "note"
-    """Worth knowing."""
-
-
-OF_STATE: Final = frozenset(
-    {
-        "config-unknown-topic",
-        "directory-unknown",
-        "leader-fenced",
-        "leaderless",
-        "replica-unknown-broker",
-        "topic-empty",
-    }
-)
-"""Codes of warnings about the cluster's state: nothing is damaged, and ``health`` tells more."""
 
 
 class FaultPlace(TypedDict, total=False):
@@ -47,12 +25,6 @@ class FaultPlace(TypedDict, total=False):
     offset: int | None
 
 
-class FindingPlace(FaultPlace, total=False):
-    """Where a finding is."""
-
-    path: str | None
-
-
 def place_of(fault: Fault) -> FaultPlace:
     """Where a fault is."""
     return {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
@@ -60,15 +32,14 @@ def place_of(fault: Fault) -> FaultPlace:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of a check; None where a place does not apply."""
+    """One finding; None where a place does not apply."""
 
-    severity: Severity
     code: str
-    """Stable name for scripts, in kebab case."""
-    message: str
-    """The meaning, in a sentence without a full stop."""
+    """The code of its kind."""
+    message: str | None = None
+    """The meaning, in a sentence without a full stop; None: that of the kind."""
     action: str | None = None
-    """The advice, in a sentence without a full stop."""
+    """The advice, in a sentence without a full stop; None: that of the kind."""
     file: str | None = None
     pos: int | None = None
     """Byte position in the file, of the batch where one is concerned."""
@@ -76,42 +47,54 @@ class Finding:
     """Log offset concerned, or the next one expected."""
     path: str | None = None
     """Path in the shell's file system."""
+    subject: str | None = None
+    """The thing with its kind, such as ``topic orders``; None: the file, else the log."""
+    count: int = 1
+    """How many of what the kind counts."""
+    command: Sequence[str] | None = None
+    """The words of the next command; None: that of the kind; empty: none."""
+    since_time_ms: int | None = None
+    """When it began; None where nothing says."""
 
-    @classmethod
-    def error(
-        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
-    ) -> Self:
-        """Make an error."""
-        return cls(Severity.ERROR, code, message, action, **place)
+    @property
+    def kind(self) -> FindingKind:
+        """Its kind."""
+        return all_kinds()[self.code]
 
-    @classmethod
-    def warning(
-        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
-    ) -> Self:
-        """Make a warning."""
-        return cls(Severity.WARNING, code, message, action, **place)
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return self.kind.severity
 
-    @classmethod
-    def note(
-        cls, code: str, message: str, action: str | None = None, **place: Unpack[FindingPlace]
-    ) -> Self:
-        """Make a note."""
-        return cls(Severity.NOTE, code, message, action, **place)
+    @property
+    def meaning(self) -> str:
+        """Its message, or the meaning of its kind."""
+        return self.message or self.kind.meaning
+
+    @property
+    def what_to_do(self) -> str:
+        """Its advice, or that of its kind."""
+        return self.action or self.kind.action
+
+
+def is_of_state(code: str) -> bool:
+    """Whether a kind is about the cluster's state, and nothing is damaged."""
+    kind = all_kinds()[code]
+    return kind.about in OF_STATE and kind.severity is not Severity.CRITICAL
 
 
 @dataclass(slots=True)
 class CheckReport:
-    """Findings so far; at most `limit` of one code and severity are kept, the others counted."""
+    """Findings so far; at most `limit` of one kind are kept, the others counted."""
 
     limit: int | None = None
     findings: list[Finding] = field(default_factory=list)
-    _counts: dict[tuple[Severity, str], int] = field(default_factory=dict)
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, finding: Finding) -> None:
         """Add one."""
-        key = (finding.severity, finding.code)
-        count = self._counts[key] = self._counts.get(key, 0) + 1
-        if self.limit is None or count <= self.limit:
+        self._counts[finding.code] += 1
+        if self.limit is None or self._counts[finding.code] <= self.limit:
             self.findings.append(finding)
 
     def extend(self, findings: Iterable[Finding]) -> None:
@@ -119,18 +102,11 @@ class CheckReport:
         for finding in findings:
             self.add(finding)
 
-    def add_rows(
-        self,
-        severity: Severity,
-        code: str,
-        rows: Sequence[int],
-        make: Callable[[int], Finding],
-    ) -> None:
+    def add_rows(self, code: str, rows: Sequence[int], make: Callable[[int], Finding]) -> None:
         """Add a finding for each row, made only where it is kept."""
-        key = (severity, code)
-        before = self._counts.get(key, 0)
+        before = self._counts[code]
         kept = len(rows) if self.limit is None else max(self.limit - before, 0)
-        self._counts[key] = before + len(rows)
+        self._counts[code] += len(rows)
         self.findings.extend(make(int(row)) for row in rows[:kept])
 
     def count(self, severity: Severity, *, of_state: bool | None = None) -> int:
@@ -138,16 +114,17 @@ class CheckReport:
 
         Args:
             severity: Which.
-            of_state: Whether those of `OF_STATE` alone count, or the others alone; None: both.
+            of_state: Whether those about the cluster's state alone count, or the others alone;
+                None: both.
         """
         return sum(
             n
-            for (of, code), n in self._counts.items()
-            if of is severity and of_state in (None, code in OF_STATE)
+            for code, n in self._counts.items()
+            if all_kinds()[code].severity is severity and of_state in (None, is_of_state(code))
         )
 
-    def left_out(self) -> Iterator[tuple[Severity, str, int]]:
-        """(severity, code, how many were not kept)."""
-        for (severity, code), count in self._counts.items():
+    def left_out(self) -> Iterator[tuple[str, int]]:
+        """(code, how many were not kept)."""
+        for code, count in self._counts.items():
             if self.limit is not None and count > self.limit:
-                yield severity, code, count - self.limit
+                yield code, count - self.limit

@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import Finding, Severity, place_of
+from metashell.checks.finding import Finding, place_of
 from metashell.dataclass import dataclass
+from metashell.findings.kinds.files import NO_CUT, REMOVE_CHECKPOINT
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.frames import Frames
@@ -22,20 +23,6 @@ from metashell.log.read import Loaded
 from metashell.schema.arena import I64, AnyArray
 
 _BLOCK: Final = 1 << 18
-
-_KEEP_A_COPY: Final = "copy the directory before anything else"
-REPLACE_SEGMENT: Final = (
-    f"{_KEEP_A_COPY}: it may hold the only copy of a record. Only while another controller leads"
-    " and all other voters follow it without lag: stop this node, move its .log files away and"
-    " start it. Leave quorum-state, which holds its vote"
-)
-REMOVE_CHECKPOINT: Final = (
-    f"{_KEEP_A_COPY}. Only where segments go back to an older whole checkpoint, or another"
-    " controller leads: stop the node and move this file away. What nothing else holds is lost"
-)
-_NO_CUT: Final = (
-    f"{_KEEP_A_COPY}: a node that starts cuts this off, and drops the segments behind it"
-)
 
 _NOTHING_LOST: Final = (
     FaultCode.EPOCH_FALLS,
@@ -156,20 +143,16 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
             if is_last
             else ", though it is not the last segment"
         )
-        yield Finding.warning(
+        yield Finding(
             "zero-tail",
             f"the last {facts.padding} bytes are zero{where}",
-            "none needed: the batches before are sound, and a node cuts this off when it starts"
-            if is_last
-            else _NO_CUT,
+            None if is_last else NO_CUT,
             file=facts.name,
             pos=facts.size - facts.padding,
             offset=facts.end_offset if is_last else None,
         )
     if not facts.size and (facts.parsed is None or isinstance(facts.parsed, CheckpointName)):
-        yield Finding.error(
-            "checkpoint-empty", "the checkpoint is empty", REMOVE_CHECKPOINT, file=facts.name, pos=0
-        )
+        yield Finding("checkpoint-empty", "the checkpoint is empty", file=facts.name, pos=0)
     if np.any(facts.first_time[1:] < facts.max_time[:-1]):
         yield _time_back(facts)
 
@@ -187,12 +170,10 @@ def _goes_back(fault: Fault) -> bool:
 
 def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -> Finding:
     is_segment = isinstance(facts.parsed, SegmentName)
-    action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
     if fault.kind is FaultKind.TORN and is_segment and is_last:
-        return Finding.warning(
+        return Finding(
             "torn-tail",
             f"{fault.reason}: a crash, or a node that is writing right now",
-            "none needed: a node cuts this off when it starts",
             **place_of(fault),
         )
     if fault.kind is FaultKind.GAP:
@@ -201,7 +182,8 @@ def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -
         message = fault.reason + more
     else:
         message = fault.reason + _lost(facts, fault)
-    return Finding.error(code_of(fault), message, action, **place_of(fault))
+    action = None if is_segment else REMOVE_CHECKPOINT
+    return Finding(code_of(fault), message, action, **place_of(fault))
 
 
 def _lost(facts: CheckedFile, fault: Fault) -> str:
@@ -222,11 +204,10 @@ def _time_back(facts: CheckedFile) -> Finding:
     at = int(back[0])
     more = f", and {len(back) - 1} more times in this file" if len(back) > 1 else ""
     by = int(facts.max_time[at - 1]) - int(facts.first_time[at])
-    return Finding.warning(
+    return Finding(
         "time-goes-back",
         f"the time goes back by {by} ms from one batch to the next{more}:"
         " a clock was set, or the leader changed",
-        "look for records by offset rather than by time around here",
         file=facts.name,
         pos=int(facts.pos[at]),
         offset=int(facts.base[at]) if isinstance(facts.parsed, SegmentName) else None,
@@ -238,12 +219,10 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     parsed = facts.parsed
     if isinstance(parsed, SegmentName):
         if facts.named_offset not in (None, parsed.base_offset):
-            yield Finding.error(
+            yield Finding(
                 "name-mismatch",
                 f"its first batch has offset {facts.named_offset}, its name says"
                 f" {parsed.base_offset}",
-                f"{_KEEP_A_COPY}. Find out whether it was renamed or is of another log. Only"
-                " a renamed one gets the name of its first batch back, while the node is stopped",
                 file=facts.name,
                 pos=0,
                 offset=facts.named_offset,
@@ -254,10 +233,9 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     ends = zip(facts.types, CHECKPOINT_ENDS, (0, -1), strict=True)
     for control_type, (wanted, what), at in ends:
         if control_type != wanted:
-            yield Finding.error(
+            yield Finding(
                 f"checkpoint-no-{what}",
                 f"no snapshot {what}: the checkpoint is not whole, and is not used",
-                REMOVE_CHECKPOINT,
                 file=facts.name,
                 pos=int(facts.pos[at]) if len(facts.pos) else 0,
             )
@@ -266,10 +244,9 @@ def check_name(facts: CheckedFile) -> Iterator[Finding]:
     odd = np.flatnonzero(facts.epoch != parsed.epoch)
     if odd.size:
         at = int(odd[0])
-        yield Finding.error(
+        yield Finding(
             "checkpoint-epoch",
             f"its batches have leader epoch {int(facts.epoch[at])}, its name says {parsed.epoch}",
-            REMOVE_CHECKPOINT,
             file=facts.name,
             pos=int(facts.pos[at]),
         )
@@ -292,10 +269,8 @@ def check_records(facts: CheckedFile, frames: Frames, index: int) -> Iterator[Fi
         yield _in_batch(
             facts,
             at,
-            Severity.ERROR,
             "record-offsets",
             "the offsets of its records do not follow one after the other",
-            REPLACE_SEGMENT,
         )
     filled = np.flatnonzero(sizes)
     latest = np.maximum.reduceat(_times(frames, start, end), bounds[filled] - start)
@@ -303,12 +278,7 @@ def check_records(facts: CheckedFile, frames: Frames, index: int) -> Iterator[Fi
     by_record = (header["attributes"][filled] & LOG_APPEND_TIME) == 0
     for at in filled[by_record & (latest != facts.max_time[filled])].tolist():
         yield _in_batch(
-            facts,
-            at,
-            Severity.WARNING,
-            "batch-time",
-            "its header names another latest time than its records",
-            "look for records by offset rather than by time around here",
+            facts, at, "batch-time", "its header names another latest time than its records"
         )
 
 
@@ -319,14 +289,10 @@ def _times(frames: Frames, start: int, end: int) -> AnyArray:
     )
 
 
-def _in_batch(
-    facts: CheckedFile, at: int, severity: Severity, code: str, what: str, action: str
-) -> Finding:
+def _in_batch(facts: CheckedFile, at: int, code: str, what: str) -> Finding:
     return Finding(
-        severity=severity,
         code=code,
         message=f"batch of offset {int(facts.base[at])}: {what}",
-        action=action,
         file=facts.name,
         pos=int(facts.pos[at]),
         offset=int(facts.base[at]) if isinstance(facts.parsed, SegmentName) else None,

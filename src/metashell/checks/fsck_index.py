@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import Finding
 from metashell.checks.fsck import CheckedFile
 from metashell.log.boundaries import used_entries
 from metashell.log.names import SegmentName
@@ -29,10 +29,6 @@ _LIMIT_BYTES: Final = 64 << 20
 """Kafka's default for a whole index is 10 MiB."""
 _MAX_OFFSET: Final = (1 << 63) - (1 << 32)
 """A name has room for more digits than an offset."""
-_REBUILD: Final = (
-    "where `check` finds nothing in the segment itself: stop the node and move this file away. The"
-    " node makes it again, and cuts a damaged segment off as it does"
-)
 
 
 def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator[Finding]:
@@ -53,7 +49,7 @@ def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator
     dtype = _TIME_ENTRY if is_time else _OFFSET_ENTRY
     data, size = _read(path)
     if size > _LIMIT_BYTES or size % dtype.itemsize:
-        yield Finding.warning(
+        yield Finding(
             "index-size",
             f"{size} bytes are "
             + (
@@ -61,7 +57,6 @@ def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator
                 if size > _LIMIT_BYTES
                 else f"no whole number of entries of {dtype.itemsize}"
             ),
-            _REBUILD,
             file=name,
             pos=0,
         )
@@ -146,10 +141,8 @@ def _finding(
         what = f"entry {at} leads to offset {offset} by position {int(entry['pos'])}, and no batch"
         what += " there fits"
     return Finding(
-        severity=Severity.WARNING if is_time else Severity.ERROR,
         code="time-index-entry" if is_time else "index-entry",
         message=what + more,
-        action=_REBUILD,
         file=name,
         pos=at * entries.dtype.itemsize,
         offset=offset,

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import FaultPlace, Finding, Severity
-from metashell.checks.fsck import REMOVE_CHECKPOINT, REPLACE_SEGMENT, CheckedFile
+from metashell.checks.finding import FaultPlace, Finding
+from metashell.checks.fsck import CheckedFile
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 
 _KNOWN_NAME: Final = re.compile(
@@ -37,36 +37,27 @@ def check_names(names: Collection[str], missing: Finding | None = None) -> Itera
     for name in sorted(have):
         if name.endswith((".deleted", ".part")):
             what = "about to be deleted" if name.endswith(".deleted") else "unfinished"
-            yield Finding.note(
+            yield Finding(
                 "file-deleted" if name.endswith(".deleted") else "file-unfinished",
                 f"the file is {what}: not read, and not checked",
-                "none needed: a node removes it when it starts, if not before",
                 file=name,
             )
         elif name.endswith((".log", ".checkpoint")) and parse_name(name) is None:
-            yield Finding.warning(
+            yield Finding(
                 "file-misnamed",
                 "no segment or checkpoint by its name, so neither Kafka nor this shell reads it",
-                "copy the directory first; if it was renamed, give it back its name while"
-                " the node is stopped",
                 file=name,
             )
         elif _NUMBERED.fullmatch(name) and f"{name[:20]}.log" not in have:
             if missing is not None and missing.file == f"{name[:20]}.log":
                 continue
-            yield Finding.warning(
+            yield Finding(
                 "index-orphaned",
                 "the index has no segment: was one removed by hand?",
-                "look for the segment; a node removes a leftover index when it starts",
                 file=name,
             )
         elif parse_name(name) is None and not _KNOWN_NAME.fullmatch(name):
-            yield Finding.note(
-                "file-unknown",
-                "no file of a metadata log",
-                "none needed: it is not read",
-                file=name,
-            )
+            yield Finding("file-unknown", "no file of a metadata log", file=name)
 
 
 def check_missing(
@@ -92,18 +83,16 @@ def check_missing(
         return None
     lost = f"what it held from offset {max(covered, log_end or 0)} on is lost here"
     if not later:
-        return Finding.error(
+        return Finding(
             "segment-missing",
             f"there is no segment, though a node that was started has one: {lost}",
-            REPLACE_SEGMENT,
             offset=covered,
         )
     base = max(later)
     which = "only" if log_end is None else "active"
-    return Finding.error(
+    return Finding(
         "segment-missing",
         f"the {which} segment is missing, though its index is there: {lost}",
-        REPLACE_SEGMENT,
         file=f"{base:020d}.log",
         offset=base,
     )
@@ -127,33 +116,29 @@ def check_order(
     if not segments:
         return
     if expected is not None and covered > expected:
-        yield Finding.warning(
+        yield Finding(
             "checkpoint-beyond-log",
             f"the checkpoint ends at offset {covered}, but the segments end at"
             f" {expected}: a segment is missing, or the node stopped while it loaded the"
             " checkpoint",
-            "copy the directory and look for the removed segment before you start the node:"
-            " it then drops its segments and goes on behind the checkpoint",
             file=segments[-1].name,
             offset=expected,
         )
     first = _base(segments[0])
     if first > covered and covered:
-        yield Finding.error(
+        yield Finding(
             "checkpoint-gap",
             f"offsets {covered} to {first - 1} are missing between the newest checkpoint"
             " and the segments: the state is not what it should be",
-            REPLACE_SEGMENT,
             file=segments[0].name,
             pos=0,
             offset=covered,
         )
     elif first > 0 and not covered:
-        yield Finding.error(
+        yield Finding(
             "base-missing",
             f"no whole checkpoint holds what happened before offset {first}: the state is"
             " not complete",
-            REPLACE_SEGMENT,
             file=segments[0].name,
             pos=0,
             offset=0,
@@ -174,19 +159,17 @@ def _between(
 ) -> Finding:
     if base > expected:
         harmless = base <= covered
-        return Finding.error(
+        return Finding(
             "segment-gap",
             f"offsets {expected} to {base - 1} are missing between {before.name} and this"
             " segment" + ("; the present state does not need them" if harmless else ""),
-            REPLACE_SEGMENT,
             file=segment.name,
             pos=0,
             offset=expected,
         )
-    return Finding.error(
+    return Finding(
         "segments-overlap",
         f"the segment begins at offset {base}, but {before.name} goes up to {expected - 1}",
-        REPLACE_SEGMENT,
         file=segment.name,
         pos=0,
         offset=base,
@@ -204,18 +187,16 @@ def _across(before: CheckedFile, segment: CheckedFile) -> Iterator[Finding]:
     }
     old, new = int(before.epoch[-1]), int(segment.epoch[0])
     if new < old:
-        yield Finding.error(
+        yield Finding(
             "epoch-falls",
             f"the leader epoch goes back from {old} to {new}",
-            REPLACE_SEGMENT,
             **place,
         )
     by = int(before.max_time[-1]) - int(segment.first_time[0])
     if by > 0:
-        yield Finding.warning(
+        yield Finding(
             "time-goes-back",
             f"the time goes back by {by} ms from the segment before",
-            "look for records by offset rather than by time around here",
             **place,
         )
 
@@ -243,11 +224,10 @@ def check_epochs(
         }
         for who, epoch in told.items():
             if epoch is not None and epoch != parsed.epoch:
-                yield Finding.error(
+                yield Finding(
                     "checkpoint-epoch",
                     f"its name says that offset {held} has leader epoch {parsed.epoch},"
                     f" {who} says {epoch}",
-                    REMOVE_CHECKPOINT,
                     file=checkpoint.name,
                     pos=0,
                     offset=held,
@@ -255,10 +235,9 @@ def check_epochs(
     if entries:
         yield from _check_entries(segments, entries)
     elif entries is not None and any(len(segment.epoch) for segment in segments):
-        yield Finding.note(
-            "epoch-entry-missing",
+        yield Finding(
+            "epoch-file-empty",
             "the file has no entry, as a power cut leaves it",
-            "none needed: a node that starts takes the epochs from the log",
             file=_EPOCHS_FILE,
         )
 
@@ -303,12 +282,9 @@ def _check_entries(
             continue
         missing = start is None
         yield Finding(
-            severity=Severity.WARNING if missing else Severity.ERROR,
             code="epoch-entry-missing" if missing else "epoch-entry",
             message=f"leader epoch {epoch} begins at offset {offset} in the log,"
             + (" and the file does not know it" if missing else f" at {start} by this file"),
-            action="stop the node and move the file away, but keep it: the node makes another from"
-            " the log. If the file is right, the log is another one's",
             file=_EPOCHS_FILE,
             offset=offset,
         )
@@ -316,12 +292,10 @@ def _check_entries(
     log_end = max(ends, default=None)
     for _, (epoch, start) in pairwise([(first_epoch, first_start), *entries[1:]]):
         if log_end is not None and start > log_end:
-            yield Finding.warning(
+            yield Finding(
                 "epoch-entry-beyond",
                 f"leader epoch {epoch} begins at offset {start} by this file, and the log"
                 f" ends at {log_end}",
-                "none needed where the log was cut on purpose; a node drops the entry when"
-                " it starts",
                 file=_EPOCHS_FILE,
                 offset=start,
             )

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.checks.finding import CheckReport, FaultPlace, Finding, Severity
+from metashell.checks.finding import CheckReport, FaultPlace, Finding
 from metashell.image.configs import orphans
 from metashell.image.directories import bad_replicas
 from metashell.image.fold import distinct, group_keys, last_marked, sort_events
@@ -26,17 +26,6 @@ from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text, uuid_
 _BLOCK: Final = 1 << 16
 _WIDE: Final = 16
 """Longest list that is compared element by element; in longer ones keys are sorted."""
-
-_ELECT: Final = "start one of these brokers on its own log dirs; an unclean election may lose data"
-_REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
-_LEFT_BEHIND: Final = (
-    "none needed, but a topic made under that name gets it; `kafka-configs --alter --delete-config`"
-    " removes it"
-)
-_REPLAY: Final = (
-    "compare with another controller's directory (`checksum`): this state comes from damage or"
-    " from a defect"
-)
 
 
 def place(records: Records, row: int) -> FaultPlace:
@@ -60,19 +49,17 @@ def check_image(image: Image, report: CheckReport) -> None:
 def _report(
     report: CheckReport,
     records: Records,
-    kind: tuple[Severity, str],
+    code: str,
     rows: Sequence[int],
     tell: Callable[[int], tuple[str, str | None, int]],
-    action: str = _REPLAY,
 ) -> None:
     """Add a finding for each row; `tell` gives its message, its node and the row of its record."""
-    severity, code = kind
 
     def make(i: int) -> Finding:
         message, path, row = tell(i)
-        return Finding(severity, code, message, action, path=path, **place(records, row))
+        return Finding(code, message, path=path, **place(records, row))
 
-    report.add_rows(severity, code, rows, make)
+    report.add_rows(code, rows, make)
 
 
 class _Topics:
@@ -107,29 +94,21 @@ class _Topics:
                 f"topic `{topics.names[t]}` has {int(sizes[t])} partitions, but not those"
                 f" from 0 to {int(sizes[t]) - 1}"
             ),
-            Severity.WARNING,
         )
         self._add(
             "topic-empty",
             np.flatnonzero(sizes == 0),
             lambda t: f"topic `{topics.names[t]}` has no partitions",
-            Severity.WARNING,
         )
 
-    def _add(
-        self,
-        code: str,
-        rows: AnyArray,
-        message: Callable[[int], str],
-        severity: Severity = Severity.ERROR,
-    ) -> None:
+    def _add(self, code: str, rows: AnyArray, message: Callable[[int], str]) -> None:
         topics = self.topics
 
         def tell(t: int) -> tuple[str, str, int]:
             path = f"/image/topics/byId/{topics.id_texts[t]}"
             return message(t), path, int(topics.changed[t])
 
-        _report(self.report, self.image.records, (severity, code), rows.tolist(), tell)
+        _report(self.report, self.image.records, code, rows.tolist(), tell)
 
 
 class _Partitions:
@@ -153,17 +132,10 @@ class _Partitions:
         self._report("isr-not-in-replicas", self._isr_not_in_replicas)
         self._report("replica-twice", self._replica_twice)
         self._report("leader-unknown-broker", self._leader_unknown)
-        warn = Severity.WARNING
-        self._report("leader-fenced", self._leader_fenced, _REPLAY, warn)
-        self._report("leaderless", self._why_leaderless, _ELECT, warn)
-        self._report("replica-unknown-broker", self._unknown_brokers, _REASSIGN, warn)
-        self._report(
-            "directory-unknown",
-            self._unknown_directories,
-            "look for a failed disk on that broker; a broker that starts again reports its"
-            " directories",
-            warn,
-        )
+        self._report("leader-fenced", self._leader_fenced)
+        self._report("leaderless", self._why_leaderless)
+        self._report("replica-unknown-broker", self._unknown_brokers)
+        self._report("directory-unknown", self._unknown_directories)
 
     def _block(self, rows: I64) -> None:
         p = self.partitions
@@ -192,13 +164,7 @@ class _Partitions:
         if len(rows):
             self.found.setdefault(code, []).append(rows)
 
-    def _report(
-        self,
-        code: str,
-        message: Callable[[int], str],
-        action: str = _REPLAY,
-        severity: Severity = Severity.ERROR,
-    ) -> None:
+    def _report(self, code: str, message: Callable[[int], str]) -> None:
         p = self.partitions
         rows = np.concatenate(self.found[code]).tolist() if code in self.found else []
 
@@ -207,7 +173,7 @@ class _Partitions:
             path = f"/image/topics/byName/{topic}/{int(p.partition[row])}"
             return message(row), path, int(p.changed[row])
 
-        _report(self.report, self.image.records, (severity, code), rows, tell, action)
+        _report(self.report, self.image.records, code, rows, tell)
 
     # Messages, each for one partition.
 
@@ -313,8 +279,7 @@ def _check_configs(image: Image, report: CheckReport) -> None:
             int(image.part("configs").changed[row]),
         )
 
-    kind = Severity.WARNING, "config-unknown-topic"
-    _report(report, image.records, kind, strange.tolist(), tell, _LEFT_BEHIND)
+    _report(report, image.records, "config-unknown-topic", strange.tolist(), tell)
 
 
 def check_removed(records: Records, topics: Topics, report: CheckReport) -> None:
@@ -344,7 +309,7 @@ def check_removed(records: Records, topics: Topics, report: CheckReport) -> None
         )
         return message, None, int(all_rows[i])
 
-    _report(report, records, (Severity.ERROR, "replay-fault"), at.tolist(), tell)
+    _report(report, records, "replay-fault", at.tolist(), tell)
 
 
 def _of_removed(records: Records, topics: Topics, name: str) -> tuple[I64, AnyArray, AnyArray]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from metashell.checks.finding import Finding, Severity
+from metashell.checks.finding import Finding
 from metashell.checks.fsck import facts_of
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.findings.kind import Severity
+from metashell.findings.kinds.node_files import NOT_FOR_A_COPY
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import METADATA_TOPIC_ID
 from metashell.node_files import epoch_checkpoint, meta_properties, quorum_state
@@ -33,7 +35,7 @@ _T = TypeVar("_T")
 
 MALFORMED: Final = "file-malformed"
 """Code of the finding of a file that can't be used."""
-UNREADABLE: Final = "file-unreadable"
+UNREADABLE: Final = "node-file-unreadable"
 """Code of the finding of a file that the disk or its permissions keep from us."""
 
 _WRITE_IDS: Final = (
@@ -57,22 +59,17 @@ _OF_MALFORMED: Final[Mapping[str, str]] = {
 _OF_WIPED: Final[Mapping[str, tuple[str, str]]] = {
     meta_properties.FILE_NAME: (
         "there is no such file: a node does not start on this log dir",
-        f"none needed in a copy that no node starts on. Else {_WRITE_IDS}",
+        f"{NOT_FOR_A_COPY}. Else {_WRITE_IDS}",
     ),
     quorum_state.FILE_NAME: (
         "there is no such file: a node starts in the epoch of its log, and knows of no vote",
-        f"none needed in a copy that no node starts on. Else: {_FORGOTTEN_VOTE}",
+        f"{NOT_FOR_A_COPY}. Else: {_FORGOTTEN_VOTE}",
     ),
 }
 """The meaning of a missing file where the others of its node are there, and the advice."""
 _ID_BYTES: Final = 16
 _MOST_TOLD: Final = 10
 """Nodes that are told one by one."""
-
-_WHOSE: Final = (
-    "make sure that this log dir belongs to this node: compare with node.id and the log dirs of its"
-    " configuration"
-)
 
 
 @dataclass(slots=True)
@@ -100,7 +97,7 @@ def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
     if directory is None:
         return []
     return [
-        Fault(FaultKind.UNREADABLE, found.message, found.file)
+        Fault(FaultKind.UNREADABLE, found.meaning, found.file)
         for found in read_node_files(directory).findings
         if found.code in (MALFORMED, UNREADABLE)
     ]
@@ -132,11 +129,10 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     known = read(topic_of_log.FILE_NAME, lambda _: read_partition_metadata(directory))
     if known is not None and known.topic_id != METADATA_TOPIC_ID:
         findings.append(
-            Finding.error(
+            Finding(
                 "topic-id",
                 f"the topic id is {known.topic_id!r}, that of the metadata log is"
                 f" {METADATA_TOPIC_ID}",
-                _WHOSE,
                 file=topic_of_log.FILE_NAME,
             )
         )
@@ -155,22 +151,20 @@ def _of_unusable(name: str, error: SourceError) -> Finding:
     """
     reason = error.message.replace("\n", " ")
     if isinstance(error.__cause__, OSError):
-        return Finding.error(
+        return Finding(
             UNREADABLE,
             f"it can't be read: {reason}",
-            "run metashell as Kafka's user; check the disk",
             file=name,
         )
-    return Finding.error(MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name)
+    return Finding(MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name)
 
 
 def _missing(name: str, *, is_of_node: bool) -> Finding:
     if is_of_node and name in _OF_WIPED:
-        return Finding.warning("file-missing", _OF_WIPED[name][0], _OF_WIPED[name][1], file=name)
-    return Finding.note(
+        return Finding("node-file-missing", *_OF_WIPED[name], file=name)
+    return Finding(
         "file-missing",
         "there is no such file: what it would tell is not checked",
-        "none needed in a copy that no node starts on",
         file=name,
     )
 
@@ -181,11 +175,10 @@ def check_ids(beside: CheckedNodeFiles) -> Iterator[Finding]:
     if properties is None or state is None or not state.cluster_id:
         return
     if properties.cluster_id is not None and properties.cluster_id != state.cluster_id:
-        yield Finding.error(
+        yield Finding(
             "cluster-id",
             f"the cluster id is {state.cluster_id}, in meta.properties it is"
             f" {properties.cluster_id}",
-            _WHOSE,
             file="quorum-state",
         )
 
@@ -246,10 +239,9 @@ class QuorumCheck:
             told.append(f"directory.id is {_listed(iter(of))}; the log does not prove any other")
         else:
             told.append("directory.id is in no record, or one of several")
-        return Finding.note(
+        return Finding(
             "meta-properties-content",
             "; ".join(told),
-            "compare with node.id in the node's configuration before you write the file",
             file=meta_properties.FILE_NAME,
         )
 
@@ -293,18 +285,17 @@ class QuorumCheck:
     def _whose_directory(self, node: int, directory: str | None) -> Iterator[Finding]:
         owner = self._owner(directory) if directory else None
         if owner is not None and owner[1] != node:
-            yield Finding.error(
+            yield Finding(
                 "node-id",
                 f"node.id is {node}, but by the log directory.id {directory} belongs to"
                 f" {owner[0]} {owner[1]}",
-                _WHOSE,
                 file="meta.properties",
             )
             return
         if owner is not None:
             return
         if node in self.voters and directory:
-            yield Finding.warning(
+            yield Finding(
                 "directory-id",
                 f"directory.id is {directory}, but by the log voter {node} has"
                 f" {self.voters[node]}: with this directory the node does not vote",
@@ -316,16 +307,15 @@ class QuorumCheck:
             return
         brokers = self.image.brokers
         if node not in self._nodes():
-            yield Finding.warning(
+            yield Finding(
                 "node-id-unknown",
                 f"node.id is {node}, and the log knows no broker, controller or voter of that id",
-                _WHOSE,
                 file="meta.properties",
             )
         elif node in brokers.ids.tolist() and directory:
             at = brokers.ids.tolist().index(node)
             if int(brokers.log_dirs.counts[at]) > 0:
-                yield Finding.warning(
+                yield Finding(
                     "directory-id",
                     f"directory.id is {directory}, which is none of the directories that broker"
                     f" {node} has registered",
@@ -341,7 +331,7 @@ class QuorumCheck:
     def _state_and_voters(self, state: QuorumState) -> Iterator[Finding]:
         voters = set(self.voters) or self._static_voters()
         if self.voters and state.current_voters and set(state.current_voters) != voters:
-            yield Finding.warning(
+            yield Finding(
                 "voters",
                 f"the voters are {sorted(state.current_voters)}, by the log they are"
                 f" {sorted(voters)}",
@@ -350,7 +340,7 @@ class QuorumCheck:
             )
         leaders = self.image.quorum.leaders
         if not self.voters and voters and leaders and set(leaders[-1].voters) != voters:
-            yield Finding.warning(
+            yield Finding(
                 "voters",
                 f"the voters are {sorted(voters)}, by the last leader change they are"
                 f" {sorted(leaders[-1].voters)}",
@@ -359,42 +349,37 @@ class QuorumCheck:
                 file="quorum-state",
             )
         if voters and state.leader_id is not None and state.leader_id not in voters:
-            yield Finding.error(
+            yield Finding(
                 "leader-not-voter",
                 f"the leader is {state.leader_id}, the voters are {sorted(voters)}",
-                _WHOSE,
                 file="quorum-state",
             )
         voted = state.voted_directory_id
         if voted is not None and state.voted_id in self.voters:
             of_voter = self.voters[state.voted_id]
             if of_voter != voted:
-                yield Finding.warning(
+                yield Finding(
                     "voted-directory",
                     f"the vote went to node {state.voted_id} with directory {voted}, by the log it"
                     f" has {of_voter}",
-                    "none needed after a new disk of that node",
                     file="quorum-state",
                 )
 
     def _state_and_log(self, state: QuorumState) -> Iterator[Finding]:
         if self.last_epoch is not None and state.leader_epoch < self.last_epoch:
-            yield Finding.warning(
+            yield Finding(
                 "epoch-behind",
                 f"the leader epoch is {state.leader_epoch}, the log is at {self.last_epoch}:"
                 " the file is older than the log",
-                "none needed in a copy made while the node ran; else a file of another time, which"
-                " does not have the later votes",
                 file="quorum-state",
             )
         for leadership in self.image.quorum.leaders[-1:]:
             same_epoch = leadership.epoch == state.leader_epoch
             if same_epoch and state.leader_id not in (None, leadership.leader):
-                yield Finding.error(
+                yield Finding(
                     "leader-differs",
                     f"the leader of epoch {state.leader_epoch} is {state.leader_id}, by the log it"
                     f" is {leadership.leader} (offset {leadership.offset})",
-                    _WHOSE,
                     file="quorum-state",
                 )
 

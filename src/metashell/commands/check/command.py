@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import UsageError
+from metashell.findings.kind import SEVERITIES
 
 if TYPE_CHECKING:
+    from metashell.checks.finding import Finding
     from metashell.commands.check.printer import FindingPrinter
-    from metashell.commands.check.run import CheckRun
+    from metashell.judgement.check_run import CheckRun
 
-_SEVERITIES = ("error", "warning", "note")
 _LIMIT = 20
 
 _TABLES = one_table(
-    text("severity", "error, warning or note; the worst come first."),
+    text("severity", "critical, warning or note; the worst come first."),
     text("code", "The kind of finding; the name is stable."),
     text("file", "The file."),
     integer("pos", "Byte position in the file; of a record that of its batch."),
@@ -55,27 +57,27 @@ class CheckCommand(RowsCommand):
             "quorum-state, meta.properties and the voters in the log. It tells which ids the "
             "log proves if meta.properties is lost. With -s it checks that file alone.\n\n"
             "Damage is printed first. Each finding says how bad it is, where it is, what it means "
-            "and what to do. An error means that something is lost or wrong. A warning does not "
-            "need damage: a crash leaves a torn tail. --state adds warnings about the cluster's "
+            "and what to do. critical means that something is lost, or a node does not start. "
+            "--state adds warnings about the cluster's "
             "state, such as partitions without a leader; `health` tells more about these. "
             "Identical findings are printed together. check changes and repairs nothing.\n\n"
             "In a broker's log directories check also looks at the logs of coordinators: "
             "__consumer_offsets, __transaction_state and __share_group_state. `metashell -d "
             "DIR/__consumer_offsets-3 check` checks one alone. check tells which records a broker "
-            "refuses or skips. A record that ends the load of the partition is an error.\n\n"
+            "refuses or skips. A record that ends the load of the partition is critical.\n\n"
             "With several log directories of a node it tells why the node would not start on them. "
             "It compares replicas of a coordinators' partition if several are together (`metashell "
             "--join`).\n\n"
-            "The exit status is 0 without errors, 1 with errors, 3 if a file can't be read."
+            "The exit status is 1 if something is critical, 3 if a file can't be read, else 0."
         ),
         options=(
             Option(("--quick",), "Check the files alone: no replay, no comparison of checkpoints."),
             Option(("--state",), "Print warnings about the cluster's state too."),
             Option(
                 ("--severity",),
-                "Print findings of that level and worse: error, warning or note (the default).",
+                "Print findings of that severity and worse; note is the default.",
                 "LEVEL",
-                _SEVERITIES,
+                SEVERITIES,
             ),
             Option(
                 ("--limit", "-n"),
@@ -86,7 +88,7 @@ class CheckCommand(RowsCommand):
         examples=(
             ("check", "check everything"),
             ("check --quick", "check the files alone"),
-            ("check --severity error", "only what is lost or wrong, and the summary"),
+            ("check --severity critical", "only what is lost or wrong, and the summary"),
             ("check --state", "damage, and what is wrong with partitions and configs"),
             ("check -o csv", "for a spreadsheet"),
         ),
@@ -101,7 +103,7 @@ class CheckCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """A row for each finding."""
         run, printer = _checked(query.context, query.parsed, limit=None)
-        query.add(map(asdict, printer.findings()))
+        query.add(map(_row, printer.findings()))
         query.status = run.status
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
@@ -112,6 +114,19 @@ class CheckCommand(RowsCommand):
         return run.status
 
 
+def _row(finding: Finding) -> RowMapping:
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code,
+        "file": finding.file,
+        "pos": finding.pos,
+        "offset": finding.offset,
+        "path": finding.path,
+        "message": finding.meaning,
+        "action": finding.what_to_do,
+    }
+
+
 def _levels(parsed: Parsed) -> Sequence[str]:
     """The severities that are shown.
 
@@ -119,9 +134,9 @@ def _levels(parsed: Parsed) -> Sequence[str]:
         UsageError: There is none of that name.
     """
     level = parsed.values.get("--severity", "note")
-    if level not in _SEVERITIES:
-        raise UsageError(f"--severity {level}: not one of {', '.join(_SEVERITIES)}")
-    return _SEVERITIES[: _SEVERITIES.index(level) + 1]
+    if level not in SEVERITIES:
+        raise UsageError(f"--severity {level}: not one of {', '.join(SEVERITIES)}")
+    return SEVERITIES[: SEVERITIES.index(level) + 1]
 
 
 def _checked(
@@ -130,13 +145,14 @@ def _checked(
     """Check what the words ask for."""
     from metashell.checks.finding import CheckReport
     from metashell.commands.check.printer import FindingPrinter
-    from metashell.commands.check.run import CheckRun
+    from metashell.judgement.check_run import CheckRun
 
     # Log directories without a metadata log have coordinators' logs to check.
     source = context.source
     if source is None or source.capabilities.has_image:
         source = context.needs_source()
-    run = CheckRun(context, source, CheckReport(parsed.count("--limit") or limit))
+    report = CheckReport(parsed.count("--limit") or limit)
+    run = CheckRun(source, report, partial(stop_if_cancelled, context))
     run.all(quick="--quick" in parsed.switches)
     with_state = "--state" in parsed.switches
     return run, FindingPrinter(context, run.report, _levels(parsed), with_state=with_state)

@@ -28,29 +28,25 @@ class FindingPrinter:
 
     def findings(self) -> Iterator[Finding]:
         """The findings to be shown, in their order."""
-        from metashell.checks.finding import OF_STATE, Finding, Severity
+        from metashell.checks.finding import Finding, is_of_state
+        from metashell.findings.kind import Severity
 
         left_out = [
-            Finding(
-                severity=severity,
-                code=code,
-                message=f"{n} more findings of this kind",
-                action="show more with --limit N",
-            )
-            for severity, code, n in self._report.left_out()
+            Finding(code, f"{n} more findings of this kind", "show more with --limit N")
+            for code, n in self._report.left_out()
         ]
         for of_state in (False, True) if self.with_state else (False,):
             for severity in Severity:
                 if severity not in self._levels:
                     continue
                 for finding in (*self._report.findings, *left_out):
-                    if finding.severity is severity and (finding.code in OF_STATE) is of_state:
+                    if finding.severity is severity and is_of_state(finding.code) is of_state:
                         yield finding
 
     def _blocks(self) -> Iterator[str]:
         groups: dict[tuple[str | None, ...], list[Finding]] = {}
         for finding in self.findings():
-            said = (finding.severity, finding.code, finding.message, finding.action)
+            said = (finding.severity, finding.code, finding.meaning, finding.what_to_do)
             groups.setdefault(said, []).append(finding)
         for (severity, code, message, action), found in groups.items():
             places = [_place(finding) for finding in found]

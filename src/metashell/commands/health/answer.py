@@ -1,111 +1,115 @@
-"""The answer of ``health``: its problems in order, with the verdict on each cluster."""
+"""The answer of ``health``: its findings in order, in words and as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from metashell.answers.problem_kinds import KINDS, LEVELS
-from metashell.answers.problems import Problems
+from metashell.checks.finding import Finding
 from metashell.commands.framework.command import Context, TableOutput, VerdictOutput
 from metashell.commands.framework.options import Parsed
-from metashell.commands.health.log_problems import (
-    find_deeply,
-    find_in_assumed,
-    find_in_log,
-    find_in_quorum,
-    of_lost,
-)
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.health.paragraphs import NEEDED, HealthVerdict, paragraphs
 from metashell.commands.health.rows import (
     grouped,
     in_order,
-    of_problem,
-    of_single,
+    of_finding,
+    of_findings,
     summary_of,
-    told_count,
     worst_first,
 )
-from metashell.commands.health.verdict import LoweredVerdict, lowered_of, verdict_of
 from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.columns import CLUSTER, Column
 from metashell.commands.rows.fleet import answers, with_cluster
 from metashell.commands.rows.output import write_rows
-from metashell.commands.rows.query import RowsQuery, status_after
+from metashell.commands.rows.query import VERBOSE, RowsQuery, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import ExitCode, NoLeaderError, UsageError
+from metashell.findings.kind import SEVERITIES, Need
+from metashell.findings.known import all_kinds
 from metashell.fs.escape import escape
+from metashell.judgement.evidence import Evidence, find
+from metashell.judgement.quorum_findings import of_lost
+from metashell.schema.timestamps import iso_time
+from metashell.sources.older import is_unread
 from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
-    from metashell.answers.problems import Problem
     from metashell.commands.health.command import HealthCommand
 
+_LISTS_SUBJECTS = ("--detail", "--summary", *VERBOSE.flags)
+"""Options with which the rows follow the words."""
 
-def write_problems(command: HealthCommand, context: Context, parsed: Parsed) -> int:
-    """Write the verdict for people, and the rows; returns the exit status."""
-    _chosen(parsed)
+
+def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> int:
+    """Write words for people, rows where they are asked for; returns the exit status."""
+    chosen = _chosen(parsed)
     columns = command.columns_of(parsed)
-    is_fleet = context.fleet is not None
-    if is_fleet:
+    if context.fleet is not None:
         columns = (CLUSTER, *columns)
     shape = command.shape_of(parsed, columns)
-    in_words = shape.form == "table" and not shape.count
+    is_for_people = shape.form == "table" and not shape.count
+    in_words = is_for_people and not command.asking(parsed)
+    verdict_out = context.out if isinstance(context.out, VerdictOutput) else None
+    with_rows = not in_words or bool(chosen) or not parsed.switches.isdisjoint(_LISTS_SUBJECTS)
+    looked_at = shape.looked_at() if with_rows else frozenset[str]()
+    if in_words or (verdict_out is not None and is_for_people):
+        looked_at |= NEEDED
     tables, status = [], int(ExitCode.OK)
-    for answered in answers(context, command, parsed, shape.looked_at()):
-        name = answered.cluster
-        prefix = "" if name is None else f"{name}: "
-        if in_words:
-            context.out.write("".join(escape(prefix + t) + "\n" for t in answered.verdict))
-            if isinstance(context.out, VerdictOutput):
-                context.out.take_verdict(answered.verdict)
+    for answered in answers(context, command, parsed, looked_at):
+        prefix = "" if answered.cluster is None else f"{answered.cluster}: "
+        verdict = answered.verdict
+        if in_words and isinstance(verdict, HealthVerdict):
+            lines = verdict.lines(context.out.width - len(prefix))
+            context.out.write("".join(escape(prefix + line) + "\n" for line in lines))
+        if verdict_out is not None and is_for_people:
+            verdict_out.take_verdict(verdict)
         tables.append(with_cluster(answered))
         status = max(status, answered.status)
     table = _of_all(tables, columns, is_sorted=bool(shape.sort))
-    if in_words and not len(table) and "--exit-code" not in parsed.switches:
-        # A head without rows would say nothing, but to who takes the table itself.
-        return _take_nothing(context, table, shape.columns) or status
-    n_rows = write_rows(context, table, shape)
+    n_rows = len(table)
+    if with_rows and (n_rows or not in_words):
+        if in_words:
+            context.out.write("\n")
+        n_rows = write_rows(context, table, shape)
+    elif isinstance(context.out, TableOutput):
+        context.out.take(table.select(list(shape.columns)))
     return status_after(parsed, n_rows, status)
 
 
 def answer(query: RowsQuery) -> None:
-    """Add the problems asked for."""
-    codes = _chosen(query.parsed)
-    level = _level(query.parsed)
-    asked = _asked(codes, level)
-    lowered: list[LoweredVerdict] = []
-
-    def look(problem: Problem) -> None:
-        if problem.kind.code == "lowered-config":
-            lowered.extend(lowered_of(problem))
-
+    """Add the findings asked for."""
+    codes = _asked(_chosen(query.parsed), _severity(query.parsed))
+    switches = query.parsed.switches
+    columns = query.columns
+    if "--summary" in switches:
+        columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
+    elif columns is not None:
+        columns |= {"severity", "code", "subject", "count", "causes"}
     if query.context.lost is not None:
-        parts, effects = [_of_lost(query, query.context.lost, asked)], []
+        parts = [of_finding(_of_lost(query, query.context.lost, codes))]
+        needs: list[Need] = [Need.IMAGE]
     else:
-        problems = _problems(query)
-        parts = list(_of_image(query, problems, asked, look))
-        effects = problems.effects(asked)
-        # The findings of all partitions are freed before the rest is read and the rows are sorted.
-        del problems
-        parts += _of_others(query, codes, asked)
-    # A problem of a quorum or of files can be worse than its kind.
-    parts = [part for part in parts if part[0][0] <= LEVELS.index(level)]
-    is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
+        evidence = _evidence(query)
+        parts = [
+            of_finding(found) if isinstance(found, Finding) else of_findings(found, columns)
+            for found in find(evidence, codes)
+        ]
+        needs = list(_not_looked_at(query))
+        # The facts about all partitions are freed before the rows are sorted.
+        del evidence
+    if any(rank == 0 and len(table) for (rank, _), table in parts):
+        query.status = ExitCode.FAILED
     # Handed over, so that what is sorted takes the place of what was not.
     rows = in_order(parts.pop(0) for _ in range(len(parts)))
-    counts = summary_of(rows)
-    query.verdict = verdict_of(
-        _how_it_is(query, counts, is_all=codes is None and level == "note"),
-        effects,
-        lowered,
-    )
-    if is_critical:
-        query.status = ExitCode.FAILED
-    query.add(counts if "--summary" in query.parsed.switches else rows)
+    if query.columns is None or query.columns >= NEEDED:
+        query.verdict = _verdict(query, rows, needs)
+    query.add(summary_of(rows) if "--summary" in switches else rows)
 
 
 def _chosen(parsed: Parsed) -> frozenset[str] | None:
@@ -114,110 +118,91 @@ def _chosen(parsed: Parsed) -> frozenset[str] | None:
     Raises:
         UsageError: There is none of that name.
     """
-    _level(parsed)
+    _severity(parsed)
+    kinds = all_kinds()
     for word in parsed.arguments:
-        if word not in KINDS:
-            hint = did_you_mean(near_names(word, KINDS, 1)) or f"the kinds are {', '.join(KINDS)}"
-            raise UsageError(f"{word}: no such problem", hint=hint)
+        if word not in kinds:
+            hint = did_you_mean(near_names(word, kinds, 1)) or "`help findings` lists the kinds"
+            raise UsageError(f"{word}: no such kind of finding", hint=hint)
     return frozenset(parsed.arguments) or None
 
 
-def _level(parsed: Parsed) -> str:
-    level: str = parsed.values.get("--severity", LEVELS[-1])
-    if level not in LEVELS:
-        raise UsageError(f"--severity {level}: not one of {', '.join(LEVELS)}")
-    return level
+def _severity(parsed: Parsed) -> str:
+    severity: str = parsed.values.get("--severity", SEVERITIES[-1])
+    if severity not in SEVERITIES:
+        raise UsageError(f"--severity {severity}: not one of {', '.join(SEVERITIES)}")
+    return severity
 
 
-def _problems(query: RowsQuery) -> Problems:
-    return Problems(
-        query.image,
-        query.source.redaction,
-        assumptions_of(query.parsed),
+def _evidence(query: RowsQuery) -> Evidence:
+    return Evidence(
+        source=query.source,
+        image=query.image,
+        assumptions=assumptions_of(query.parsed),
         voters=voters_now(query),
         ghost_after_ms=ghost_after(query.parsed),
         now_ms=query.now_ms,
         detail="--detail" in query.parsed.switches,
+        is_deep="--deep" in query.parsed.switches,
+        warn=query.warn,
+        stop=partial(stop_if_cancelled, query.context),
     )
 
 
-def _asked(chosen: frozenset[str] | None, level: str) -> list[str]:
-    """The kinds of those chosen that are of a level or worse."""
-    rank = LEVELS.index(level)
+def _asked(chosen: frozenset[str] | None, severity: str) -> list[str]:
+    """The kinds of those chosen that are of a severity or worse."""
+    rank = SEVERITIES.index(severity)
     return [
         code
-        for code, kind in KINDS.items()
-        if (chosen is None or code in chosen) and LEVELS.index(kind.level.value) <= rank
+        for code, kind in all_kinds().items()
+        if (chosen is None or code in chosen) and SEVERITIES.index(kind.severity) <= rank
     ]
 
 
-def _of_image(
-    query: RowsQuery,
-    problems: Problems,
-    asked: Sequence[str],
-    look: Callable[[Problem], None],
-) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-    """Rows of an image's problems, and where they stand; each problem is shown to `look`."""
-    columns = query.columns
-    if "--summary" in query.parsed.switches:
-        columns = frozenset({"severity", "problem", "count", "since_time", "explanation", "action"})
-    elif columns is not None:
-        columns |= {"severity", "problem", "subject", "count", "causes"}
-    for problem in problems.find(asked):
-        if query.context.cancelled():
-            raise KeyboardInterrupt
-        look(problem)
-        yield of_problem(problem, columns)
-
-
-def _of_lost(
-    query: RowsQuery, error: NoLeaderError, asked: Sequence[str]
-) -> tuple[tuple[int, int], pa.Table]:
-    """The row of a quorum of which no leader answers, and where it stands.
+def _of_lost(query: RowsQuery, error: NoLeaderError, asked: Sequence[str]) -> Finding:
+    """The finding about a quorum of which no leader answers.
 
     Raises:
         NoLeaderError: Something else is asked for.
     """
-    single = of_lost(error)
-    if single.kind.code not in asked:
+    finding = of_lost(error)
+    if finding.code not in asked:
         raise error
     query.remarks += [error.message, *([] if error.hint is None else [error.hint])]
     query.remarks.append("the quorum alone was judged: no metadata could be fetched")
-    return of_single(single)
+    return finding
 
 
-def _of_others(
-    query: RowsQuery, chosen: frozenset[str] | None, asked: Sequence[str]
-) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-    """Rows of problems of files, the log, the quorum and coordinators, and where they stand."""
-    parsed = query.parsed
-    found = [*find_in_log(query), *find_in_quorum(query.source), *find_in_assumed(query)]
-    if query.source.has_coordinator_logs:
-        from metashell.commands.health.coordinator_problems import find_in_coordinators
-
-        found += find_in_coordinators(query, asked)
-    if "--deep" in parsed.switches:
-        found += find_deeply(query)
-    for single in found:
-        if chosen is None or single.kind.code in chosen:
-            yield of_single(single)
+def _not_looked_at(query: RowsQuery) -> Iterator[Need]:
+    """The input that was not read."""
+    source = query.source
+    if "--deep" not in query.parsed.switches:
+        yield Need.FILES
+    if is_unread(source):
+        yield Need.HISTORY
+    if not source.has_coordinator_logs:
+        yield Need.BROKER_LOGS
+    if source.live is None:
+        yield Need.LIVE
 
 
-def _how_it_is(query: RowsQuery, counts: pa.Table, *, is_all: bool) -> Sequence[str]:
-    """How it is: a line for each severity."""
-    found: dict[str, list[str]] = {level: [] for level in LEVELS}
-    # Without times: one may be outside of Python's calendar.
-    for row in counts.drop_columns(["since_time"]).to_pylist():
-        found[row["severity"]].append(f"{row['problem']} ({told_count(row):,})")
-    told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
-    if found["critical"] or found["warning"] or (told and not is_all):
-        return told
-    nothing = "nothing is wrong" if is_all else "no problem of these kinds"
-    # The base alone: what the words say is what was looked at.
-    image = query.image
-    n = len(image.partitions), len(image.brokers.ids)
-    looked_at = f"{n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
-    return [f"{nothing}: {looked_at}", *told]
+def _verdict(query: RowsQuery, rows: pa.Table, needs: Sequence[Need]) -> HealthVerdict:
+    as_of, day, looked_at = "no metadata", "", ""
+    if query.context.lost is None:
+        # The image that is open alone: the words say what was looked at.
+        image = query.image
+        last = image.provenance
+        time = iso_time(last.timestamp_ms) if last.timestamp_ms >= 0 else "no known time"
+        as_of, day = f"offset {last.offset}, {time}", time.partition("T")[0]
+        n = len(image.partitions), len(image.brokers.ids)
+        looked_at = f": {n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
+    is_all = not query.parsed.arguments and _severity(query.parsed) == SEVERITIES[-1]
+    return HealthVerdict(
+        paragraphs=tuple(paragraphs(rows, day)),
+        nothing=("nothing is wrong" if is_all else "no finding of these kinds") + looked_at,
+        as_of=as_of,
+        not_looked_at=tuple(need.value for need in needs),
+    )
 
 
 def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted: bool) -> pa.Table:
@@ -231,9 +216,3 @@ def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted:
         return table
     table = worst_first(table)
     return grouped(table) if "causes" in table.column_names else table
-
-
-def _take_nothing(context: Context, table: pa.Table, columns: Sequence[str]) -> int:
-    if isinstance(context.out, TableOutput):
-        context.out.take(table.select(list(columns)))
-    return ExitCode.OK

@@ -1,4 +1,4 @@
-"""The columns of ``health``: of its problems, and of their kinds."""
+"""The columns of ``health``: of its findings, and of their kinds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from metashell.commands.rows.columns import SINCE_BEFORE, integer, sentence, tex
 
 COLUMNS: Final = (
     text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
-    text("problem", "The kind of problem, by a name that stays."),
-    text("subject", "The topic, broker, file... that has the problem."),
+    text("code", "The kind of finding; the name is stable."),
+    text("subject", "The topic, broker, file... that it is about."),
     integer(
         "count",
         "How many partitions of the topic, replicas of the broker, configs or faults; for a node "
@@ -22,8 +22,8 @@ COLUMNS: Final = (
     ),
     texts(
         "causes",
-        "The rows that this one follows from, by problem and subject: `fenced-broker broker 104`. "
-        "Empty: an independent problem.",
+        "The rows that this one follows from, by code and subject: `fenced-broker broker 104`. "
+        "Empty: an independent finding.",
     ),
     sentence(
         "why",
@@ -45,8 +45,8 @@ COLUMNS: Final = (
 )
 SUMMARY: Final = (
     text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
-    text("problem", "The kind of problem."),
-    integer("subjects", "How many topics, brokers, files... have the problem."),
+    text("code", "The kind of finding."),
+    integer("subjects", "How many topics, brokers, files... it is about."),
     integer("count", "How many partitions, replicas... in all."),
     time_at("since_time", "When the first began; null if one is not known."),
     text("explanation", "What it means for clients and data."),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from metashell.answers.problem_kinds import KINDS, LEVELS
 from metashell.commands.framework.command import (
     Completion,
     Context,
@@ -18,18 +17,24 @@ from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import AnswerTable, Column
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.query import HISTORY, VERBOSE, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
+from metashell.findings.kind import SEVERITIES
+from metashell.findings.known import all_kinds
 from metashell.read_settings import OLDER_BYTES
 
 _LEVEL: Final = Option(
     ("--severity",),
-    "Only problems of that level and worse: critical, warning or note (the default).",
+    "Only findings of that severity and worse: critical, warning or note (the default).",
     "LEVEL",
-    LEVELS,
+    SEVERITIES,
+)
+_SUBJECTS: Final = Option(VERBOSE.flags, "Print a row for each subject behind the words.")
+_EXIT_CODE: Final = Option(
+    ("--exit-code",), "Exit with 1 if there is any finding, or if the answer is not complete."
 )
 _DETAIL: Final = Option(("--detail",), "Print a row for each partition instead of each topic.")
-_SUMMARY: Final = Option(("--summary",), "Print a row for each kind of problem.")
+_SUMMARY: Final = Option(("--summary",), "Print a row for each kind of finding.")
 _DEEP: Final = Option(
     ("--deep",),
     "Run `check` too, with all its files, and print what it finds. Takes as long as `check`.",
@@ -44,36 +49,24 @@ class HealthCommand(RowsCommand):
     summary = "Show everything that is wrong with the cluster, the worst first."
     tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", SUMMARY))
     takes_paths = False
+    has_text = True
+    own_options = frozenset({"--verbose", "-v", "--exit-code"})
     of_each_cluster = True
     judges_lost_quorum = True
     manual = Manual(
-        synopsis="health [OPTION...] [PROBLEM...]",
+        synopsis="health [OPTION...] [CODE...]",
         description=(
-            "Lists problems of partitions, brokers, controllers, configs, files and the quorum. "
-            "Causes come first with their effects below, the worst first. PROBLEM chooses kinds. "
-            "Each topic has one row for each kind of problem, with the number of its partitions. "
-            "The numbers are those of kafka-topics.sh. A partition can have several problems.\n\n"
-            "A problem is listed below its cause, and `causes` names it: a broker "
-            "is fenced, so partitions are offline or under-replicated. A line for each cause says "
-            "since when, by which record, and how many partitions follow.\n\n"
-            "critical: clients fail, or data or metadata is lost. The kinds are "
-            "offline-partitions, coordinator-offline, coordinator-refuses, hanging-transaction, "
-            "under-min-isr, quorum-unreachable, quorum-no-leader, file-damaged, file-malformed, "
-            "offset-gap, record-undecodable and replay-fault.\n\n"
-            "warning: clients fail after one more failure, or someone has to act. The kinds are "
-            "under-replicated, at-min-isr, unclean-possible, recovering, lost-directory, "
-            "offline-directory, unregistered-broker, fenced-broker, reassignment-stuck, "
-            "leftover-throttle, offsets-of-earlier-topic, voter-lagging, observer-lagging, "
-            "unregistered-voter, quorum-disagreement, open-transaction, file-missing, "
-            "file-unreadable and record-unknown. A quorum-disagreement and a file-unreadable can "
-            "be critical too.\n\n"
-            "note: worth knowing. The kinds are controlled-shutdown, elr-in-use, reassigning, "
-            "no-spare-replica, no-preferred-leader, preferred-election-due, "
-            "ignored-static-voters, ghost-registration, older-release, lowered-config, "
-            "offsets-of-gone-topic, offsets-expiring, hot-coordinator-partition, "
-            "config-of-gone-resource, unknown-config, quorum-not-described and torn-tail.\n\n"
-            "`health --summary -o json` prints what each kind means and what to do.\n\n"
-            "since_time is when the problem began. It is the time of the record that last set the "
+            "Judges partitions, brokers, controllers, configs, files, groups and the quorum. There "
+            "is a paragraph for each cause: how bad it is, what follows from it and since when, "
+            "the cause, what to do, and the commands that show more. The worst come first.\n\n"
+            "critical: clients fail, data or metadata is lost, or a node does not start. warning: "
+            "clients fail after one more failure, or someone has to act. note: worth knowing. "
+            "The numbers are those of kafka-topics.sh. A partition can have several findings. "
+            "`help findings` lists all kinds, `help CODE` explains one.\n\n"
+            "CODE chooses kinds, and lists each subject in a row, as -v does. Each topic has one "
+            "row for each kind of finding, with the number of its partitions. A row stands below "
+            "its cause, and `causes` names it.\n\n"
+            "since_time is when it began. It is the time of the record that last set the "
             "leader (offline-partitions) or the ISR (under-replicated). Of under-min-isr it can "
             "also be the time when min.insync.replicas rose above the ISR. Older files "
             f"of up to {OLDER_BYTES >> 20} MB tell times that the newest checkpoint hides; "
@@ -87,15 +80,26 @@ class HealthCommand(RowsCommand):
             "If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is "
             "told: nothing is known of the rest.\n\n"
             "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
-            "there is any row."
+            "there is any row.\n\n"
+            "`as of` names the state that is judged. `not seen` names input that was not read."
         ),
-        options=(_LEVEL, _DETAIL, _SUMMARY, _DEEP, GHOST_AFTER, ASSUME, HISTORY),
+        options=(
+            _LEVEL,
+            _SUBJECTS,
+            _EXIT_CODE,
+            _DETAIL,
+            _SUMMARY,
+            _DEEP,
+            GHOST_AFTER,
+            ASSUME,
+            HISTORY,
+        ),
         examples=(
             ("health", "everything, the worst first"),
-            ("health --summary", "a row for each kind of problem"),
+            ("health --summary", "a row for each kind of finding"),
             ("health --severity critical", "only what makes clients fail"),
             ("health offline-partitions --detail", "one kind, partition by partition"),
-            ("health -o jsonl --columns problem,subject,path,action", "for a script"),
+            ("health -o jsonl --columns code,subject,path,action", "for a script"),
         ),
     )
 
@@ -105,24 +109,24 @@ class HealthCommand(RowsCommand):
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""
-        from metashell.commands.health.answer import write_problems
+        from metashell.commands.health.answer import write_findings
 
-        return write_problems(self, context, parsed)
+        return write_findings(self, context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
-        """Add the problems asked for."""
+        """Add the findings asked for."""
         from metashell.commands.health.answer import answer
 
         answer(query)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose kinds of problems."""
+        """Propose kinds of findings."""
         before = args[-1] if args else ""
         if word.startswith("-") or takes_value(self.manual.options, before) is not None:
             return super().complete(context, args, word)
         return [
             Completion(code, -len(word), code, kind.meaning)
-            for code, kind in KINDS.items()
+            for code, kind in all_kinds().items()
             if code.startswith(word)
         ]
 

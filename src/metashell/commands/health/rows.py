@@ -1,32 +1,33 @@
-"""The rows of ``health``: problems with the node to look at and the command that goes on.
+"""The rows of ``health``: findings with the node to look at and the command that goes on.
 
 Texts of a million rows are made by whole columns; only unusual names are written one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.problem_kinds import KINDS, LEVELS, Level, ProblemKind
+from metashell.checks.finding import Finding
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
 from metashell.commands.shared.resources import CONFIG_TYPES, resource_word
-from metashell.dataclass import dataclass
+from metashell.findings.kind import SEVERITIES, FindingKind
+from metashell.findings.known import all_kinds
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import quote as as_pattern
 
 if TYPE_CHECKING:
-    from metashell.answers.problems import Problem
+    from metashell.judgement.image_findings import Findings
 
-_SHARED: Final = frozenset({"severity", "problem", "why", "partitions", "explanation", "action"})
+_SHARED: Final = frozenset({"severity", "code", "why", "partitions", "explanation", "action"})
 """Columns whose few texts are held once each: in plain they were half of a million rows, and the
 explorer measured each of them."""
 _SHARED_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
@@ -41,85 +42,42 @@ SUMMARY_TYPES: Final = {column.name: cells(column.kind, ()).type for column in S
 _PLAIN: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 """Names that stand for themselves in paths and in command lines."""
 _TOPICS: Final = "/image/topics/byName"
-_COMMANDS: Final = {
-    "offline-partitions": ("partitions", "--offline"),
-    "coordinator-offline": ("partitions", "--offline"),
-    "under-min-isr": ("partitions", "--under-min-isr"),
-    "under-replicated": ("partitions", "--under-replicated"),
-    "at-min-isr": ("partitions", "--at-min-isr", "--under-replicated"),
-    "unclean-possible": ("partitions", "--under-replicated"),
-    "recovering": ("partitions", "--recovering"),
-    "elr-in-use": ("partitions", "--elr"),
-    "reassigning": ("partitions", "--reassigning"),
-    "no-spare-replica": ("partitions", "--at-min-isr"),
-    "no-preferred-leader": ("partitions", "--no-preferred-leader"),
-    "reassignment-stuck": ("partitions", "--reassigning"),
-    "preferred-election-due": ("partitions", "--no-preferred-leader", "--replica"),
-    "leftover-throttle": ("config",),
-    "lowered-config": ("changes", "/image/configs/"),
-    "lost-directory": ("partitions", "--directory", "LOST", "--replica"),
-    "offline-directory": ("partitions", "--replica"),
-    "unregistered-broker": ("partitions", "--replica"),
-    "fenced-broker": ("changes", "/image/cluster/brokers/"),
-    "controlled-shutdown": ("partitions", "--leader"),
-    "config-of-gone-resource": ("config", "--gone"),
-    "unknown-config": ("config", "--unknown"),
-}
-"""The command that shows the partitions, brokers and configs concerned, up to the subject."""
 _SINCE: Final = frozenset({"since_offset", "since_time", "since_before"})
 _UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP_SERVER" --id '
 _WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Single:
-    """A problem that is no image's: of a file, of the log, of the quorum."""
-
-    kind: ProblemKind
-    subject: str
-    count: int = 1
-    path: str | None = None
-    command: str | None = None
-    since_offset: int | None = None
-    since_time_ms: int | None = None
-    level: Level | None = None
-    """None for the kind's."""
-    explanation: str | None = None
-    """In place of what the kind means."""
-    action: str | None = None
-    """In place of the kind's advice."""
-
-
-def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
+def of_finding(finding: Finding) -> tuple[tuple[int, int], pa.Table]:
     """One row, and where it stands among the others."""
-    kind = single.kind
-    level = single.level or kind.level
+    kind, words = finding.kind, finding.command
+    command = kind.see if words is None else quote_words(words) or None
+    file = "the log" if finding.file is None else f"file {finding.file}"
     row: dict[str, object] = {
-        "severity": level.value,
-        "problem": kind.code,
-        "subject": single.subject,
-        "count": single.count,
-        "since_time": single.since_time_ms,
+        "severity": kind.severity.value,
+        "code": kind.code,
+        "subject": finding.subject or file,
+        "count": finding.count,
+        "since_time": finding.since_time_ms,
         "why": None,
         "causes": [],
-        "command": single.command,
+        "command": command,
         "partitions": None,
-        "since_offset": single.since_offset,
+        "since_offset": finding.offset,
         "since_before": None,
-        "path": single.path,
-        "explanation": single.explanation or kind.meaning,
-        "action": single.action or kind.advice,
+        "path": finding.path,
+        "explanation": finding.meaning,
+        "action": finding.what_to_do,
     }
-    return _rank(level, kind), pa.table(
+    return _rank(kind), pa.table(
         {name: pa.array([row[name]], kind) for name, kind in TYPES.items()}
     )
 
 
-def of_problem(
-    problem: Problem, columns: Collection[str] | None
+def of_findings(
+    findings: Findings, columns: Collection[str] | None
 ) -> tuple[tuple[int, int], pa.Table]:
     """Rows, a row for each subject, and where they stand among the others; those columns."""
-    kind, n = problem.kind, len(problem.names)
+    kind, n = findings.kind, len(findings.names)
     places = pa.array(np.zeros(n, dtype=np.int32))
 
     def same(text: str) -> Callable[[], pa.Array]:
@@ -128,35 +86,34 @@ def of_problem(
     def nulls() -> pa.Array:
         return pa.nulls(n, pa.string())
 
-    writer = _Writer(problem)
+    writer = _Writer(findings)
     shows_since = columns is None or not _SINCE.isdisjoint(columns)
-    since = problem.since() if shows_since else {}
+    since = findings.since() if shows_since else {}
     makers: dict[str, Callable[[], pa.Array]] = {
-        "severity": same(kind.level.value),
-        "problem": same(kind.code),
+        "severity": same(kind.severity.value),
+        "code": same(kind.code),
         "subject": writer.subjects,
-        "count": lambda: problem.counts,
-        "partitions": lambda: (problem.partitions or nulls)().dictionary_encode(),
+        "count": lambda: findings.counts,
+        "partitions": lambda: (findings.partitions or nulls)().dictionary_encode(),
         "since_time": lambda: since["since_time"],
-        "why": lambda: (problem.why or writer.details_or_null)().dictionary_encode(),
-        "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
+        "why": lambda: (findings.why or writer.details_or_null)().dictionary_encode(),
+        "causes": findings.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
         "command": writer.commands,
         "since_offset": lambda: since["since_offset"],
         "since_before": lambda: since.get("since_before", pa.nulls(n, TYPES["since_before"])),
         "path": writer.paths,
-        "explanation": writer.explanations if problem.details else same(kind.meaning),
-        "action": same(kind.advice),
+        "explanation": writer.explanations if findings.details else same(kind.meaning),
+        "action": same(kind.action),
     }
     made = {
         name: makers[name]() if columns is None or name in columns else pa.nulls(n, TYPES[name])
         for name in TYPES
     }
-    return _rank(kind.level, kind), pa.table(made)
+    return _rank(kind), pa.table(made)
 
 
-def _rank(level: Level, kind: ProblemKind) -> tuple[int, int]:
-    code = list(KINDS).index(kind.code) if kind.code in KINDS else len(KINDS)
-    return LEVELS.index(level.value), code
+def _rank(kind: FindingKind) -> tuple[int, int]:
+    return SEVERITIES.index(kind.severity), list(all_kinds()).index(kind.code)
 
 
 def in_order(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
@@ -190,10 +147,10 @@ def grouped(rows: pa.Table) -> pa.Table:
     wanted = pc.list_flatten(lists).take(pa.array(first))
     # Few kinds are causes: to name all rows, and to look among them, took as much as the rows.
     kinds = pc.unique(pc.replace_substring_regex(pc.unique(wanted), " .*", ""))
-    may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("problem")), kinds))
+    may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("code")), kinds))
     causes = rows.take(pa.array(may_be))
     names = pc.binary_join_element_wise(
-        plain_texts(causes.column("problem")), causes.column("subject"), " "
+        plain_texts(causes.column("code")), causes.column("subject"), " "
     )
     if CLUSTER.name in rows.column_names:
         names = pc.binary_join_element_wise(causes.column(CLUSTER.name), names, "/")
@@ -204,7 +161,7 @@ def grouped(rows: pa.Table) -> pa.Table:
     head[at[found >= 0]] = may_be[found[found >= 0]]
     best = np.arange(n)
     np.minimum.at(best, head, np.arange(n))
-    severity = pc.index_in(plain_texts(rows.column("severity")), pa.array(LEVELS)).to_numpy()
+    severity = pc.index_in(plain_texts(rows.column("severity")), pa.array(SEVERITIES)).to_numpy()
     is_head = head == np.arange(n)
     level = np.where(is_head, severity[best], severity)
     order = pa.array(np.lexsort((np.arange(n), ~is_head, best[head], level)))
@@ -227,9 +184,9 @@ def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def worst_first(rows: pa.Table) -> pa.Table:
     """Rows of several clusters, the worst first and else as they are."""
-    severities, problems = (plain_texts(rows.column(name)) for name in ("severity", "problem"))
-    ranks = pc.index_in(severities, pa.array(LEVELS))
-    kinds = pc.fill_null(pc.index_in(problems, pa.array(list(KINDS))), len(KINDS))
+    severities, codes = (plain_texts(rows.column(name)) for name in ("severity", "code"))
+    ranks = pc.index_in(severities, pa.array(SEVERITIES))
+    kinds = pc.index_in(codes, pa.array(list(all_kinds())))
     at = pa.array(range(len(rows)), pa.int64())
     keys = pa.table({"rank": ranks, "kind": kinds, "at": at})
     return rows.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
@@ -253,7 +210,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
     whole = pc.ScalarAggregateOptions(skip_nulls=False)
     found = (
         pa.table(columns)
-        .group_by(["severity", "problem"], use_threads=False)
+        .group_by(["severity", "code"], use_threads=False)
         .aggregate(
             [
                 ("subject", "count", pc.CountOptions(mode="all")),
@@ -267,7 +224,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
     )
     names = {
         "severity": "severity",
-        "problem": "problem",
+        "code": "code",
         "subjects": "subject_count",
         "count": "count_sum",
         "since_time": "since_time_min",
@@ -280,8 +237,8 @@ def summary_of(rows: pa.Table) -> pa.Table:
     }
     columns = {name: column.cast(SUMMARY_TYPES[name]) for name, column in columns.items()}
     # Details of one subject do not hold for the others.
-    codes = columns["problem"].to_pylist()
-    meanings = _strings(KINDS[code].meaning if code in KINDS else None for code in codes)
+    codes = columns["code"].to_pylist()
+    meanings = _strings(all_kinds()[code].meaning for code in codes)
     differ = pc.greater(found.column("explanation_count_distinct"), 1)
     columns["explanation"] = pc.if_else(
         differ, pc.coalesce(meanings, columns["explanation"]), columns["explanation"]
@@ -295,34 +252,17 @@ def told_count(kind: Mapping[str, Any]) -> int:
     Args:
         kind: A row with the columns of `SUMMARY_TYPES`.
     """
-    of = KINDS.get(kind["problem"])
-    n: int = kind["subjects" if of is not None and of.counts == "replicas" else "count"]
+    n: int = kind["subjects" if all_kinds()[kind["code"]].counts == "replicas" else "count"]
     return n
 
 
-def next_command(code: str, name: str) -> str:
-    """The command that shows the broker or the partitions that a problem is about.
-
-    Args:
-        code: The problem.
-        name: The broker's id.
-    """
-    return _before_name(_COMMANDS[code]) + name
-
-
-def _before_name(words: Sequence[str]) -> str:
-    """A command up to the name that it is about, which may be the end of a path."""
-    line = " ".join(words)
-    return line if line.endswith("/") else f"{line} "
-
-
 class _Writer:
-    """Texts about the subjects of a problem."""
+    """Texts about the subjects of findings."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.of, self.names, self.parts = problem.of, problem.names, problem.parts
-        self.kind, self.details = problem.kind, problem.details
-        self.explains = problem.explains
+    def __init__(self, findings: Findings) -> None:
+        self.of, self.names, self.parts = findings.of, findings.names, findings.parts
+        self.kind, self.details = findings.kind, findings.details
+        self.explains = findings.explains
 
     def subjects(self) -> pa.Array:
         """Such as ``topic orders``."""
@@ -363,29 +303,27 @@ class _Writer:
 
     def commands(self) -> pa.Array:
         """The command to run next for each subject."""
-        code = self.kind.code
-        if code == "ghost-registration" and self.of == "broker":
-            return _joined(_UNREGISTER, self.names)
-        words = _COMMANDS.get(code)
-        if words is None:
-            options = "--columns id,role,release" if code == "older-release" else "--controllers"
-            return pa.repeat(pa.scalar(f"nodes {options}"), len(self.names))
-        line = " ".join(words)
+        see = self.kind.see or ""
+        if self.kind.code == "ghost-registration":
+            see = f"{_UNREGISTER}{{subject}}" if self.of == "broker" else "nodes --controllers"
+        before, subject, _ = see.partition("{subject}")
+        if not subject:
+            return pa.repeat(pa.scalar(see or None, pa.string()), len(self.names))
         if self.of == "topic":
-            return _joined(f"{line} --topic ", self._quoted())
+            return _joined(f"{before}--topic ", self._quoted())
         if self.of == "partition":
-            return _joined(f"{line} ", self._quoted(), "-", self.parts)
+            return _joined(before, self._quoted(), "-", self.parts)
         if self.of == "config":
             named = self._configs()
-            return _strings(_config_command(words, kind, name) for kind, name in named)
-        return _joined(_before_name(words), self.names)
+            return _strings(_config_command(before, kind, name) for kind, name in named)
+        return _joined(before, self.names)
 
     def details_or_null(self) -> pa.Array:
         """The details of each subject."""
         return _strings(self.details) if self.details else pa.nulls(len(self.names), pa.string())
 
     def explanations(self) -> pa.Array:
-        """The meaning of the problem, and the details of each subject."""
+        """The meaning of the kind, and the details of each subject."""
         meaning = self.kind.meaning
         return pa.array(
             [
@@ -402,13 +340,13 @@ class _Writer:
         return _mapped(self.names, lambda name: quote_words([as_pattern(name)]))
 
 
-def _config_command(words: Sequence[str], kind: str, name: str) -> str:
-    if words[-1] == "/image/configs/":
-        return quote_words([*words[:-1], words[-1] + encode_name(f"{kind}:{name}")])
+def _config_command(before: str, kind: str, name: str) -> str:
+    if before.endswith("/"):
+        return before + quote_words([encode_name(f"{kind}:{name}")])
     if kind not in _WITH_CONFIGS:
-        return " ".join(words)
+        return before.strip()
     resource = f"{resource_word(kind)}:{name or 'default'}"
-    return quote_words([*words, "--resource", resource])
+    return f"{before}--resource {quote_words([resource])}"
 
 
 def _joined(*pieces: str | pa.Array) -> pa.Array:

@@ -10,7 +10,6 @@ import numpy as np
 from metashell.answers.causes import Causes
 from metashell.answers.health import READS, Health
 from metashell.answers.partitions import RESERVED_DIRECTORIES, choose, partitions_table
-from metashell.answers.problems import STATE_OF
 from metashell.answers.reasons import Reasons
 from metashell.answers.summaries import summary_table
 from metashell.commands.framework.options import Parsed
@@ -21,6 +20,7 @@ from metashell.commands.shared.names import tell_unknown
 from metashell.commands.shared.topic_arguments import broker_id, refuse_unknown, topics_like
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.pattern import Pattern
+from metashell.judgement.image_findings import STATE_OF
 from metashell.schema.uuids import parse_uuid
 
 if TYPE_CHECKING:

@@ -244,7 +244,7 @@ def _finding(finding: Finding) -> Callable[[], Node]:
         "severity": str(finding.severity),
         "code": finding.code,
         "file": finding.file,
-        "message": finding.message,
-        "action": finding.action,
+        "message": finding.meaning,
+        "action": finding.what_to_do,
     }
-    return lambda: TextLeaf(f"{finding.file}: {finding.message}", lambda: value)
+    return lambda: TextLeaf(f"{finding.file}: {finding.meaning}", lambda: value)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.problem_kinds import LEVELS
 from metashell.commands.health.rows import told_count
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
+from metashell.findings.kind import SEVERITIES
 from metashell.fs.escape import escape
 from metashell.tui.node.value import ValueLine
 from metashell.tui.view_state import CommandAnswer, ViewState
@@ -25,7 +25,7 @@ Ask = Callable[..., CommandAnswer]
 _FACTS: Final = ("cluster", "metadata", "quorum", "brokers", "topics", "partitions", "health")
 _KEY: Final = 12
 _WAITING: Final = "…"
-_SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
+_SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 _TABLE: Final = ("-o", "table", "--columns")
 _KEYS_TO_KNOW: Final = (
     ("2 3 4 5", "records, health, quorum, brokers"),
@@ -140,7 +140,7 @@ def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
         return next(iter(answer.text.splitlines()), "") or "the overview is not available", ()
     rows = table.to_pylist()
     told = []
-    for level in LEVELS:
+    for level in SEVERITIES:
         of_level = [row for row in rows if row["severity"] == level]
         found = [f"{escape(row['problem'])} {told_count(row):,}" for row in of_level]
         told += [f"  {_SYMBOLS[level]} {', '.join(found)}"] if found else []

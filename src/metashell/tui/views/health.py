@@ -14,8 +14,8 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from metashell.answers.problem_kinds import LEVELS
 from metashell.commands.rows.cell_text import plain
+from metashell.findings.kind import SEVERITIES
 from metashell.fs.path import cluster_path
 from metashell.tui.error_text import error_text
 from metashell.tui.frame.taking_focus import take_focus
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from metashell.tui.remembered import Remembered
 
 _FIRST: Final = (
-    "cluster", "subject", "problem", "partitions", "since_time", "why", "count", "severity",
+    "cluster", "subject", "code", "partitions", "since_time", "why", "count", "severity",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
-_SAME_IN_KIND: Final = ("problem", "severity")
+_SAME_IN_KIND: Final = ("code", "severity")
 _WIDE_CELLS: Final = 150
 """Columns of the screen from which on the rows' reasons fit beside the kinds."""
 _HEALTH: Final = "health"
@@ -300,7 +300,7 @@ class HealthView(View):
         worst = levels[0] if levels else "note"
         words = in_short(found, check_runs=check_runs)
         words = words or "\n".join(("health is not available", *found.warnings))
-        self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
+        self._say(words, f"-{worst}" if worst in SEVERITIES[:2] else "-fine")
 
     def gave_up(self, key: str) -> None:
         """Show what was found before a check that was cancelled."""

@@ -10,14 +10,14 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from metashell.answers.problem_kinds import LEVELS
 from metashell.commands.health.rows import told_count
+from metashell.findings.kind import SEVERITIES
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line
 from metashell.tui.views.health_text import EVERY, SYMBOLS
 
-_STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
+_STYLES: Final = dict(zip(SEVERITIES, ("$text-error", "$text-warning", ""), strict=True))
 
 
 class KindList(AppPart, OptionList):
@@ -49,10 +49,10 @@ class KindList(AppPart, OptionList):
         chosen = self.code
         n_rows = sum(kind["subjects"] for kind in kinds)
         options = [Option(line(f"all {n_rows:,} rows", "bold"))]
-        for level, problem, n in ((k["severity"], k["problem"], told_count(k)) for k in kinds):
+        for level, problem, n in ((k["severity"], k["code"], told_count(k)) for k in kinds):
             symbol = Content.styled(SYMBOLS[level], _STYLES[level])
             options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
-        self.codes = [EVERY, *(kind["problem"] for kind in kinds)]
+        self.codes = [EVERY, *(kind["code"] for kind in kinds)]
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(options)
             self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
@@ -61,7 +61,7 @@ class KindList(AppPart, OptionList):
 class ProblemTable(RowTable):
     """Rows of problems; the cursor stays on its problem when there are others."""
 
-    STAYING: ClassVar = ("subject", "problem")
+    STAYING: ClassVar = ("subject", "code")
     HELP = (
         "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
         "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "

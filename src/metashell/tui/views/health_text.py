@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.problem_kinds import KINDS, LEVELS
+from metashell.commands.health.paragraphs import HealthVerdict
 from metashell.commands.health.rows import summary_of
-from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
 from metashell.commands.rows.cell_text import plain_texts
-from metashell.commands.rows.short_times import newest_day
 from metashell.dataclass import dataclass
-from metashell.schema.timestamps import iso_time
+from metashell.findings.kind import SEVERITIES, Need
+from metashell.findings.known import all_kinds
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.text import seconds_text
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
@@ -24,13 +23,13 @@ from metashell.tui.view_state import CommandAnswer, ViewState, ask
 if TYPE_CHECKING:
     from metashell.tui.rows.cells import TableRows
 
-SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
+SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 EVERY: Final = ""
 """Stands for all kinds."""
 _COLUMNS: Final = (
     "cluster",
     "subject",
-    "problem",
+    "code",
     "severity",
     "count",
     "since_time",
@@ -73,7 +72,7 @@ class HealthRows:
         """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
         if code == EVERY:
             return self.rows
-        return self.rows.filter(pc.equal(plain_texts(self.rows.column("problem")), code))
+        return self.rows.filter(pc.equal(plain_texts(self.rows.column("code")), code))
 
 
 def ask_health(
@@ -140,11 +139,11 @@ def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
     """
     of_check = "check runs: escape cancels" if check_runs else _of_check(found)
     levels = [kind["severity"] for kind in found.kinds]
-    if not set(LEVELS[:2]).intersection(levels):
+    if not set(SEVERITIES[:2]).intersection(levels):
         return "\n".join(text for text in (of_check, found.words) if text)
     told = [
-        f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != LEVELS[0])}"
-        for level in LEVELS
+        f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
+        for level in SEVERITIES
         if (n := levels.count(level))
     ]
     told.append(of_check or "(kinds of problems)")
@@ -155,7 +154,9 @@ def _of_check(found: HealthRows) -> str:
     """How much `check` found that `health` does not know; empty where it did not run."""
     if not found.is_deep:
         return ""
-    n = sum(kind["subjects"] for kind in found.kinds if kind["problem"] not in KINDS)
+    kinds = all_kinds()
+    deep = (kind for kind in found.kinds if kinds[kind["code"]].needs is Need.FILES)
+    n = sum(kind["subjects"] for kind in deep)
     return f"check found {n:,} more problem{'s' * (n != 1)}" if n else "check found nothing more"
 
 
@@ -165,34 +166,22 @@ def _reasons(found: HealthRows) -> Sequence[str]:
     # A fleet's clusters have reasons of their own, more than there is room for.
     if verdict is None:
         return ()
-    day = newest_day(found.rows)
-    lines = [f"{cause.words}{_since(cause.since_time_ms, day)}" for cause in verdict.causes]
-    lines += [ELECTION_DUE] if verdict.elections else []
-    lines += [lowered.text for lowered in verdict.lowered]
-    return lines[:_MOST_TOLD]
-
-
-def _since(ms: int | None, day: str | None) -> str:
-    """Since when, without the date where it is that of the newest day; empty where unknown."""
-    if ms is None:
-        return ""
-    date, _, time = iso_time(ms).partition("T")
-    time = time.partition(".")[0]
-    return f" since {time}" if date == day else f" since {date} {time}"
+    told = [one for one in verdict.paragraphs if one.causes or "lowered-config" in one.codes]
+    return [one.causes[0] if one.causes else one.headline for one in told[:_MOST_TOLD]]
 
 
 def why_text(row: Mapping[str, Any]) -> str:
     """Why a row is there, in a line: what says it, and the rows that it follows from."""
     told = [f"why: {row['why']}"] if row["why"] else []
     # The reasons of other problems name the causes already.
-    if row["causes"] and (not told or row["problem"] == "offline-partitions"):
+    if row["causes"] and (not told or row["code"] == "offline-partitions"):
         told.append(f"follows from: {', '.join(row['causes'])}")
     return " · ".join(told)
 
 
 def subject_text(row: Mapping[str, Any]) -> str:
     """A row's subject in a line: the problem, the subject, its partitions, and the start."""
-    parts = [str(row["problem"]), str(row["subject"])]
+    parts = [str(row["code"]), str(row["subject"])]
     parts += [f"partitions {row['partitions']}"] if row["partitions"] else []
     if row["since_offset"] is not None:
         time = "" if row["since_time"] is None else f" {seconds_text(row['since_time'])}"

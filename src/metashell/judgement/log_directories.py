@@ -16,17 +16,9 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_logs import LogReplica
     from metashell.sources.source import Source
 
-_REPAIR: Final = (
-    "correct this before you start the node; it changes nothing as long as it runs. Keep a copy of"
-    " what you change, and format or delete nothing: other replicas may lack its records"
-)
 _OFFLINE: Final = (
     "a node does not start with it where the metadata log is, and takes any other log dir offline."
     " Copy the file first; then write this log dir's own cluster.id, node.id and directory.id"
-)
-_TRUNCATE: Final = (
-    "copy the directory before anything else. When its broker starts, it cuts its log down to what"
-    " the leader has"
 )
 
 
@@ -46,7 +38,7 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
         # log.
         told = directory.has_metadata_log and source.capabilities.has_image
         if directory.identity_fault is not None and not told:
-            yield Finding.error(
+            yield Finding(
                 MALFORMED,
                 f"it can't be used: {directory.identity_fault}",
                 _OFFLINE,
@@ -54,9 +46,7 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
             )
     for group in group_by_node(directories):
         for conflict in conflicts_in(group):
-            yield Finding.error(
-                conflict.kind.value, f"the node does not start: {conflict.text}", _REPAIR
-            )
+            yield Finding(conflict.kind.value, f"the node does not start: {conflict.text}")
     for log in CoordinatorLog:
         logs = source.coordinator_logs(log)
         for partition in () if logs is None else logs.partitions:
@@ -72,16 +62,15 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
 def _of_replica(replica: LogReplica, chosen: LogReplica | None) -> Finding | None:
     place = shown(str(replica.place))
     if replica.error is not None:
-        return Finding.error(
+        return Finding(
             "replica-unreadable", f"a replica can't be read: {replica.error}", file=place
         )
     if replica.diverges_at is None or chosen is None:
         return None
-    return Finding.error(
+    return Finding(
         "replicas-diverge",
         f"from here on it is another log than {shown(str(chosen.place))}, which reaches"
         f" epoch {chosen.epoch} and offset {chosen.end}",
-        _TRUNCATE,
         file=place,
         offset=replica.diverges_at,
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 
 from metashell.checks import coordinator_log
-from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.checks.finding import CheckReport, Finding
 from metashell.checks.fsck import CheckedFile, check_batches, check_name, check_records, facts_of
 from metashell.checks.fsck_index import check_index
 from metashell.checks.fsck_order import check_epochs, check_missing, check_names, check_order
@@ -22,12 +21,11 @@ from metashell.checks.quorum_findings import (
     check_ids,
     read_node_files,
 )
-from metashell.commands.check.log_directories import check_log_directories
-from metashell.commands.check.replay import CheckpointCheck, ReplayFaults, open_transaction
-from metashell.commands.framework.command import Context
-from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.errors import ExitCode, SourceError
+from metashell.findings.kind import Severity
 from metashell.image.image import Image
+from metashell.judgement.log_directories import check_log_directories
+from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
 from metashell.log.frames import Frames
 from metashell.log.framing import build_frames
@@ -46,13 +44,13 @@ class CheckRun:
     """One run over the logs that a source has.
 
     Args:
-        context: Is asked whether to stop.
         source: A metadata log, a coordinator's log, or a node's log directories.
         report: Takes what is found.
+        stop: Called again and again; it raises to end everything.
     """
 
-    def __init__(self, context: Context, source: Source, report: CheckReport) -> None:
-        self.context, self.source, self.report = context, source, report
+    def __init__(self, source: Source, report: CheckReport, stop: Callable[[], None]) -> None:
+        self.source, self.report, self.stop = source, report, stop
         self.unreadable = False
         self.n_files = self.n_batches = self.n_records = 0
         self.facts: dict[str, CheckedFile] = {}
@@ -72,15 +70,14 @@ class CheckRun:
             self._metadata(quick=quick)
             has_many = len(source.log_places) > 1
         if has_many and not quick:
-            stop = partial(stop_if_cancelled, self.context)
-            self.report.extend(check_log_directories(source, stop))
+            self.report.extend(check_log_directories(source, self.stop))
 
     @property
     def status(self) -> int:
         """The exit status."""
         if self.unreadable:
             return ExitCode.SOURCE
-        return ExitCode.FAILED if self.report.count(Severity.ERROR) else ExitCode.OK
+        return ExitCode.FAILED if self.report.count(Severity.CRITICAL) else ExitCode.OK
 
     def summary(self, *, with_state: bool) -> str:
         """The last line, such as ``3 files, 12 batches, 40 records: 1 error, 2 warnings``.
@@ -106,15 +103,14 @@ class CheckRun:
         for log in CoordinatorLog:
             logs = self.source.coordinator_logs(log)
             for partition in () if logs is None else logs.partitions:
-                stop_if_cancelled(self.context)
+                self.stop()
                 assert logs is not None
                 try:
                     found = logs.read(partition)
                 except SourceError as error:
                     self.unreadable = True
-                    action = error.hint or "run metashell as Kafka's user; check the disk"
                     self.report.add(
-                        Finding.error("unreadable", error.message, action, file=str(partition))
+                        Finding("unreadable", error.message, error.hint, file=str(partition))
                     )
                     continue
                 self._coordinator(found, quick=quick)
@@ -156,17 +152,16 @@ class CheckRun:
             yield
         except VanishedError:
             self.report.add(
-                Finding.note(
+                Finding(
                     "file-vanished",
                     "the file went away before it was read: a running node deletes old files",
-                    "run the check again",
                     file=name,
                 )
             )
         except SourceError as error:
             self.unreadable = True
             message = f"it can't be read: {error.message}"
-            self.report.add(Finding.error("file-unreadable", message, error.hint, file=name))
+            self.report.add(Finding("file-unreadable", message, error.hint, file=name))
 
     def _files(self) -> None:
         """Check each file: those that are in memory there, the others one after the other."""
@@ -181,7 +176,7 @@ class CheckRun:
             boot = child_of(parent_of(self.directory), "bootstrap.checkpoint")
             paths += [file_at(boot)] if is_file(boot) else []
         for path in paths:
-            stop_if_cancelled(self.context)
+            self.stop()
             with self._reading(name_of(path)):
                 loaded = load([path])
                 its_frames, unframed = build_frames(loaded)
@@ -252,7 +247,7 @@ class CheckRun:
             self.faults.add(alone.records, sure)
             if self.directory is not None:
                 self.report.add(
-                    Finding.note(
+                    Finding(
                         "state-not-checked",
                         "the state is not checked: what it is based on is missing",
                     )
@@ -263,7 +258,7 @@ class CheckRun:
             image.expect(("isr",))
         image.fold_everything()
         self.faults.add(image.records)
-        stop_if_cancelled(self.context)
+        self.stop()
         if not self.is_directory:
             return
         check_image(image, self.report)
@@ -283,7 +278,7 @@ class CheckRun:
         ]
         check = CheckpointCheck(self.source, whole, self.faults)
         for older, newer in check.pairs():
-            stop_if_cancelled(self.context)
+            self.stop()
             with self._reading(newer.name):
                 self.report.extend(check.compare(older, newer))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.answers.config_defaults import BROKER, default_of
@@ -16,14 +16,13 @@ from metashell.answers.coordinator_problems import (
     refused_record,
 )
 from metashell.answers.offsets import retention_of
-from metashell.answers.problem_kinds import KINDS
 from metashell.answers.topic_settings import positive_int
-from metashell.commands.framework.command_line import quote_words
-from metashell.commands.health.rows import Single
-from metashell.commands.shared.assume_option import assumptions_of
-from metashell.commands.shared.coordinator_logs import QueryReport
+from metashell.checks.finding import Finding
 from metashell.errors import SourceError
+from metashell.findings.kind import FindingKind
+from metashell.findings.known import all_kinds
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.judgement.evidence import Evidence
 from metashell.schema.timestamps import iso_time
 from metashell.sources.partition_ends import latest_ms, open_transactions
 from metashell.sources.partition_logs import partition_logs
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.answers.coordinator_problems import Load
-    from metashell.commands.rows.query import RowsQuery
     from metashell.records.keyed_records import KeyedRecords
 
 REFUSES: Final = "coordinator-refuses"
@@ -47,66 +45,56 @@ _TIMEOUT: Final = "transaction.max.timeout.ms"
 _MINUTE_MS: Final = 60_000
 
 
-def find_in_coordinators(query: RowsQuery, codes: Collection[str]) -> Iterator[Single]:
-    """The problems of groups, offsets and transactions, as far as their logs are here.
-
-    Args:
-        query: Asks for it.
-        codes: The kinds that are asked for.
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what is wrong with groups, offsets and transactions, as far as their logs are here.
 
     Cost: reads the coordinators' logs; for what hangs the ends of all logs.
     """
-    if query.source.moment_offset is not None:
+    source, codes = evidence.source, {kind.code for kind in kinds}
+    if source.moment_offset is not None or not source.has_coordinator_logs:
         return
-    status = query.status
-    yield from _found(query, codes)
-    # A record that can't be read is reported, and is no problem of the cluster.
-    query.status = status
-
-
-def _found(query: RowsQuery, codes: Collection[str]) -> Iterator[Single]:
-    groups = _Groups(query, codes)
+    groups = _Groups(evidence, codes)
     for kind in (GROUP, TRANSACTION, SHARE):
         if REFUSES in codes or (kind is GROUP and not OF_GROUPS.isdisjoint(codes)):
-            logs = query.source.coordinator_logs(kind.log)
+            logs = source.coordinator_logs(kind.log)
             for partition in () if logs is None else logs.partitions:
                 assert logs is not None
                 try:
                     records = logs.read(partition).records
                 except SourceError as error:
-                    query.warn(error.message)
+                    evidence.warn(error.message)
                     continue
                 yield from groups.look(records, partition.number, is_groups=kind is GROUP)
     yield from groups.found()
     if HANGING in codes:
-        yield from _hanging(query)
+        yield from _hanging(evidence)
 
 
 class _Groups:
-    """The problems found in one partition after the other."""
+    """The findings in one partition after the other."""
 
-    def __init__(self, query: RowsQuery, codes: Collection[str]) -> None:
-        self._codes, self._image = codes, query.source.image
-        self._end_ms = latest_ms(query.source)
-        self._retention = retention_of(assumptions_of(query.parsed))
+    def __init__(self, evidence: Evidence, codes: Collection[str]) -> None:
+        self._codes, self._image = codes, evidence.source.image
+        self._end_ms = latest_ms(evidence.source)
+        self._retention = retention_of(evidence.assumptions)
         self._expiring = Expiring()
         self._lost = LostTopics()
         self._loads: list[Load] = []
         self._ids: dict[str, str] | None = None
 
-    def look(self, records: KeyedRecords, partition: int, *, is_groups: bool) -> Iterator[Single]:
+    def look(self, records: KeyedRecords, partition: int, *, is_groups: bool) -> Iterator[Finding]:
         """Look at a partition of a coordinators' topic."""
         log = GroupLog(records, partition) if is_groups else None
         if REFUSES in self._codes:
             refused = refused_record(records, log)
             if refused is not None:
                 directory = f"{records.log}-{partition}"
-                yield Single(
-                    kind=KINDS[REFUSES],
+                yield Finding(
+                    REFUSES,
+                    refused.text,
                     subject=f"partition {directory}",
-                    command=f"metashell -d LOG_DIR/{directory} check",
+                    command=("metashell", "-d", f"LOG_DIR/{directory}", "check"),
                     since_time_ms=refused.time_ms if refused.time_ms >= 0 else None,
-                    explanation=refused.text,
                 )
         if log is not None:
             self._look_at_groups(log)
@@ -122,49 +110,48 @@ class _Groups:
         if HOT in self._codes:
             self._loads.append(load_of(log, self._end_ms))
 
-    def found(self) -> Iterator[Single]:
-        """The problems that only all partitions together show."""
+    def found(self) -> Iterator[Finding]:
+        """The findings that only all partitions together show."""
         for code, concerns in ((EARLIER, self._lost.created_again), (GONE, self._lost.gone)):
             for topic, concern in sorted(concerns.items()):
                 if code in self._codes:
-                    yield Single(
-                        kind=KINDS[code],
+                    yield Finding(
+                        code,
+                        f"{concern.told()}: {all_kinds()[code].meaning}",
                         subject=f"topic {topic}",
                         count=concern.n,
-                        command=quote_words(["offsets", *concern.groups[:1]]),
-                        explanation=f"{concern.told()}: {KINDS[code].meaning}",
+                        command=("offsets", *concern.groups[:1]),
                     )
         if self._expiring.first_ms is not None:
             soon = self._expiring
             assert soon.first_ms is not None
             first = f"the first at {iso_time(soon.first_ms)}, of group {soon.first_group}"
             source = self._retention.source
-            yield Single(
-                kind=KINDS[EXPIRING],
+            yield Finding(
+                EXPIRING,
+                f"of {soon.n_groups} groups, {first}; by the retention of {source}",
                 subject=f"topic {GROUP.topic}",
                 count=soon.n,
-                command="offsets --sort expire_time",
-                explanation=f"of {soon.n_groups} groups, {first}; by the retention of {source}",
             )
         for load in hot_partitions(self._loads):
             most = f"; {load.n_of_group:,} are commits of group {load.group}" if load.group else ""
-            yield Single(
-                kind=KINDS[HOT],
+            yield Finding(
+                HOT,
+                f"{load.n:,} records in the last hour{most}",
                 subject=f"partition {GROUP.topic}-{load.partition}",
-                command=quote_words(["groups", load.group]) if load.group else "groups",
-                explanation=f"{load.n:,} records in the last hour{most}",
+                command=("groups", load.group) if load.group else None,
             )
 
 
-def _hanging(query: RowsQuery) -> Iterator[Single]:
-    """A row for each topic with transactions that hang."""
-    logs = partition_logs(query.source)
+def _hanging(evidence: Evidence) -> Iterator[Finding]:
+    """A finding for each topic with transactions that hang."""
+    logs = partition_logs(evidence.source)
     if logs is None or not logs.partitions:
         return
-    assumed = positive_int(assumptions_of(query.parsed).get(_TIMEOUT) or "")
+    assumed = positive_int(evidence.assumptions.get(_TIMEOUT) or "")
     longest = assumed or positive_int(default_of(BROKER, _TIMEOUT) or "")
     assert longest is not None, _TIMEOUT
-    opened = open_transactions(query.source, logs, QueryReport(query))
+    opened = open_transactions(evidence.source, logs, evidence)
     table: pa.Table = hangs_for_long(opened, longest)
     times = table.column("last_time").cast("int64").to_pylist()
     by_topic: dict[str, list[tuple[int, dict[str, Any]]]] = {}
@@ -173,12 +160,12 @@ def _hanging(query: RowsQuery) -> Iterator[Single]:
     for topic, rows in sorted(by_topic.items()):
         since, first = rows[0]
         where = f"partition {first['partition']} at offset {first['start_offset']}"
-        yield Single(
-            kind=KINDS[HANGING],
+        yield Finding(
+            HANGING,
+            f"producer {first['producer_id']} holds {where} for"
+            f" {first['age_ms'] // _MINUTE_MS} min: {all_kinds()[HANGING].meaning}",
             subject=f"topic {topic}",
             count=len(rows),
-            command=quote_words(["transactions", "--hanging", topic]),
+            command=("transactions", "--hanging", topic),
             since_time_ms=since,
-            explanation=f"producer {first['producer_id']} holds {where} for"
-            f" {first['age_ms'] // _MINUTE_MS} min: {KINDS[HANGING].meaning}",
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.checks.digest import part_digests, part_rows
-from metashell.checks.finding import CheckReport, Finding, Severity, place_of
+from metashell.checks.finding import CheckReport, Finding, place_of
 from metashell.checks.invariants import check_removed, place
 from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.image import image_node
@@ -27,27 +27,11 @@ if TYPE_CHECKING:
     from metashell.redact import Redaction
     from metashell.sources.source import Source
 
-_KINDS: Final = {
-    FaultKind.DAMAGED: (
-        Severity.ERROR,
-        "batch-unreadable",
-        "copy the directory before anything else; another controller has the batch whole",
-    ),
-    FaultKind.RECORD: (
-        Severity.ERROR,
-        "record-undecodable",
-        "the batch's CRC holds, so it was written like this: a defect, or a newer Kafka",
-    ),
-    FaultKind.UNKNOWN: (
-        Severity.WARNING,
-        "record-unknown",
-        "give its definition with --schema, if a vendor's or a newer Kafka wrote it",
-    ),
-    FaultKind.REPLAY: (
-        Severity.ERROR,
-        "replay-fault",
-        "a record before it may be lost, or a defect wrote it: compare with another controller",
-    ),
+_CODES: Final = {
+    FaultKind.DAMAGED: "batch-unreadable",
+    FaultKind.RECORD: "record-undecodable",
+    FaultKind.UNKNOWN: "record-unknown",
+    FaultKind.REPLAY: "replay-fault",
 }
 
 _PATHS_NAMED: Final = 5
@@ -57,8 +41,7 @@ _PARTITIONS_COMPARED: Final = 50_000
 
 def _of_fault(fault: Fault) -> Finding:
     """A fault of a batch or record as a finding."""
-    severity, code, action = _KINDS[fault.kind]
-    return Finding(severity, code, fault.reason, action, **place_of(fault))
+    return Finding(_CODES[fault.kind], fault.reason, **place_of(fault))
 
 
 class ReplayFaults:
@@ -68,12 +51,12 @@ class ReplayFaults:
         self.report = report
         self._seen: set[Fault] = set()
 
-    def add(self, records: Records, kinds: tuple[FaultKind, ...] = tuple(_KINDS)) -> None:
+    def add(self, records: Records, kinds: tuple[FaultKind, ...] = tuple(_CODES)) -> None:
         """Add what a replay found."""
         self.add_faults([fault for fault in records.faults if fault.kind in kinds])
         if records.faults_left_out:
             self.report.add(
-                Finding.error("more-faults", f"{records.faults_left_out} more records are at fault")
+                Finding("more-faults", f"{records.faults_left_out} more records are at fault")
             )
 
     def add_faults(self, faults: Iterable[Fault]) -> None:
@@ -89,10 +72,9 @@ def open_transaction(records: Records) -> Iterator[Finding]:
     _ = records.applied
     row = records.open_transaction
     if row is not None:
-        yield Finding.warning(
+        yield Finding(
             "open-transaction",
             "a transaction begins here and does not end: its records do not count yet",
-            "none needed while a controller runs; the next one that leads aborts it",
             **place(records, row),
         )
 
@@ -129,11 +111,10 @@ class CheckpointCheck:
         """
         replayed = self._replayed(older, newer)
         if replayed is None:
-            yield Finding.note(
+            yield Finding(
                 "checkpoint-not-compared",
                 "not all offsets from the checkpoint before up to this one are there, so"
                 " nothing tells whether they agree",
-                "none needed: a follower may skip what it fetches as a snapshot",
                 file=newer.name,
                 offset=newer.end_offset,
             )
@@ -168,12 +149,10 @@ class CheckpointCheck:
         since = older.name if older is not None else "the beginning of the log"
         paths = self._paths(parts, replayed, held)
         named = f"; first at {', '.join(paths)}" if paths else ""
-        return Finding.error(
+        return Finding(
             "checkpoint-differs",
             f"the checkpoint is not what a replay from {since} to its end gives: it differs"
             f" in {', '.join(parts)}{named}",
-            "compare both with another controller's (`checksum`, `diff`): records were"
-            " lost, or the node that wrote the checkpoint had another state",
             file=newer.name,
             pos=0,
             offset=newer.end_offset,
@@ -265,47 +244,37 @@ class ConfigCheck:
         """The findings about orphan configs."""
         if self._orphans:
             yield self._finding(
-                Severity.NOTE,
                 "orphan-configs",
                 self._orphans,
                 "of topics that were configured and removed at once, which Kafka leaves behind in"
                 " the checkpoints of some nodes and not of others",
-                "none needed: no record is lost; `checksum` has a digest without such configs",
             )
         if self._inherited:
             yield self._finding(
-                Severity.WARNING,
                 "inherited-configs",
                 self._inherited,
                 "Kafka left configs of removed topics behind, and topics made later under these"
                 " names have them on this node",
-                "compare with another controller's (`diff --with`), and set or delete the config"
-                " of the topic, which makes it equal on all nodes",
             )
 
     def missing_configs(self, path: str | None) -> Finding:
         """The finding of a checkpoint that lacks configs."""
-        return Finding.warning(
+        return Finding(
             "checkpoint-lacks-configs",
             "the checkpoint lacks configs that the log sets; all else in it agrees",
-            "none needed where the release does not know them: it drops such configs",
             file=self._newer.name,
             pos=0,
             offset=self._newer.end_offset,
             path=path,
         )
 
-    def _finding(
-        self, severity: Severity, code: str, keys: list[FactKey], what: str, action: str
-    ) -> Finding:
+    def _finding(self, code: str, keys: list[FactKey], what: str) -> Finding:
         topic, config = min((str(key[1]), str(key[2])) for key in keys)
         n = len(keys)
         return Finding(
-            severity=severity,
             code=code,
             message=f"the checkpoint and a replay of the log differ in {n:,}"
             f" config{'' if n == 1 else 's'} {what}",
-            action=action,
             file=self._newer.name,
             pos=0,
             offset=self._newer.end_offset,

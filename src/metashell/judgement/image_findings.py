@@ -1,6 +1,6 @@
 """Everything that is wrong with a cluster as its image tells it, the worst first.
 
-A problem is told once a subject: of partitions a topic, else a broker, a controller, a config's
+A finding is told once a subject: of partitions a topic, else a broker, a controller, a config's
 resource. Its beginning is when what decides it was last set. Everything is counted by columns: no
 loop goes over partitions.
 """
@@ -8,7 +8,7 @@ loop goes over partitions.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -31,7 +31,6 @@ from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
-from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.ranges import ranges_texts
 from metashell.answers.reasons import Reasons
 from metashell.answers.releases import CONTROLLERS_REGISTER
@@ -40,10 +39,12 @@ from metashell.answers.tally import tally, tally_replicas
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
 from metashell.dataclass import dataclass
+from metashell.findings.kind import FindingKind
 from metashell.image.directories import bad_replicas
 from metashell.image.features import METADATA_VERSION
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
+from metashell.judgement.evidence import Evidence
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import fixed_array, one_piece, string_array
@@ -62,7 +63,7 @@ _STATES: Final = {
     "no-spare-replica": "at-min-isr",
     "no-preferred-leader": "no-preferred-leader",
 }
-"""Problems of partitions, and the state whose beginning is that of each."""
+"""Findings about partitions, and the state whose beginning is that of each."""
 
 STATE_OF: Final = {
     code: _STATES[code]
@@ -80,11 +81,16 @@ STATE_OF: Final = {
 _UNKNOWN_ROW: Final = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Problems of one kind, a row for each subject."""
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Findings]:
+    """Find what an image tells of some kinds."""
+    return evidence.image_findings.find(kinds)
 
-    kind: ProblemKind
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Findings of one kind, a row for each subject."""
+
+    kind: FindingKind
     of: str
     """The subjects' kind: ``topic``, ``partition``, ``broker``, ``controller``, ``config``."""
     names: pa.Array
@@ -141,8 +147,8 @@ class _Facts:
         )
 
 
-class Problems:
-    """The problems of an image.
+class ImageFindings:
+    """The findings about an image.
 
     Args:
         image: The cluster.
@@ -177,13 +183,13 @@ class Problems:
         self._causes_of: dict[str, Sequence[Cause]] = {}
         self._facts = image.once(_Facts)
 
-    def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
-        """The problems of some kinds, as far as an image can tell."""
-        for code, find in self._finders().items():
-            if code in codes:
-                yield from find(KINDS[code])
+    def find(self, kinds: Iterable[FindingKind]) -> Iterator[Findings]:
+        """The findings of some kinds, as far as an image can tell."""
+        finders = self._finders()
+        for kind in kinds:
+            yield from finders[kind.code](kind)
 
-    def _finders(self) -> Mapping[str, Callable[[ProblemKind], Iterator[Problem]]]:
+    def _finders(self) -> Mapping[str, Callable[[FindingKind], Iterator[Findings]]]:
         return {
             **dict.fromkeys(_STATES, self._partitions),
             "lost-directory": self._directories,
@@ -204,7 +210,7 @@ class Problems:
     # Partitions.
 
     def mask(self, code: str) -> Bools:
-        """bool[k]: the partitions that have a problem of `_STATES`."""
+        """bool[k]: the partitions that have a kind of `_STATES`."""
         health = self.health
         if code in STATE_OF:
             return health.mask(STATE_OF[code])
@@ -227,7 +233,7 @@ class Problems:
         out[rows[in_sync < some.n_of("replicas")]] = True
         return out
 
-    def _partitions(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _partitions(self, kind: FindingKind) -> Iterator[Findings]:
         rows, links = self._linked(kind.code)
         if not len(rows):
             return
@@ -243,7 +249,7 @@ class Problems:
         order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
         groups = np.repeat(np.arange(len(starts)), counts)
-        yield self._problem(
+        yield self._findings(
             kind,
             "topic",
             names,
@@ -260,7 +266,7 @@ class Problems:
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
-        """The partitions that have a problem, and the links to their causes.
+        """The partitions that have a kind of finding, and the links to their causes.
 
         Only the causes are kept, for `effects`.
         """
@@ -275,7 +281,7 @@ class Problems:
     def effects(
         self, codes: Collection[str] = tuple(EFFECTS)
     ) -> list[tuple[Cause, dict[str, int]]]:
-        """The number of partitions with each problem, by cause; the worst cause first."""
+        """The number of partitions with each kind of finding, by cause; the worst cause first."""
         found: dict[str, tuple[Cause, dict[str, int]]] = {}
         for code in EFFECTS:
             if code in codes:
@@ -285,7 +291,7 @@ class Problems:
                     found.setdefault(cause.name, (cause, {}))[1][code] = cause.partitions
         return list(found.values())
 
-    def _elections(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _elections(self, kind: FindingKind) -> Iterator[Findings]:
         """Live brokers whose partitions others lead."""
         rows = np.flatnonzero(self.causes.due)
         if not len(rows):
@@ -297,16 +303,16 @@ class Problems:
         np.minimum.at(since, at, self.health.last_set(("leader",), rows))
         order = np.argsort(-counts, kind="stable")
         names = fixed_array(brokers[order]).cast(pa.string())
-        yield self._problem(kind, "broker", names, fixed_array(counts[order]), since[order])
+        yield self._findings(kind, "broker", names, fixed_array(counts[order]), since[order])
 
-    def _each_partition(self, kind: ProblemKind, rows: I64, since: I64, links: Links) -> Problem:
+    def _each_partition(self, kind: FindingKind, rows: I64, since: I64, links: Links) -> Findings:
         order = topic_order(self.image, rows)
         partitions = self.image.partitions
         at = rows[order]
         names = string_array(self.image.topics.raw_names.take(partitions.topic[at]))
         ids = fixed_array(partitions.partition[at]).cast(pa.string())
         ones = pa.array(np.ones(len(rows), dtype=np.int64))
-        return self._problem(
+        return self._findings(
             kind,
             "partition",
             names,
@@ -326,14 +332,14 @@ class Problems:
         return {topic: kind for topic, kind in found.items() if topic is not None}
 
     def _lost_coordinators(
-        self, kind: ProblemKind, rows: I64, starts: I64, order: I64
+        self, kind: FindingKind, rows: I64, starts: I64, order: I64
     ) -> Sequence[str]:
         """The groups or ids without a coordinator, for each group of partitions of a topic.
 
-        It is empty for other kinds of problems.
+        It is empty for other kinds.
 
         Args:
-            kind: The problem.
+            kind: The kind.
             rows: int64: the partitions, those of a group behind each other.
             starts: int64[n]: where each group begins among them.
             order: int64[n]: how the groups are told.
@@ -349,9 +355,9 @@ class Problems:
             told.append(self._coordinators[topic].without_coordinator(numbers, n_all))
         return told
 
-    def _problem(
+    def _findings(
         self,
-        kind: ProblemKind,
+        kind: FindingKind,
         of: str,
         names: pa.Array,
         counts: pa.Array,
@@ -361,8 +367,8 @@ class Problems:
         causes: Callable[[], pa.Array] | None = None,
         why: Callable[[], pa.Array] | None = None,
         partitions: Callable[[], pa.Array] | None = None,
-    ) -> Problem:
-        return Problem(
+    ) -> Findings:
+        return Findings(
             kind=kind,
             of=of,
             names=names,
@@ -381,11 +387,11 @@ class Problems:
 
     # Brokers, and what they hold.
 
-    def _of_brokers(self, kind: ProblemKind, counts: Mapping[int, int]) -> Iterator[Problem]:
-        """A problem of brokers whose beginning is not known."""
+    def _of_brokers(self, kind: FindingKind, counts: Mapping[int, int]) -> Iterator[Findings]:
+        """Findings about brokers whose beginning is not known."""
         if counts:
             ids = sorted(counts)
-            yield self._problem(
+            yield self._findings(
                 kind,
                 "broker",
                 pa.array(map(str, ids), pa.string()),
@@ -393,13 +399,13 @@ class Problems:
                 np.full(len(ids), _UNKNOWN_ROW, dtype=np.int64),
             )
 
-    def _unregistered_brokers(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _unregistered_brokers(self, kind: FindingKind) -> Iterator[Findings]:
         ids, counts = tally_replicas(self.image)
         strange = ~np.isin(ids, self.image.brokers.ids)
         found = zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)
         yield from self._of_brokers(kind, dict(found))
 
-    def _directories(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _directories(self, kind: FindingKind) -> Iterator[Findings]:
         yield from self._of_brokers(
             kind, self._facts.bad_directories[kind.code == "lost-directory"]
         )
@@ -411,14 +417,14 @@ class Problems:
         return nodes_of(self.image, self._voters, self._ghost_after_ms, now_ms=self._now_ms)
 
     def _of_nodes(
-        self, kind: ProblemKind, nodes: Sequence[NodeRow], counts: Sequence[int], row: int
-    ) -> Iterator[Problem]:
-        """A problem of nodes, told apart by their role; `row`: which of `NodeRow.rows` began it."""
+        self, kind: FindingKind, nodes: Sequence[NodeRow], counts: Sequence[int], row: int
+    ) -> Iterator[Findings]:
+        """Findings about nodes by role; `row`: which of `NodeRow.rows` began it."""
         for role in sorted({node.role for node in nodes}):
             some = [(n, c) for n, c in zip(nodes, counts, strict=True) if n.role == role]
             # A broker is a ghost because of the time for which it has been fenced.
             since = [n.rows[row if role == BROKER else 0] for n, _ in some]
-            yield self._problem(
+            yield self._findings(
                 kind,
                 role,
                 pa.array([str(n.id) for n, _ in some], pa.string()),
@@ -427,7 +433,7 @@ class Problems:
                 details=[n.ghost for n, _ in some] if kind.code == "ghost-registration" else (),
             )
 
-    def _brokers(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _brokers(self, kind: FindingKind) -> Iterator[Findings]:
         is_fenced = kind.code == "fenced-broker"
         found = [
             node
@@ -440,17 +446,17 @@ class Problems:
             kind, found, [node.replicas or 0 for node in found], 2 if is_fenced else 1
         )
 
-    def _ghosts(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _ghosts(self, kind: FindingKind) -> Iterator[Findings]:
         found = [node for node in self._nodes if node.ghost is not None]
         yield from self._of_nodes(kind, found, [1] * len(found), 2)
 
-    def _unregistered_voters(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _unregistered_voters(self, kind: FindingKind) -> Iterator[Findings]:
         if (self.image.metadata_version or 0) < CONTROLLERS_REGISTER:
             return
         found = [node for node in self._nodes if node.voter and not node.registered]
         yield from self._of_nodes(kind, found, [1] * len(found), 0)
 
-    def _older_releases(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _older_releases(self, kind: FindingKind) -> Iterator[Findings]:
         """Nodes whose software supports less than that of others."""
         levels = [node.range_of(METADATA_VERSION)[1] for node in self._nodes]
         newest = max(levels, default=0)
@@ -459,13 +465,13 @@ class Problems:
 
     # Configs.
 
-    def _marked_configs(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _marked_configs(self, kind: FindingKind) -> Iterator[Findings]:
         if kind.code == "lowered-config":
             marked = lowered_configs(self.image)
         else:
             marked = leftover_throttles(self.image, self.health.reassigning)
         if marked.names:
-            yield self._problem(
+            yield self._findings(
                 kind,
                 "config",
                 pa.array(marked.names, pa.string()),
@@ -475,7 +481,7 @@ class Problems:
                 marked.details,
             )
 
-    def _configs(self, kind: ProblemKind) -> Iterator[Problem]:
+    def _configs(self, kind: FindingKind) -> Iterator[Findings]:
         is_gone = kind.code == "config-of-gone-resource"
         question = ConfigQuestion(only_gone=is_gone, only_unknown=not is_gone)
         rows = configs_table(self.image, self._redaction, question, self.health.assumptions)
@@ -492,7 +498,7 @@ class Problems:
         def column(name: str) -> pa.Array:
             return one_piece(grouped.column(name))
 
-        yield Problem(
+        yield Findings(
             kind=kind,
             of="config",
             names=column("resource_name"),

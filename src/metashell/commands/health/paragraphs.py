@@ -1,0 +1,331 @@
+"""Findings for people: a paragraph for each cause, or for each kind that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.rows.cell_text import plain_texts
+from metashell.commands.rows.columns import AT_OR_BEFORE
+from metashell.dataclass import dataclass
+from metashell.findings.kind import FindingKind, Severity
+from metashell.findings.known import all_kinds
+from metashell.schema.arena import I64, Bools
+from metashell.schema.timestamps import iso_time
+
+NEEDED: Final = frozenset(
+    {"severity", "code", "subject", "count", "since_time", "since_offset", "since_before"}
+    | {"causes", "command", "explanation", "action", "why"}
+)
+"""The columns that paragraphs are made of."""
+_MOST: Final = 3
+"""Subjects, causes and messages that are named one by one; the rows have all."""
+_INDENT: Final = 10
+_TIMES: Final = ("since_time", "since_before")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthVerdict:
+    """The verdict on one cluster; iterating gives its lines for 80 columns."""
+
+    paragraphs: tuple[Paragraph, ...]
+    nothing: str
+    """The sentence where nothing is wrong, with what was looked at."""
+    as_of: str
+    """The offset and the time of the state."""
+    not_looked_at: tuple[str, ...] = ()
+    """The input that was not read."""
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.lines(80)
+
+    def lines(self, width: int) -> Iterator[str]:
+        """The paragraphs, and what they were made from.
+
+        Args:
+            width: Characters in a line.
+        """
+        if all(one.severity is Severity.NOTE for one in self.paragraphs):
+            yield from wrap(self.nothing, width)
+        for one in self.paragraphs:
+            yield from one.lines(width)
+        yield from _wrapped("as of", self.as_of, width)
+        if self.not_looked_at:
+            yield from _wrapped("not seen", "; ".join(self.not_looked_at), width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """A finding, or several of one cause, in words."""
+
+    severity: Severity
+    codes: tuple[str, ...]
+    """The kinds, the worst first."""
+    headline: str
+    more: tuple[str, ...] = ()
+    """Further findings of the same kind."""
+    causes: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
+    see: tuple[str, ...] = ()
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Its lines, wrapped at words.
+
+        Args:
+            width: Characters in a line.
+        """
+        yield from _wrapped(self.severity.value, self.headline, width)
+        for label, texts in (("", self.more), ("  cause", self.causes), ("  do", self.do)):
+            for i, text in enumerate(texts):
+                yield from _wrapped(label if i == 0 else "", text, width)
+        # A command is broken only where it is longer than a line.
+        line, label = "", "  see"
+        for command in self.see:
+            if line and _INDENT + len(line) + 3 + len(command) > width:
+                yield from _wrapped(label, line, width)
+                line, label = "", ""
+            line = f"{line} · {command}" if line else command
+        if line:
+            yield from _wrapped(label, line, width)
+
+
+def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
+    first = f"{label:<{_INDENT}}"
+    yield from wrap(
+        text,
+        max(width, 2 * _INDENT),
+        initial_indent=first,
+        subsequent_indent=" " * _INDENT,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def paragraphs(rows: pa.Table, day: str) -> list[Paragraph]:
+    """The paragraphs of the findings of one cluster, the worst first.
+
+    Args:
+        rows: With the columns of `NEEDED`, the worst first.
+        day: A date; times of that day are written without it.
+    """
+    if not len(rows):
+        return []
+    rows = rows.unify_dictionaries().combine_chunks()
+    incident, is_cause = _incidents(rows)
+    codes = pc.index_in(plain_texts(rows.column("code")), pa.array(list(all_kinds()))).to_numpy()
+    # Rows without a cause belong together by their kind.
+    group = np.where(incident >= 0, incident, len(rows) + codes)
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    by_group = np.argsort(inverse, kind="stable")
+    bounds = np.searchsorted(inverse[by_group], np.arange(len(first) + 1))
+    writer = _Writer(rows, codes, is_cause, day)
+    made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
+    return sorted(made, key=lambda one: list(Severity).index(one.severity))
+
+
+def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
+    """The incident of each row, int64[n], -1 without one; and whether it is a cause, bool[n].
+
+    Rows that share a cause are one incident with all their causes.
+    """
+    n = len(rows)
+    lists = rows.column("causes").combine_chunks()
+    parents = pc.list_parent_indices(lists).to_numpy()
+    is_cause = np.zeros(n, dtype=np.bool_)
+    incident = np.full(n, -1, dtype=np.int64)
+    if not len(parents):
+        return incident, is_cause
+    wanted = pc.list_flatten(lists)
+    kinds = pc.unique(pc.replace_substring_regex(pc.unique(wanted), " .*", ""))
+    may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("code")), kinds))
+    some = rows.take(pa.array(may_be))
+    names = pc.binary_join_element_wise(
+        plain_texts(some.column("code")), some.column("subject"), " "
+    )
+    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    found = pc.fill_null(pc.index_in(wanted, names), -1).to_numpy()
+    known = found >= 0
+    effects, causes = parents[known], may_be[found[known]]
+    label = np.arange(n)
+    while True:
+        least = np.minimum(label[effects], label[causes])
+        before = label.copy()
+        np.minimum.at(label, effects, least)
+        np.minimum.at(label, causes, least)
+        if np.array_equal(before, label):
+            break
+    is_cause[causes] = True
+    incident[effects], incident[causes] = label[effects], label[causes]
+    return incident, is_cause
+
+
+class _Writer:
+    """Writes the paragraph of some rows."""
+
+    def __init__(self, rows: pa.Table, codes: I64, is_cause: Bools, day: str) -> None:
+        self._rows, self._codes, self._is_cause, self._day = rows, codes, is_cause, day
+        self._kinds = list(all_kinds().values())
+        times = {name: rows.column(name).cast(pa.int64()) for name in _TIMES}
+        self._columns = rows.drop_columns(list(_TIMES)).append_column(
+            "since_time", times["since_time"]
+        )
+        self._columns = self._columns.append_column("since_before", times["since_before"])
+
+    def paragraph(self, at: I64) -> Paragraph:
+        """The paragraph of rows, which are one incident or of one kind.
+
+        Args:
+            at: int64[k]: the rows, the worst first.
+        """
+        is_cause = self._is_cause[at]
+        effects, causes = at[~is_cause], at[is_cause]
+        told = effects if len(effects) else at
+        codes = sorted(set(self._codes[told].tolist()))
+        worse = [c for c in codes if self._kinds[c].severity is not Severity.NOTE]
+        codes = worse or codes
+        first = told[self._codes[told] == codes[0]]
+        heads = [
+            self._head(told[self._codes[told] == code], code, code == codes[0]) for code in codes
+        ]
+        kinds = [self._kinds[code] for code in codes]
+        of_causes = [self._kinds[c] for c in dict.fromkeys(self._codes[causes].tolist())]
+        template = kinds[0].headline
+        messages = [] if template and "{why}" not in template else self._messages(first, template)
+        return Paragraph(
+            severity=min((k.severity for k in (*kinds, *of_causes)), key=list(Severity).index),
+            codes=tuple(kind.code for kind in (*kinds, *of_causes)),
+            headline=messages[0] if messages else "; ".join(heads),
+            more=tuple(messages[1:]),
+            causes=tuple(self._causes(causes)) if len(effects) else (),
+            do=tuple(self._do(first, kinds[0], of_causes if len(effects) else [])),
+            see=tuple(self._see(first, causes if len(effects) else at[:0])),
+        )
+
+    def _head(self, at: I64, code: int, is_first: bool) -> str:
+        """Some findings of a kind in a phrase; behind the first one without subjects."""
+        kind = self._kinds[code]
+        some = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
+        n = int(pc.sum(self._columns.column("count").take(pa.array(at))).as_py() or 0)
+        if not is_first:
+            where = f" in {len(at):,} topics" if len(at) > 1 else ""
+            return f"{n:,}{where} {_be(n)} {kind.effect or kind.code}"
+        subjects = self._subjects(at, some)
+        counted = f"{n:,} {_noun(kind.counts, n)}"
+        if kind.headline is None:
+            return counted
+        if kind.about.value == "partition" and "{subjects}" not in kind.headline:
+            counted += f" of {subjects}"
+        agree = n if "{count}" in kind.headline else len(at)
+        words = kind.headline.format_map(
+            {
+                "count": counted,
+                "subjects": subjects,
+                "is": _be(agree),
+                "has": "has" if agree == 1 else "have",
+            }
+        )
+        return words + self._since(at)
+
+    def _some(self, at: I64, names: Sequence[str]) -> list[Mapping[str, Any]]:
+        found: list[Mapping[str, Any]] = (
+            self._columns.select(list(names)).take(pa.array(at[:_MOST])).to_pylist()
+        )
+        return found
+
+    def _subjects(self, at: I64, some: Sequence[Mapping[str, Any]]) -> str:
+        """Subjects by name, many by their number: ``brokers 104 and 105``."""
+        words = [str(row["subject"]) for row in some]
+        noun = words[0].partition(" ")[0]
+        same = all(word.partition(" ")[0] == noun for word in words)
+        if len(at) == 1:
+            return words[0].partition(" ")[2] if noun in ("topic", "partition") else words[0]
+        if len(at) > _MOST:
+            return f"{len(at):,} {_plural(noun)}" if same else f"{len(at):,} places"
+        names = [word.partition(" ")[2] for word in words] if same else words
+        told = f"{', '.join(names[:-1])} and {names[-1]}"
+        return told if noun in ("topic", "partition") or not same else f"{_plural(noun)} {told}"
+
+    def _messages(self, at: I64, template: str | None) -> list[str]:
+        """A sentence for each of the first findings, and the number of the others."""
+        rows = self._some(at, ("subject", "explanation", "why"))
+        told = []
+        for i, row in zip(at.tolist(), rows, strict=False):
+            message, subject = str(row["explanation"]), str(row["subject"])
+            if template is not None and row["why"] is not None:
+                words = template.format(subjects=subject, why=row["why"])
+                told.append(words + self._since(np.array([i])))
+                continue
+            name = subject.removeprefix("file ")
+            told.append(message if message.startswith(name) else f"{subject}: {message}")
+        n_more = len(at) - len(rows)
+        return told + ([f"{n_more:,} more of this kind"] if n_more > 0 else [])
+
+    def _causes(self, at: I64) -> Iterator[str]:
+        rows = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
+        for i, row in zip(at.tolist(), rows, strict=False):
+            kind = self._kinds[self._codes[i]]
+            words = (kind.cause or "{}").format(str(row["subject"]).partition(" ")[2])
+            yield words + self._since(np.array([i]), offset=True)
+        if len(at) > len(rows):
+            yield f"{len(at) - len(rows):,} more causes"
+
+    def _since(self, at: I64, *, offset: bool = False) -> str:
+        """Since when the first of some findings is there; empty where that is not known."""
+        rows = pa.array(at)
+        time = pc.min(self._columns.column("since_time").take(rows)).as_py()
+        before = pc.min(self._columns.column("since_before").take(rows)).as_py()
+        if before is not None:
+            return f" since {AT_OR_BEFORE}{self._time(before)}"
+        if time is None:
+            return ""
+        n = pc.min(self._columns.column("since_offset").take(rows)).as_py()
+        where = f" (offset {n})" if offset and n is not None else ""
+        return f" since {self._time(time)}{where}"
+
+    def _time(self, ms: int) -> str:
+        """A time to the second; without the date where it is that of the day."""
+        date, _, time = iso_time(ms).partition("T")
+        time = time.rstrip("Z").partition(".")[0]
+        return time if date == self._day else f"{date} {time}"
+
+    def _do(self, at: I64, kind: FindingKind, causes: Sequence[FindingKind]) -> Iterator[str]:
+        """What to do about the causes, else about the findings; and what not to do."""
+        if causes:
+            yield from dict.fromkeys(one.action for one in causes)
+            if kind.avoid is not None:
+                yield kind.avoid
+            return
+        actions = plain_texts(self._columns.column("action").take(pa.array(at[:_MOST])))
+        yield from dict.fromkeys(actions.to_pylist())
+
+    def _see(self, at: I64, causes: I64) -> Iterator[str]:
+        kind = self._kinds[self._codes[at[0]]]
+        rows = [*([at[0]] if len(at) == 1 else []), *causes[:1].tolist()]
+        if len(at) > 1 and kind.see:
+            before = kind.see.partition("{subject}")[0]
+            yield before.strip().removesuffix("--replica").removesuffix("--leader").strip()
+        yield from (c for c in self._column(rows, "command") if c is not None)
+
+    def _column(self, at: Sequence[int], name: str) -> list[Any]:
+        found: list[Any] = self._columns.column(name).take(pa.array(at, pa.int64())).to_pylist()
+        return found
+
+
+def _be(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _noun(plural: str, n: int) -> str:
+    if n != 1:
+        return plural
+    return plural.removesuffix("s") if not plural.endswith("ies") else f"{plural[:-3]}y"
+
+
+def _plural(noun: str) -> str:
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

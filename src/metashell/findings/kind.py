@@ -1,0 +1,102 @@
+"""What a kind of finding declares."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from metashell.dataclass import dataclass
+
+
+class Severity(StrEnum):
+    """How bad a finding is, the worst first."""
+
+    CRITICAL = "critical"
+    """Clients fail, data or metadata is lost, or a node does not start."""
+    WARNING = "warning"
+    """One more failure, and clients may fail; or somebody has to look."""
+    NOTE = "note"
+    """Worth knowing."""
+
+
+SEVERITIES: Final = tuple(severity.value for severity in Severity)
+"""Names of the severities, the worst first."""
+
+
+class About(StrEnum):
+    """The thing that a finding is about."""
+
+    CLUSTER = "cluster"
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    TOPIC = "topic"
+    PARTITION = "partition"
+    CONFIG = "config"
+    GROUP = "group"
+    FILE = "file"
+    """A file or a record of a log."""
+    DISK = "node's disk"
+    """Files of a node beside its logs, and its log directories."""
+    FLEET = "fleet"
+    """Several copies of one cluster's metadata."""
+
+
+OF_STATE: Final = frozenset(
+    {About.CLUSTER, About.BROKER, About.TOPIC, About.PARTITION, About.CONFIG, About.GROUP}
+)
+"""Things that the state of a cluster consists of; the others are files and nodes."""
+
+
+class Need(StrEnum):
+    """The input that a finder reads; the value says what is not looked at without it."""
+
+    IMAGE = "the state"
+    HISTORY = "files before the newest checkpoint (--history)"
+    FILES = "every file and its records (check)"
+    SIDE_FILES = "files beside the log"
+    CONFIG = "server.properties (--config)"
+    BROKER_LOGS = "groups and transactions (a broker's log dirs)"
+    COPIES = "other copies of the metadata"
+    LIVE = "the running quorum (-q)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingKind:
+    """One kind of finding."""
+
+    code: str
+    """A stable name for scripts, in kebab case."""
+    severity: Severity
+    about: About
+    meaning: str
+    """The meaning for clients and data: a sentence without a full stop."""
+    do: str
+    """The next step of the user: a sentence without a full stop. It is safe even if the cause is
+    another one."""
+    avoid: str | None = None
+    """What must not be done: a sentence without a full stop."""
+    counts: str = "findings"
+    """The things that a finding's count counts, in the plural."""
+    headline: str | None = None
+    """The finding in a few words. ``{count}`` is the count with its noun, ``{subjects}`` names
+    them; ``{is}`` and ``{has}`` agree with the first of these. None: the finding's own message."""
+    see: str | None = None
+    """The next command; ``{subject}`` is the topic, broker or config that it shows."""
+    source: str | None = None
+    """The class of Kafka or the KIP that the rule comes from."""
+    needs: Need = Need.IMAGE
+    finder: str
+    """Who finds it: ``module:function``."""
+    part_of: str | None = None
+    """The kind in which ``health`` counts it; `check` names each one."""
+    order: int = 500
+    """The place among kinds of one severity, the worst first."""
+    cause: str | None = None
+    """As the cause of other findings: ``broker {name} is fenced``. None: it causes nothing."""
+    effect: str | None = None
+    """As the effect of a cause: ``offline``. None: it is no effect."""
+
+    @property
+    def action(self) -> str:
+        """What to do, and what not to do."""
+        return self.do if self.avoid is None else f"{self.do}; {self.avoid}"

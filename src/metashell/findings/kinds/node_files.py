@@ -1,0 +1,176 @@
+"""A node's disk: files beside the log, ids of directories, and the quorum by its own files."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from metashell.findings.kind import About, FindingKind, Need, Severity
+
+WHOSE: Final = (
+    "make sure that this log dir belongs to this node: compare with node.id and the log dirs of its"
+    " configuration"
+)
+NOT_FOR_A_COPY: Final = "none needed in a copy that no node starts on"
+_IDS: Final = "org.apache.kafka.metadata.properties.MetaPropertiesEnsemble.verify"
+_STATE: Final = "org.apache.kafka.raft.QuorumState.initialize"
+_EPOCHS: Final = "org.apache.kafka.storage.internals.checkpoint.LeaderEpochCheckpointFile"
+_REMAKE_EPOCHS: Final = (
+    "stop the node and move the file away, but keep it: the node makes another from the log. If the"
+    " file is right, the log is another one's"
+)
+
+_of = partial(
+    FindingKind,
+    about=About.DISK,
+    counts="places",
+    needs=Need.SIDE_FILES,
+    finder="metashell.judgement.quorum_findings:find_beside",
+)
+_critical = partial(_of, severity=Severity.CRITICAL)
+_warning = partial(_of, severity=Severity.WARNING)
+_note = partial(_of, severity=Severity.NOTE)
+_start = partial(
+    _critical,
+    finder="metashell.judgement.deep_findings:find",
+    needs=Need.FILES,
+    source=_IDS,
+    do="correct this before you start the node; it changes nothing as long as it runs. Keep a copy"
+    " of what you change",
+    avoid="format or delete nothing: other replicas may lack its records",
+)
+
+KINDS: Final = (
+    _critical(
+        code="file-malformed",
+        order=90,
+        meaning="a file of the node beside its log can't be used: the node does not start with it",
+        do="run `check`: it says what to write into the file",
+        source=_IDS,
+    ),
+    _critical(
+        code="node-file-unreadable",
+        order=95,
+        meaning="a file of the node beside its log cannot be read: what it says is not checked",
+        do="run metashell as Kafka's user; check the disk",
+    ),
+    _critical(
+        code="cluster-id",
+        meaning="quorum-state and meta.properties name two clusters",
+        do=WHOSE,
+        source="org.apache.kafka.raft.FileQuorumStateStore",
+    ),
+    _critical(
+        code="topic-id",
+        meaning="the log is not the metadata log by its topic id",
+        do=WHOSE,
+        source="org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile",
+    ),
+    _critical(
+        code="node-id",
+        meaning="by the log the directory belongs to another node",
+        do=WHOSE,
+        source=_IDS,
+    ),
+    _critical(
+        code="leader-not-voter",
+        meaning="quorum-state names a leader that is no voter",
+        do=WHOSE,
+        source=_STATE,
+    ),
+    _critical(
+        code="leader-differs",
+        meaning="quorum-state names another leader of an epoch than the log",
+        do=WHOSE,
+        source=_STATE,
+    ),
+    _critical(
+        code="epoch-entry",
+        meaning="leader-epoch-checkpoint gives an epoch another start than the log",
+        do=_REMAKE_EPOCHS,
+        source=_EPOCHS,
+    ),
+    _warning(
+        code="node-file-missing",
+        order=150,
+        meaning="a file that a node needs beside its log is gone",
+        do=NOT_FOR_A_COPY,
+        source=_IDS,
+    ),
+    _note(
+        code="file-missing",
+        order=200,
+        meaning="a file of the node beside its log is gone: what it says is not checked",
+        do=NOT_FOR_A_COPY,
+    ),
+    _warning(
+        code="directory-id",
+        meaning="the node does not have this directory by the log",
+        do="find out which it is: a new disk, or another node's log dir",
+        source="org.apache.kafka.raft.KafkaRaftClient; KIP-853",
+    ),
+    _warning(code="node-id-unknown", meaning="the log knows no node of this id", do=WHOSE),
+    _warning(
+        code="voters",
+        meaning="quorum-state and the log name different voters",
+        do="find out which of them are right",
+        source=_STATE,
+    ),
+    _warning(
+        code="voted-directory",
+        meaning="the vote went to another directory than the voter has by the log",
+        do="none needed after a new disk of that node",
+        source="org.apache.kafka.raft.QuorumState; KIP-853",
+    ),
+    _warning(
+        code="epoch-behind",
+        meaning="quorum-state is older than the log",
+        do="none needed in a copy made while the node ran; else a file of another time, which"
+        " does not have the later votes",
+        source=_STATE,
+    ),
+    _warning(
+        code="epoch-entry-missing",
+        meaning="leader-epoch-checkpoint lacks an epoch of the log",
+        do=_REMAKE_EPOCHS,
+        source=_EPOCHS,
+    ),
+    _note(
+        code="epoch-file-empty",
+        meaning="leader-epoch-checkpoint has no entry, as a power cut leaves it",
+        do="none needed: a node that starts takes the epochs from the log",
+        source="org.apache.kafka.server.common.CheckpointFile.CheckpointReadBuffer",
+    ),
+    _warning(
+        code="epoch-entry-beyond",
+        meaning="leader-epoch-checkpoint has an epoch behind the log's end",
+        do="none needed where the log was cut on purpose; a node drops the entry when it starts",
+        source=_EPOCHS,
+    ),
+    _note(
+        code="meta-properties-content",
+        meaning="what meta.properties must hold, as far as the log proves it",
+        do="compare with node.id in the node's configuration before you write the file",
+        needs=Need.FILES,
+        finder="metashell.judgement.deep_findings:find",
+    ),
+    _start(code="no-meta-properties", meaning="a log directory has no meta.properties"),
+    _start(code="other-cluster-id", meaning="log directories of a node name different clusters"),
+    _start(code="other-node-id", meaning="log directories of a node name different nodes"),
+    _start(code="same-directory-id", meaning="two log directories have one directory.id"),
+    _start(
+        code="not-a-log",
+        meaning="a directory in a log directory is no log",
+        source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
+    ),
+    _start(
+        code="two-logs",
+        meaning="a partition is in two log directories",
+        source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
+    ),
+    _start(
+        code="two-futures",
+        meaning="a partition has two future logs",
+        source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
+    ),
+)

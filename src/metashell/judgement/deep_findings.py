@@ -1,0 +1,52 @@
+"""Findings that only ``check`` has: it reads every file and replays each checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from metashell.checks.finding import CheckReport, Finding
+from metashell.findings.kind import FindingKind, Severity
+from metashell.findings.known import all_kinds
+from metashell.judgement.check_run import CheckRun
+from metashell.judgement.evidence import Evidence
+
+_MOST_FINDINGS: Final = 1_000
+"""Findings of ``check`` that are looked at, of each of its codes."""
+
+
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what is wrong with files, by kind and place. Kinds that are part of another are left
+    out.
+    """
+    codes = {kind.code for kind in kinds if kind.part_of is None}
+    source = evidence.source.full_log
+    report = CheckReport(_MOST_FINDINGS)
+    CheckRun(source, report, evidence.stop).all(quick=False)
+    files = {file.name for file in source.log.loaded.files}
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in report.findings:
+        if finding.severity is not Severity.NOTE and finding.code in codes:
+            where = finding.file or finding.path or "the log"
+            groups.setdefault((finding.code, where), []).append(finding)
+    for (_, where), findings in groups.items():
+        yield _of_place(where, findings, findings[0].file in files)
+    for code, n in report.left_out():
+        if all_kinds()[code].severity is not Severity.NOTE and code in codes:
+            yield Finding(code, "more findings of this kind", count=n, command=("check",))
+
+
+def _of_place(where: str, findings: Sequence[Finding], is_read: bool) -> Finding:
+    """The finding about several of one kind in one place."""
+    first, n = findings[0], len(findings)
+    offsets = [finding.offset for finding in findings if finding.offset is not None]
+    return replace(
+        first,
+        message=first.meaning + ("" if n == 1 else f"; {n - 1} more like it"),
+        subject=f"file {where}" if where == first.file else where,
+        count=n,
+        path=first.path or (f"/log/{first.file}" if is_read else None),
+        offset=min(offsets, default=None),
+        command=("check",),
+    )

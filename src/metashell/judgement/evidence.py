@@ -1,0 +1,113 @@
+"""All that findings are drawn from, and who draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import field
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
+from metashell.answers.nodes import HOUR_MS
+from metashell.checks.finding import Finding
+from metashell.dataclass import dataclass
+from metashell.findings.kind import FindingKind, Need
+from metashell.findings.known import all_kinds
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.image.quorum_members import QuorumMember
+    from metashell.judgement.image_findings import Findings, ImageFindings
+    from metashell.sources.source import Source
+
+Found: TypeAlias = "Finding | Findings"
+"""One finding, or columns of findings of one kind."""
+Finder: TypeAlias = "Callable[[Evidence, Sequence[FindingKind]], Iterator[Found]]"
+"""Gives the findings of some kinds that name it; it may give those of others too."""
+
+
+def _ignore(text: str) -> None:
+    """Take a diagnostic that nobody reads."""
+
+
+def _never() -> None:
+    """Do not stop."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Evidence:
+    """What was opened, and the facts that its user vouches for."""
+
+    source: Source
+    image: Image
+    """The state that is judged; it may be an earlier one."""
+    assumptions: Assumptions = NO_ASSUMPTIONS
+    """The configs that the nodes' own files are assumed to set."""
+    voters: Sequence[QuorumMember] | None = None
+    """The voters, where they are known better than by the log."""
+    ghost_after_ms: int = HOUR_MS
+    """How long a broker without replicas is fenced until it is a ghost."""
+    now_ms: int | None = None
+    """When that is measured from; None for the image's last record."""
+    is_deep: bool = False
+    """Whether every file is checked too, which takes as long as ``check``."""
+    detail: bool = False
+    """Whether each partition is a subject, in place of each topic."""
+    warn: Callable[[str], None] = _ignore
+    """Takes a diagnostic."""
+    stop: Callable[[], None] = _never
+    """Called again and again; it raises to end everything."""
+    _image_findings: list[ImageFindings] = field(default_factory=list)
+
+    @property
+    def image_findings(self) -> ImageFindings:
+        """The findings of the image; facts about it are found once."""
+        if not self._image_findings:
+            from metashell.judgement.image_findings import ImageFindings
+
+            found = ImageFindings(
+                self.image,
+                self.source.redaction,
+                self.assumptions,
+                voters=self.voters,
+                ghost_after_ms=self.ghost_after_ms,
+                now_ms=self.now_ms,
+                detail=self.detail,
+            )
+            self._image_findings.append(found)
+        return self._image_findings[0]
+
+    def unread(self, text: str) -> None:
+        """Warn of a log that can't be read: that is no finding about the cluster."""
+        self.warn(text)
+
+    def remark(self, text: str) -> None:
+        """Take what is said behind rows."""
+
+
+def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
+    """Find what is at hand of some kinds. Cost: that of the finders; the last may be `check`.
+
+    Args:
+        evidence: What is at hand.
+        codes: The kinds that are asked for.
+
+    Raises:
+        SourceError: Something can't be read.
+    """
+    by_finder: dict[str, list[FindingKind]] = {}
+    for kind in all_kinds().values():
+        is_left_out = kind.needs is Need.FILES and not evidence.is_deep
+        if kind.code in codes and not is_left_out:
+            by_finder.setdefault(kind.finder, []).append(kind)
+    for name, kinds in by_finder.items():
+        evidence.stop()
+        found = finder(name)(evidence, kinds)
+        yield from (finding for finding in found if finding.kind.code in codes)
+
+
+def finder(name: str) -> Finder:
+    """The finder of a name such as ``module:function``."""
+    module, _, function = name.partition(":")
+    found: Finder = getattr(import_module(module), function)
+    return found
