@@ -122,8 +122,8 @@ def test_two_configs_were_lowered_before() -> None:
 def test_earlier_states(moment: str, kinds: set[str]) -> None:
     """Whole, then broker 103 died, then 104 was stopped, then all was well again."""
     source = demo().at(moment)
-    found = json.loads(run_on(source, "health -o json --columns problem").out)
-    shown = {row["problem"] for row in found}
+    found = json.loads(run_on(source, "health -o json --columns code").out)
+    shown = {row["code"] for row in found}
     assert kinds <= shown
     assert ("offline-partitions" in kinds) == ("offline-partitions" in shown)
 

@@ -43,7 +43,7 @@ def counts(found: list[dict[str, Any]], code: str) -> dict[str, int]:
     return {
         row["subject"].removeprefix("topic "): row["count"]
         for row in found
-        if row["problem"] == code
+        if row["code"] == code
     }
 
 

@@ -469,7 +469,7 @@ def test_health_of_a_lost_quorum(is_answered: bool, kind: str, run: Run) -> None
         source = ("-q", addresses, "--timeout", "1")
         (row,) = json.loads(run(*source, "health", "-o", "json").out)
         assert ("critical", kind, "the quorum") == tuple(
-            row[key] for key in ("severity", "problem", "subject")
+            row[key] for key in ("severity", "code", "subject")
         )
         assert "a leader needs 2 of 3 voters" in row["action"]
         told = run(*source, "health")

@@ -84,10 +84,10 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         assert [row["subject"] for row in expected] == subjects(driver)
         kinds = driver.one(KindList)
         summary = said(driver.view_state.source, "health --summary")
-        assert kinds.codes == ["", *(row["problem"] for row in summary)]
+        assert kinds.codes == ["", *(row["code"] for row in summary)]
         for code in kinds.codes[1:]:
             await to_kind(driver, code)
-            assert [r["subject"] for r in expected if r["problem"] == code] == subjects(driver)
+            assert [r["subject"] for r in expected if r["code"] == code] == subjects(driver)
         await to_kind(driver, "")
         assert "● offline-partitions  3" in driver.screen()
         assert "▲ " in driver.screen()

@@ -1,4 +1,4 @@
-"""``help``: the commands by group, and the cheat sheet."""
+"""``help``: the commands by group, the kinds of findings, and the cheat sheet."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command, Completion, Context, Manual
-from metashell.commands.framework.completion import complete_commands
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import shown
 from metashell.commands.shared.cheat_sheet import heading, render
+from metashell.findings.kind import Severity
+from metashell.findings.known import all_kinds
 
 _CHEAT = "cheat"
+_FINDINGS = "findings"
 
 
 class HelpCommand(Command):
-    """List the commands by group, or show the cheat sheet or a manual."""
+    """List the commands or the kinds of findings, or show the cheat sheet or a manual."""
 
     group = "shell"
     name = "help"
     summary = "List the commands, or show the cheat sheet."
     manual = Manual(
-        synopsis="help [COMMAND|cheat]",
+        synopsis="help [COMMAND|CODE|cheat|findings]",
         description=(
             "Lists the commands by group. With a COMMAND, shows its manual. With cheat, shows a "
-            "page of command lines to copy."
+            "page of command lines to copy. With findings, lists the kinds of findings; with the "
+            "CODE of one, shows what it means and what to do."
         ),
         examples=(
             ("help", "list the commands"),
             ("help find", "the manual of find"),
             ("help cheat", "the cheat sheet"),
+            ("help findings", "the kinds of findings, the worst first"),
         ),
     )
 
@@ -39,6 +43,9 @@ class HelpCommand(Command):
         arguments = no_arguments(self, args, most=1)
         if arguments == [_CHEAT] and _CHEAT not in context.habits.aliases:
             context.out.write(render())
+            return 0
+        if arguments == [_FINDINGS] and _FINDINGS not in context.habits.aliases:
+            context.out.write("\n".join(_kinds(context)) + "\n")
             return 0
         if arguments:
             manual = get("man")
@@ -53,7 +60,9 @@ class HelpCommand(Command):
         if aliases:
             widest = max(len(name) for name, _ in aliases)
             lines += ["Aliases:", *_rows(context, aliases, widest), ""]
-        lines.append("man COMMAND shows a manual, help cheat a cheat sheet.")
+        lines.append(
+            "man COMMAND shows a manual, help cheat a cheat sheet, help findings all findings."
+        )
         context.out.write("\n".join(lines) + "\n")
         return 0
 
@@ -61,10 +70,27 @@ class HelpCommand(Command):
         """Propose names of commands, and the cheat sheet."""
         if args:
             return []
-        found = complete_commands(word, context.habits)
-        if _CHEAT.startswith(word):
-            found.append(Completion(_CHEAT, -len(word), _CHEAT, "a page of command lines"))
-        return found
+        manual = get("man")
+        assert manual is not None
+        pages = ((_CHEAT, "a page of command lines"), (_FINDINGS, "the kinds of findings"))
+        found = [Completion(name, -len(word), name, what) for name, what in pages]
+        return [
+            *manual.complete(context, args, word),
+            *(one for one in found if one.text.startswith(word)),
+        ]
+
+
+def _kinds(context: Context) -> Iterator[str]:
+    """The kinds of findings by severity."""
+    kinds = all_kinds().values()
+    width = max(len(kind.code) for kind in kinds)
+    for severity in Severity:
+        yield heading(severity.value)
+        yield from _rows(
+            context, ((k.code, k.meaning) for k in kinds if k.severity is severity), width
+        )
+        yield ""
+    yield "help CODE says what to do."
 
 
 def _rows(context: Context, rows: Iterable[tuple[str, str]], width: int) -> Iterator[str]:

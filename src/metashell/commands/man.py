@@ -1,4 +1,4 @@
-"""``man``: a command's manual as text."""
+"""``man``: a command's manual, or the page of a kind of finding, as text."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import no_arguments
 from metashell.commands.framework.targets import shown
 from metashell.errors import MetashellError, UsageError
+from metashell.findings.kind import FindingKind
+from metashell.findings.known import all_kinds
+from metashell.spelling import did_you_mean, near_names
 
 _WIDEST = 100
 _NARROWEST = 40
@@ -27,18 +30,22 @@ _EXIT_STATUS = (
 
 
 class ManCommand(Command):
-    """Show the manual of a command."""
+    """Show the manual of a command, or what a finding means."""
 
     group = "shell"
     name = "man"
-    summary = "Show the manual of a command."
+    summary = "Show the manual of a command, or what a finding means."
     manual = Manual(
-        synopsis="man COMMAND",
+        synopsis="man COMMAND|CODE",
         description=(
             "Shows what COMMAND does, its options, and examples to try. `metashell man COMMAND` "
-            "needs no source."
+            "needs no source. CODE is the code of a finding: man shows what it means and what to "
+            "do. `help findings` lists them."
         ),
-        examples=(("man find", "the manual of find"),),
+        examples=(
+            ("man find", "the manual of find"),
+            ("man under-min-isr", "what this finding means"),
+        ),
     )
 
     def run(self, context: Context, args: Sequence[str]) -> int:
@@ -49,7 +56,11 @@ class ManCommand(Command):
         name = arguments[0]
         command, stands_for = get(name), context.habits.aliases.get(name)
         if command is None and stands_for is None:
-            raise MetashellError(f"{name}: unknown command", hint="help lists the commands")
+            kind = all_kinds().get(name)
+            if kind is None:
+                raise MetashellError(f"{name}: unknown command", hint=_hint(name))
+            context.out.write(shown_page(context, render_kind(kind, context.out.width)))
+            return 0
         page = "" if command is None else render_manual(command, context.out.width)
         if stands_for is not None:
             page += _alias_section(context, name, stands_for, has_page=command is not None)
@@ -57,8 +68,13 @@ class ManCommand(Command):
         return 0
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose names of commands."""
-        return [] if args else complete_commands(word, context.habits)
+        """Propose names of commands, and codes of findings behind their first letters."""
+        if args:
+            return []
+        kinds = all_kinds().values() if word else ()
+        codes = (kind for kind in kinds if kind.code.startswith(word))
+        found = [Completion(kind.code, -len(word), kind.code, kind.meaning) for kind in codes]
+        return complete_commands(word, context.habits) + found
 
 
 def _alias_section(context: Context, name: str, stands_for: str, *, has_page: bool) -> str:
@@ -67,6 +83,30 @@ def _alias_section(context: Context, name: str, stands_for: str, *, has_page: bo
         return f"\nALIAS\n{_INDENT}{name} stands for: {stands_for}\n"
     first = expand_aliases(context.habits, [name])[0]
     return f"{name} stands for: {stands_for}\nman {first} shows the command.\n"
+
+
+def _hint(name: str) -> str:
+    """The code that may be meant, else where codes and commands are listed."""
+    listed = "help lists the commands, help findings the findings"
+    return did_you_mean(near_names(name, all_kinds(), 1)) or listed
+
+
+def render_kind(kind: FindingKind, width: int = 80) -> str:
+    """What a kind of finding means and what to do, as plain text."""
+    width = max(_NARROWEST, min(width, _WIDEST))
+    pairs = (
+        ("severity", kind.severity.value),
+        ("about", f"{kind.about.value}; counts {kind.counts}"),
+        ("meaning", kind.meaning),
+        ("do", kind.do),
+        ("beware", kind.avoid),
+        ("see", kind.see and kind.see.replace(" {subject}", "").replace("{subject}", "")),
+        ("part of", kind.part_of),
+        ("reads", kind.needs.value),
+        ("rule", kind.source),
+    )
+    told = [(label, text) for label, text in pairs if text is not None]
+    return "\n".join([kind.code, *_definitions(told, width)]) + "\n"
 
 
 def render_manual(command: Command, width: int = 80) -> str:

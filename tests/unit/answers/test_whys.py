@@ -91,7 +91,7 @@ def test_commands_say_the_same() -> None:
             "waits for 2 (ISR)",
             "waits for 1 or 2 (ISR)",
         ]
-        line = "health offline-partitions under-replicated --columns problem,why -o csv"
+        line = "health offline-partitions under-replicated --columns code,why -o csv"
         assert run_on(source, line).out.splitlines()[1:] == [
             "offline-partitions,waits for 1 (ISR); waits for 2 (ISR) and 1 more",
             "under-replicated,brokers 1 and 2 are fenced",

@@ -1,4 +1,4 @@
-"""``check``: intact directories have no errors, and each of a table of damages is named."""
+"""``check``: intact directories have nothing critical, and each of a table of damages is named."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def findings(directory: Path, options: str = "") -> list[dict[str, Any]]:
     return found
 
 
-def errors(directory: Path) -> list[str]:
-    """Codes of the errors found, each once, in order."""
-    found = findings(directory, "--severity error")
+def critical(directory: Path) -> list[str]:
+    """Codes of the critical findings, each once, in order."""
+    found = findings(directory, "--severity critical")
     return list(dict.fromkeys(finding["code"] for finding in found))
 
 
@@ -75,11 +75,11 @@ WARNINGS_AND_NOTES = {
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REAL)
 def test_real_directories_are_clean(name: str) -> None:
-    """Exit 0, no errors, and only the warnings and notes that are true of each."""
+    """Exit 0, nothing critical, and only the warnings and notes that are true of each."""
     directory = fixture(name).input
     counts: dict[str, int] = {}
     for finding in findings(directory):
-        assert finding["severity"] != "error", finding
+        assert finding["severity"] != "critical", finding
         counts[finding["code"]] = counts.get(finding["code"], 0) + 1
 
     assert WARNINGS_AND_NOTES[name] == counts
@@ -107,7 +107,7 @@ def test_leaderless_are_those_without_a_leader(name: str) -> None:
 def test_compressed_directories(name: str) -> None:
     """Their files are sound; of their invented state, one partition's leader is not in its ISR."""
     found = findings(fixture(name).input)
-    wrong = [(f["code"], f["path"]) for f in found if f["severity"] == "error"]
+    wrong = [(f["code"], f["path"]) for f in found if f["severity"] == "critical"]
 
     assert [("leader-not-in-isr", "/image/topics/byName/gamma_v2/10")] == wrong
     assert 0 == check(fixture(name).input, "--quick").status
@@ -181,7 +181,7 @@ def cut_tail(directory: Path) -> dict[str, Any]:
     batch = batch_at(path, -1)
     path.write_bytes(path.read_bytes()[: batch.pos + 40])
     return {
-        "severity": "warning",
+        "severity": "note",
         "code": "torn-tail",
         "file": LAST,
         "pos": batch.pos,
@@ -544,7 +544,7 @@ DAMAGES: dict[str, Callable[[Path], dict[str, Any]]] = {
 def test_damage_is_named(name: str, tmp_path: Path) -> None:
     """Each damage has a finding at its place, and decides the exit status."""
     directory = copy_of("real-44-live", tmp_path) / "__cluster_metadata-0"
-    expected = {"severity": "error", **DAMAGES[name](directory)}
+    expected = {"severity": "critical", **DAMAGES[name](directory)}
     message = expected.pop("message", "")
     ran = check(directory, "--json")
     found = json.loads(ran.out)
@@ -553,9 +553,9 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     assert len(hits) == 1, [f for f in found if f["code"] != "leaderless"]
     assert message in hits[0]["message"]
     assert hits[0]["action"]
-    has_errors = any(f["severity"] == "error" for f in found)
-    assert has_errors or expected["severity"] != "error"
-    assert int(has_errors) == ran.status
+    is_critical = any(f["severity"] == "critical" for f in found)
+    assert is_critical or expected["severity"] != "critical"
+    assert int(is_critical) == ran.status
 
 
 def test_wrong_epoch_in_a_name_is_told_by_all_who_know(tmp_path: Path) -> None:
@@ -590,7 +590,7 @@ def test_differing_checkpoint_names_paths(tmp_path: Path) -> None:
     (directory / checkpoint_name(10, 1)).write_bytes(
         checkpoint_bytes([topic_record(i) for i in range(10) if i != 7])
     )
-    (found,) = (f for f in findings(directory) if f["severity"] == "error")
+    (found,) = (f for f in findings(directory) if f["severity"] == "critical")
 
     # Its batch ends beyond the older checkpoint, which such a thing does not do in Kafka.
     assert ("checkpoint-differs", checkpoint_name(10, 1)) == (found["code"], found["file"])
@@ -599,7 +599,7 @@ def test_differing_checkpoint_names_paths(tmp_path: Path) -> None:
 
 
 def test_checkpoint_that_lacks_configs(tmp_path: Path) -> None:
-    """Kafka drops configs that it does not know: no error where that is the only difference."""
+    """Kafka drops configs that it does not know: nothing critical where that is the only difference."""
     config = record(
         "ConfigRecord", resource_type=32, resource_name="g", name="later.than.this", value="1"
     )
@@ -613,14 +613,14 @@ def test_checkpoint_that_lacks_configs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["voters-static-3/voter-1", "voters-two-epochs-3/voter-1"])
 def test_the_only_segment_is_missing(name: str, tmp_path: Path) -> None:
-    """An error also where no index tells of it: a node that was started has a segment."""
+    """Critical also where no index tells of it: a node that was started has a segment."""
     directory = copy_of(name, tmp_path) / "__cluster_metadata-0"
     (directory / segment_name(0)).unlink()
-    assert ["segment-missing"] == errors(directory)
+    assert ["segment-missing"] == critical(directory)
     assert 1 == check(directory).status
     # A copy of checkpoints alone is no node's directory.
     (directory / "quorum-state").unlink()
-    assert [] == errors(directory)
+    assert [] == critical(directory)
 
 
 def test_indexes_of_a_missing_segment_are_told_once(tmp_path: Path) -> None:
@@ -655,15 +655,15 @@ def partition(number: int, **fields: object) -> bytes:
 
 
 INVARIANTS: dict[str, tuple[str, str, list[bytes], str]] = {
-    "leader-not-in-isr": ("error", "/image/topics/byName/t1/1", [partition(1, isr=[2])], ""),
+    "leader-not-in-isr": ("critical", "/image/topics/byName/t1/1", [partition(1, isr=[2])], ""),
     "isr-not-in-replicas": (
-        "error",
+        "critical",
         "/image/topics/byName/t1/1",
         [partition(1, isr=[1, 2, 3])],
         "[1, 2, 3]",
     ),
     "replica-twice": (
-        "error",
+        "critical",
         "/image/topics/byName/t1/1",
         [partition(1, replicas=[1, 2, 1], isr=[1], directories=[DIRECTORY] * 3)],
         "",
@@ -675,7 +675,7 @@ INVARIANTS: dict[str, tuple[str, str, list[bytes], str]] = {
         "[7]",
     ),
     "leader-unknown-broker": (
-        "error",
+        "critical",
         "/image/topics/byName/t1/1",
         [partition(1, replicas=[1, 7], isr=[1, 7], leader=7)],
         "7",
@@ -699,13 +699,13 @@ INVARIANTS: dict[str, tuple[str, str, list[bytes], str]] = {
         "BgYGBgYGBgYGBgYGBgYGBg of broker 2",
     ),
     "topic-name-twice": (
-        "error",
+        "critical",
         "/image/topics/byId/AAAAAAAAAAAAAAAAAAAACQ",
         [record("TopicRecord", name="t1", topic_id=(9).to_bytes(16, "big"))],
         "t1",
     ),
     "partition-missing": (
-        "warning",
+        "critical",
         "/image/topics/byId/AAAAAAAAAAAAAAAAAAAAAQ",
         [partition(2)],
         "",
@@ -770,7 +770,7 @@ def test_long_replica_lists(tmp_path: Path) -> None:
     sound = partition(1, replicas=many, isr=many[:40], leader=40, directories=[])
     odd = partition(2, replicas=[*many, 3], isr=[*many[:40], 99], leader=41, directories=[])
     found = findings(small_log(tmp_path, [sound, odd]))
-    by_code = {f["code"]: f["path"] for f in found if f["severity"] == "error"}
+    by_code = {f["code"]: f["path"] for f in found if f["severity"] == "critical"}
 
     codes = {"leader-not-in-isr", "isr-not-in-replicas", "replica-twice"}
     assert codes <= set(by_code)
@@ -789,7 +789,7 @@ def test_limit_and_severity() -> None:
     assert "warning leaderless: 232 more findings of this kind" in shown
     assert all(line.startswith("  what to do: ") for line in shown[1:-1:2])
     assert shown[6].endswith(": 234 warnings")
-    assert 1 == len(check(directory, "--severity error").out.splitlines())
+    assert 1 == len(check(directory, "--severity critical").out.splitlines())
     assert 234 == len(findings(directory, "--severity warning"))
 
 
@@ -813,8 +813,8 @@ def test_the_state_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
     """Else its warnings are only counted; damage comes before them."""
     directory = copy_of("real-44-torn", tmp_path)
     plain = check(directory, "").out.splitlines()
-    assert [line.split(":")[0] for line in plain[:1]] == ["warning torn-tail"]
-    assert plain[-1].endswith(": 1 warning; --state shows 8 warnings about the cluster's state")
+    assert [line.split(":")[0] for line in plain[:1]] == ["note torn-tail"]
+    assert plain[-1].endswith(": 1 note; --state shows 8 warnings about the cluster's state")
     codes = [finding["code"] for finding in findings(directory)]
     assert codes == ["torn-tail", *["leaderless"] * 8]
     found: list[dict[str, Any]] = json.loads(check(directory, "--json").out)
@@ -865,7 +865,7 @@ def test_unreadable_file(tmp_path: Path) -> None:
     ran = check(directory)
 
     assert 3 == ran.status
-    assert f"error file-unreadable: {OLD_CHECKPOINT}: it can't be read" in ran.out
+    assert f"warning file-unreadable: {OLD_CHECKPOINT}: it can't be read" in ran.out
 
 
 def test_file_that_goes_away(tmp_path: Path) -> None:
@@ -925,10 +925,10 @@ def test_static_voters_that_differ(tmp_path: Path) -> None:
 
 
 def test_log_without_its_base(tmp_path: Path) -> None:
-    """What it is based on is missing: one error, and no faults that follow from it."""
+    """What it is based on is missing: one critical finding, and no faults that follow from it."""
     directory = make_directory(tmp_path, (5, topic_batch(5, 2)))
 
-    assert ["base-missing"] == errors(directory)
+    assert ["base-missing"] == critical(directory)
 
 
 def test_control_characters_are_escaped_on_a_terminal(tmp_path: Path) -> None:

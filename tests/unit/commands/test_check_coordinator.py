@@ -48,15 +48,15 @@ def test_real_logs_are_sound(directory: str) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "expected"),
     [
-        ("broken-crc", 1, [("error", "crc-mismatch", 110, 1)]),
-        ("broken-magic", 1, [("error", "batch-damaged", 110, 1)]),
-        ("broken-truncated", 0, [("warning", "torn-tail", 110, 1)]),
-        ("zero-padded", 0, [("note", "zero-tail", 110, None)]),
-        ("broken-null-key", 1, [("error", "load-ends", 110, 1)]),
+        ("broken-crc", 1, [("critical", "crc-mismatch", 110, 1)]),
+        ("broken-magic", 1, [("critical", "batch-damaged", 110, 1)]),
+        ("broken-truncated", 0, [("note", "torn-tail", 110, 1)]),
+        ("zero-padded", 0, [("note", "preallocated-tail", 110, None)]),
+        ("broken-null-key", 1, [("critical", "load-ends", 110, 1)]),
         (
             "broken-empty-key",
             1,
-            [("error", "load-ends", 110, 1), ("warning", "record-refused", 110, 2)],
+            [("critical", "load-ends", 110, 1), ("warning", "record-refused", 110, 2)],
         ),
         ("old-magic0-__consumer_offsets-2", 0, []),
     ],
@@ -73,13 +73,13 @@ def test_damage(
 
 @pytest.mark.long
 def test_what_a_broker_refuses_and_skips(tmp_path: Path) -> None:
-    """The record that ends the load is one error; those behind it and unknown types follow."""
+    """The record that ends the load is one critical finding; those behind it and unknown types follow."""
     status, rows = findings("__consumer_offsets-0", tmp_path)
     codes = [row["code"] for row in rows]
 
     assert 1 == status
     assert ["epoch-falls", "load-ends"] == sorted(
-        {r["code"] for r in rows if r["severity"] == "error"}
+        {r["code"] for r in rows if r["severity"] == "critical"}
     )
     assert 1 == codes.count("load-ends")
     assert {"record-refused", "record-skipped"} < set(codes)

@@ -81,7 +81,7 @@ def test_a_partition_that_cannot_be_read_is_told(damaged: Path) -> None:
 
 @pytest.mark.long
 def test_one_record_ends_the_load() -> None:
-    """The first that a broker can't read or can't replay is an error, all others are not."""
+    """The first that a broker can't read or can't replay is critical, all others are not."""
     source = opened(fixture_dir(RECORDS) / "__consumer_offsets-0")
     found = findings(source)
     ends = [finding["offset"] for finding in found if finding["code"] == "load-ends"]

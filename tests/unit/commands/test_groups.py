@@ -198,14 +198,14 @@ def test_one_partition_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 def _health(place: Path, words: str = "") -> dict[tuple[str, str], tuple[int, str]]:
     """Problems of groups, offsets and transactions: count and explanation by kind and subject."""
-    columns = "--columns problem,subject,count,explanation"
+    columns = "--columns code,subject,count,explanation"
     ran = run_on(metashell.open(place), f"health {words} {columns} -o jsonl")
     rows = [json.loads(line) for line in ran.out.splitlines()]
     kinds = ("coordinator-refuses", "hanging-transaction", "offsets-", "hot-")
     return {
-        (row["problem"], row["subject"]): (row["count"], row["explanation"])
+        (row["code"], row["subject"]): (row["count"], row["explanation"])
         for row in rows
-        if row["problem"].startswith(kinds)
+        if row["code"].startswith(kinds)
     }
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.answers.problem_kinds import KINDS, LEVELS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
-from metashell.commands.health.log_problems import of_live
-from metashell.commands.health.rows import in_order, of_single, summary_of, told_count
-from metashell.commands.health.verdict import HealthVerdict
+from metashell.commands.health.paragraphs import HealthVerdict
+from metashell.commands.health.rows import in_order, of_finding, summary_of, told_count
+from metashell.findings.kind import SEVERITIES, Need
+from metashell.findings.known import all_kinds
 from metashell.fs.path import resolve
+from metashell.judgement.quorum_findings import of_live
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
@@ -79,7 +80,11 @@ def test_nothing_is_wrong(sound: Source) -> None:
     """It says so in words, with no table; machines get no rows."""
     ran = run_on(sound, "health")
     assert (0, ()) == (ran.status, ran.err)
-    assert ran.out == "nothing is wrong: 1 partition, 2 brokers\n"
+    said, as_of, *not_seen = ran.out.splitlines()
+    assert said == "nothing is wrong: 1 partition, 2 brokers"
+    assert as_of.startswith("as of     offset 3, ")
+    assert not_seen[0].startswith("not seen  every file and its records (check); ")
+    assert all(line.startswith(" " * 10) for line in not_seen[1:])
     assert run_on(sound, "health -o json").out == "[]\n"
     assert run_on(sound, "health --count").out == "0\n"
     assert run_on(sound, "health --exit-code").status == 0
@@ -95,7 +100,7 @@ def test_rows_say_where_and_what_to_do(broken: Source) -> None:
         assert run_on(broken, row["command"]).status == 0
         assert row["explanation"]
         assert row["action"]
-    offline = [row for row in found if row["problem"] == "offline-partitions"]
+    offline = [row for row in found if row["code"] == "offline-partitions"]
     for row in offline:
         assert int(run_on(broken, f"{row['command']} --count").out) == row["count"] == 1
     assert [4, 6] == sorted(row["since_offset"] for row in offline)
@@ -115,17 +120,16 @@ def test_what_follows_stands_behind_its_cause() -> None:
         ran = run_on(source, "health")
         found = rows(source)
         detail = rows(source, "health under-replicated --detail")
-    lines = ran.out.splitlines()
-    told, after = lines[3:5]
-    assert "  next: changes /image/cluster/brokers/1" == after
-    assert told.startswith("broker 1 is fenced since ")
-    assert told.endswith(
-        " (offset 7): 1 partition offline, 1 under min ISR, 1 under-replicated,"
-        " 1 at min ISR, 2 without preferred leader"
-    )
+    told = " ".join(ran.out.split())
+    assert told.startswith("critical 1 partition of orders is offline since ")
+    assert " cause broker 1 is fenced since " in told
+    assert " (offset 7) do start it; " in told
+    assert " · changes /image/cluster/brokers/1 " in told
+    # Another partition is under-replicated, but no fenced broker is the cause.
+    assert "; 1 is under min ISR; 1 is under-replicated; 1 is at min ISR cause " in told
     name = "fenced-broker broker 1"
     follows = [name in row["causes"] for row in found]
-    assert f"{found[0]['problem']} {found[0]['subject']}" == name
+    assert f"{found[0]['code']} {found[0]['subject']}" == name
     assert follows == [False, *[True] * sum(follows), *[False] * follows[1:].count(False)]
     # A live broker that is out of sync explains itself.
     assert [[name], []] == [row["causes"] for row in detail]
@@ -135,10 +139,10 @@ def test_nothing_critical_stands_below_notes() -> None:
     """What nothing explains is among the critical rows too, and causes stand before both."""
     source = metashell.open(fixture("real-44-broker-down").directory)
     found = rows(source)
-    names = [f"{row['problem']} {row['subject']}" for row in found]
+    names = [f"{row['code']} {row['subject']}" for row in found]
     causes = {name for row in found for name in row["causes"]}
     levels = [
-        LEVELS.index(row["severity"])
+        SEVERITIES.index(row["severity"])
         for row, name in zip(found, names, strict=True)
         if name not in causes
     ]
@@ -156,23 +160,28 @@ def test_what_is_said_is_data_too(broken: Source) -> None:
     (verdict,) = answer.verdicts
     assert isinstance(verdict, HealthVerdict)
     assert answer.text.splitlines() == list(verdict)
-    cause = verdict.causes[0]
-    assert cause.words == "broker 103 is fenced"
-    assert cause.command == "changes /image/cluster/brokers/103"
-    assert dict(cause.effects)["offline-partitions"] == 3
-    line = next(line for line in verdict if line.startswith(cause.words))
-    assert line.endswith(f" (offset {cause.since_offset}): {cause.effects_text}")
+    worst = verdict.paragraphs[0]
+    assert worst.severity == "critical"
+    assert worst.codes[0] == "offline-partitions"
+    assert worst.codes[-1] == "fenced-broker"
+    assert worst.headline.startswith("3 partitions of clicks are offline since ")
+    (cause,) = worst.causes
+    assert cause.startswith("broker 103 is fenced since ")
+    assert cause.endswith(" (offset 234)")
+    assert f"  cause   {cause}" in list(verdict)
+    assert worst.see[-1] == "changes /image/cluster/brokers/103"
     (none,) = ask(ViewState(opened=broken, cluster=broken), ["health", "-o", "table"]).verdicts
     assert isinstance(none, HealthVerdict)
-    assert not none.lowered
+    assert none.paragraphs
+    assert not any("lowered-config" in one.codes for one in none.paragraphs)
 
 
 def test_causes_of_an_answer_without_their_column(broken: Source) -> None:
     """The order of the rows does not depend on the columns."""
-    every = [(row["problem"], row["subject"]) for row in rows(broken)]
+    every = [(row["code"], row["subject"]) for row in rows(broken)]
     assert every == [
-        (row["problem"], row["subject"])
-        for row in rows(broken, "health --columns problem,subject,action")
+        (row["code"], row["subject"])
+        for row in rows(broken, "health --columns code,subject,action")
     ]
 
 
@@ -202,7 +211,7 @@ def test_older_files_are_read_unasked() -> None:
     source = metashell.open(fixture("real-44-live").directory)
     plain = rows(source)
     assert plain == rows(source, "health --history")
-    assert all(row["since_offset"] is not None for row in plain if row["problem"] != "torn-tail")
+    assert all(row["since_offset"] is not None for row in plain if row["code"] != "torn-tail")
 
 
 def test_hidden_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +220,10 @@ def test_hidden_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
     source = metashell.open(fixture("real-44-live").directory)
     plain, whole = (
         # What a config was before is one of the things that a checkpoint hides.
-        [row for row in rows(source, line) if row["problem"] != "lowered-config"]
+        [row for row in rows(source, line) if row["code"] != "lowered-config"]
         for line in ("health", "health --history")
     )
-    keys = ("problem", "subject", "count")
+    keys = ("code", "subject", "count")
     assert [[r[k] for k in keys] for r in plain] == [[r[k] for k in keys] for r in whole]
     hidden = [i for i, row in enumerate(plain) if row["since_offset"] is None]
     assert hidden
@@ -222,7 +231,7 @@ def test_hidden_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
     (hint,) = run_on(source, "health").err
     assert "--history reads the older files too" in hint
     assert run_on(source, "health --history").err == ()
-    assert run_on(source, "health --columns problem").err == ()
+    assert run_on(source, "health --columns code").err == ()
 
 
 def test_earlier_states() -> None:
@@ -231,10 +240,10 @@ def test_earlier_states() -> None:
     last = source.status().offset
     assert last is not None
     now = rows(source)
-    began = max(row["since_offset"] for row in now if row["problem"] == "offline-partitions")
+    began = max(row["since_offset"] for row in now if row["code"] == "offline-partitions")
     before = rows(source.at(began - 1))
-    offline = {row["subject"]: row["count"] for row in now if row["problem"] == now[0]["problem"]}
-    then = {row["subject"]: row["count"] for row in before if row["problem"] == now[0]["problem"]}
+    offline = {row["subject"]: row["count"] for row in now if row["code"] == now[0]["code"]}
+    then = {row["subject"]: row["count"] for row in before if row["code"] == now[0]["code"]}
     assert sum(then.values()) < sum(offline.values())
 
 
@@ -244,7 +253,9 @@ def test_a_single_file() -> None:
     path = next(iter(sorted(directory.rglob("*.checkpoint"), reverse=True)))
     ran = run_on(metashell.open_file(path), "health -o json")
     assert ran.err == ()
-    assert all(row["problem"] not in ("quorum-disagreement",) for row in json.loads(ran.out))
+    kinds = [all_kinds()[row["code"]] for row in json.loads(ran.out)]
+    assert kinds
+    assert not any(kind.needs is Need.SIDE_FILES for kind in kinds)
 
 
 def test_deep_adds_what_check_finds(broken: Source) -> None:
@@ -256,10 +267,10 @@ def test_deep_adds_what_check_finds(broken: Source) -> None:
         partition(isr=[2]),
     ]
     with cluster(*values) as source:
-        assert "leader-not-in-isr" not in {row["problem"] for row in rows(source)}
-        (row,) = [r for r in rows(source, "health --deep") if r["problem"] == "leader-not-in-isr"]
+        assert "leader-not-in-isr" not in {row["code"] for row in rows(source)}
+        (row,) = [r for r in rows(source, "health --deep") if r["code"] == "leader-not-in-isr"]
         assert (row["severity"], row["count"], row["since_offset"]) == ("critical", 1, 3)
-    told = [row["problem"] for row in rows(broken, "health --deep")]
+    told = [row["code"] for row in rows(broken, "health --deep")]
     assert "leaderless" not in told
 
 
@@ -273,10 +284,15 @@ def test_files_that_disagree(tmp_path: Path) -> None:
     state = json.loads(path.read_text())
     path.write_text(json.dumps({**state, "leaderEpoch": 0}))
     source = metashell.open(directory)
-    found = [row for row in rows(source) if row["problem"] == "quorum-disagreement"]
+    found = [row for row in rows(source) if row["subject"] == "file quorum-state"]
+    checked = json.loads(run_on(source, "check -o json").out)
     assert found
+    assert [(row["severity"], row["code"]) for row in found] == [
+        (row["severity"], row["code"]) for row in checked if row["file"] == "quorum-state"
+    ]
     for row in found:
         assert source.cat(row["path"])
+        assert row["path"].startswith("/quorum/disagreements/")
         assert row["explanation"].startswith("quorum-state: ")
 
 
@@ -311,19 +327,19 @@ def status(*voters: Replica, observers: tuple[Replica, ...] = (), **fields: Any)
 def test_how_far_a_node_is_behind(sound: Source) -> None:
     """Its row says offsets and time; the summary counts nodes."""
     late = tuple(replica(n, 100 - n, 40_000) for n in (8, 9))
-    found = list(of_live(sound, status(replica(1), observers=late)))
-    told = [one.explanation for one in found]
-    meaning = KINDS["observer-lagging"].meaning
+    found = list(of_live(sound.image, status(replica(1), observers=late)))
+    told = [one.meaning for one in found]
+    meaning = all_kinds()["observer-lagging"].meaning
     assert [f"{n} offsets behind, not caught up for 20 s: {meaning}" for n in (8, 9)] == told
-    (kind,) = summary_of(in_order(map(of_single, found))).to_pylist()
-    assert ("observer-lagging", 2) == (kind["problem"], told_count(kind))
+    (kind,) = summary_of(in_order(map(of_finding, found))).to_pylist()
+    assert ("observer-lagging", 2) == (kind["code"], told_count(kind))
 
 
 def test_live_quorums(sound: Source) -> None:
     """Who is behind, whether anyone leads, whether anything comes."""
 
     def told(live: LiveStatus) -> list[tuple[str, str, int]]:
-        return [(s.kind.code, s.subject, s.count) for s in of_live(sound, live)]
+        return [(s.kind.code, s.subject, s.count) for s in of_live(sound.image, live)]
 
     one = replica(1)
     assert [] == told(status(one, replica(2, 99, 55_000)))
@@ -354,7 +370,10 @@ def test_a_live_source() -> None:
     quorum.leader = None
     ran = run_on(quorum.source(), "health")
     assert ran.status == 1
-    assert ran.out.startswith("critical: quorum-no-leader (1)")
+    assert ran.out.startswith("critical  the quorum: no controller leads: ")
+    assert "never start a voter on an empty log dir" in " ".join(ran.out.split())
+    (row,) = rows(quorum.source())
+    assert ("critical", "quorum-no-leader", 1) == (row["severity"], row["code"], row["count"])
 
 
 def test_fleets(tmp_path: Path) -> None:
@@ -368,7 +387,7 @@ def test_fleets(tmp_path: Path) -> None:
     alone = [
         levels.index(row["severity"])
         for row in heads
-        if (row["cluster"], f"{row['problem']} {row['subject']}") not in causes
+        if (row["cluster"], f"{row['code']} {row['subject']}") not in causes
     ]
     assert alone == sorted(alone)
     names = {row["cluster"] for row in found}
@@ -396,9 +415,9 @@ def test_partitions_of_a_topic_are_those_told_one_by_one(name: str) -> None:
         if row["partitions"] is not None:
             topic, _, number = row["subject"].removeprefix("partition ").rpartition("-")
             assert number == row["partitions"]
-            each.setdefault((row["problem"], topic), []).append(int(number))
+            each.setdefault((row["code"], topic), []).append(int(number))
     told = {
-        (row["problem"], row["subject"].removeprefix("topic ")): row["partitions"]
+        (row["code"], row["subject"].removeprefix("topic ")): row["partitions"]
         for row in rows(source)
         if row["partitions"] is not None
     }

@@ -39,7 +39,7 @@ def counts(source: Source, state: str) -> dict[str, int]:
         "fleet": row_of(source)[field],
         "partitions": int(run_on(source, f"partitions --{state} --count").out),
         "summary": sum(row[column] for row in rows(source, "partitions --summary topic")),
-        "health": Counter(row["problem"] for row in rows(source, "health --detail"))[problem],
+        "health": Counter(row["code"] for row in rows(source, "health --detail"))[problem],
         "find": int(run_on(source, f"find / -{state} -count").out),
     }
     if state != "under-min-isr":

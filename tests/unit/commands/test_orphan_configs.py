@@ -106,7 +106,7 @@ def test_what_was_lost_is_no_orphan(tmp_path: Path) -> None:
     ):
         made = controller(tmp_path, f"n{i}", [*SOUND[:1], *ORPHANS[1:], config("t0"), lost])
         told = found(made)
-        assert "error" == told["checkpoint-differs"]["severity"], i
+        assert "critical" == told["checkpoint-differs"]["severity"], i
         assert "it differs in configs" in told["checkpoint-differs"]["message"]
         assert 1 == run_on(metashell.open(made), "check").status
 

@@ -55,7 +55,7 @@ def test_ghosts_and_tokens(is_live: bool, tmp_path: Path) -> None:
         source = metashell.open(make_directory(tmp_path, (0, old_log())))
     assert is_live == (rows(source, "nodes --brokers")[0]["ghost"] is not None)
     assert is_live == rows(source, "tokens")[0]["expired"]
-    problems = [row["problem"] for row in rows(source, "health ghost-registration fenced-broker")]
+    problems = [row["code"] for row in rows(source, "health ghost-registration fenced-broker")]
     assert ["ghost-registration" if is_live else "fenced-broker"] == problems
     age = run_on(source, "stats --section files").out.splitlines()[-1]
     assert ("2h " if is_live else "  0s  ") in age

@@ -252,16 +252,16 @@ def test_lost_ids(content: str | None, tmp_path: Path) -> None:
     (one,) = found.values()
 
     assert "does not start" in one["message"] + one["action"]
-    assert {"file-missing" if content is None else "file-malformed"} == found.keys()
+    assert {"node-file-missing" if content is None else "file-malformed"} == found.keys()
     assert "cluster.id is in no record" in note["message"]
     for voter in voters_of(source.image.quorum, None):
         assert f"{voter.directory_id} of voter {voter.id}" in note["message"]
     assert " of broker 101" in note["message"]
     problems = json.loads(run_on(source, "health -o json").out)
     assert [one["code"]] == [
-        row["problem"] for row in problems if row["subject"] == "file meta.properties"
+        row["code"] for row in problems if row["subject"] == "file meta.properties"
     ]
-    assert "quorum-disagreement" not in {row["problem"] for row in problems}
+    assert "quorum-disagreement" not in {row["code"] for row in problems}
 
 
 @pytest.mark.parametrize("content", [None, "{", ""])
@@ -272,7 +272,7 @@ def test_a_lost_vote(content: str | None, tmp_path: Path) -> None:
     path.unlink() if content is None else path.write_text(content)
     (one,) = told_of(metashell.open(directory), "quorum-state").values()
 
-    assert ("warning" if content is None else "error") == one["severity"]
+    assert ("warning" if content is None else "critical") == one["severity"]
     assert "may vote twice in one epoch" in one["action"]
 
 

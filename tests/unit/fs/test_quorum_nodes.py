@@ -122,7 +122,7 @@ def test_a_log_without_its_base_is_not_compared(tmp_path: Path) -> None:
     directory = make_directory(tmp_path, (5, topic_batch(5, 2)))
     (tmp_path / "meta.properties").write_text("version=1\nnode.id=77\n")
 
-    assert ["file-missing"] == metashell.open(directory).ls("/quorum/disagreements")
+    assert ["node-file-missing"] == metashell.open(directory).ls("/quorum/disagreements")
 
 
 def test_no_disagreements_of_a_file_or_an_earlier_state() -> None:

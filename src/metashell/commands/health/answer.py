@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.checks.finding import Finding
 from metashell.commands.framework.command import Context, TableOutput, VerdictOutput
@@ -23,6 +24,7 @@ from metashell.commands.health.rows import (
 )
 from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
+from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER, Column
 from metashell.commands.rows.fleet import answers, with_cluster
 from metashell.commands.rows.output import write_rows
@@ -42,8 +44,8 @@ from metashell.spelling import did_you_mean, near_names
 if TYPE_CHECKING:
     from metashell.commands.health.command import HealthCommand
 
-_LISTS_SUBJECTS = ("--detail", "--summary", *VERBOSE.flags)
-"""Options with which the rows follow the words."""
+_ROWS_ALONE = frozenset({"--detail", "--summary"})
+"""Options that ask for rows without words."""
 
 
 def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> int:
@@ -54,9 +56,10 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
         columns = (CLUSTER, *columns)
     shape = command.shape_of(parsed, columns)
     is_for_people = shape.form == "table" and not shape.count
-    in_words = is_for_people and not command.asking(parsed)
+    is_for_rows = bool(command.asking(parsed)) or not _ROWS_ALONE.isdisjoint(parsed.switches)
+    in_words = is_for_people and not is_for_rows
     verdict_out = context.out if isinstance(context.out, VerdictOutput) else None
-    with_rows = not in_words or bool(chosen) or not parsed.switches.isdisjoint(_LISTS_SUBJECTS)
+    with_rows = not in_words or bool(chosen) or VERBOSE.flags[0] in parsed.switches
     looked_at = shape.looked_at() if with_rows else frozenset[str]()
     if in_words or (verdict_out is not None and is_for_people):
         looked_at |= NEEDED
@@ -87,10 +90,13 @@ def answer(query: RowsQuery) -> None:
     codes = _asked(_chosen(query.parsed), _severity(query.parsed))
     switches = query.parsed.switches
     columns = query.columns
-    if "--summary" in switches:
+    tells = columns is None or columns >= NEEDED
+    if "--summary" in switches and not tells:
         columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
     elif columns is not None:
         columns |= {"severity", "code", "subject", "count", "causes"}
+    # Words name a cause that is of another kind, or less severe, than what is asked for.
+    causes = {code for code, kind in all_kinds().items() if kind.cause} if tells else set()
     if query.context.lost is not None:
         parts = [of_finding(_of_lost(query, query.context.lost, codes))]
         needs: list[Need] = [Need.IMAGE]
@@ -98,17 +104,19 @@ def answer(query: RowsQuery) -> None:
         evidence = _evidence(query)
         parts = [
             of_finding(found) if isinstance(found, Finding) else of_findings(found, columns)
-            for found in find(evidence, codes)
+            for found in find(evidence, causes.union(codes))
         ]
         needs = list(_not_looked_at(query))
         # The facts about all partitions are freed before the rows are sorted.
         del evidence
-    if any(rank == 0 and len(table) for (rank, _), table in parts):
-        query.status = ExitCode.FAILED
     # Handed over, so that what is sorted takes the place of what was not.
     rows = in_order(parts.pop(0) for _ in range(len(parts)))
-    if query.columns is None or query.columns >= NEEDED:
-        query.verdict = _verdict(query, rows, needs)
+    if tells:
+        query.verdict = _verdict(query, rows, needs, codes)
+        if not causes.issubset(codes):
+            rows = rows.filter(pc.is_in(plain_texts(rows.column("code")), pa.array(codes)))
+    if SEVERITIES[0] in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
+        query.status = ExitCode.FAILED
     query.add(summary_of(rows) if "--summary" in switches else rows)
 
 
@@ -186,7 +194,9 @@ def _not_looked_at(query: RowsQuery) -> Iterator[Need]:
         yield Need.LIVE
 
 
-def _verdict(query: RowsQuery, rows: pa.Table, needs: Sequence[Need]) -> HealthVerdict:
+def _verdict(
+    query: RowsQuery, rows: pa.Table, needs: Sequence[Need], codes: Sequence[str]
+) -> HealthVerdict:
     as_of, day, looked_at = "no metadata", "", ""
     if query.context.lost is None:
         # The image that is open alone: the words say what was looked at.
@@ -198,7 +208,7 @@ def _verdict(query: RowsQuery, rows: pa.Table, needs: Sequence[Need]) -> HealthV
         looked_at = f": {n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
     is_all = not query.parsed.arguments and _severity(query.parsed) == SEVERITIES[-1]
     return HealthVerdict(
-        paragraphs=tuple(paragraphs(rows, day)),
+        paragraphs=tuple(paragraphs(rows, day, codes)),
         nothing=("nothing is wrong" if is_all else "no finding of these kinds") + looked_at,
         as_of=as_of,
         not_looked_at=tuple(need.value for need in needs),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any, Final
 
@@ -66,6 +66,8 @@ class Paragraph:
     severity: Severity
     codes: tuple[str, ...]
     """The kinds, the worst first."""
+    n_told: int
+    """How many of the kinds the headline tells; the others are causes."""
     headline: str
     more: tuple[str, ...] = ()
     """Further findings of the same kind."""
@@ -106,12 +108,13 @@ def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
     )
 
 
-def paragraphs(rows: pa.Table, day: str) -> list[Paragraph]:
+def paragraphs(rows: pa.Table, day: str, asked: Collection[str]) -> list[Paragraph]:
     """The paragraphs of the findings of one cluster, the worst first.
 
     Args:
-        rows: With the columns of `NEEDED`, the worst first.
+        rows: With the columns of `NEEDED`, the worst first. Causes are among them.
         day: A date; times of that day are written without it.
+        asked: The kinds that are asked for; causes of other kinds have no paragraph of their own.
     """
     if not len(rows):
         return []
@@ -126,7 +129,8 @@ def paragraphs(rows: pa.Table, day: str) -> list[Paragraph]:
     bounds = np.searchsorted(inverse[by_group], np.arange(len(first) + 1))
     writer = _Writer(rows, codes, is_cause, day)
     made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
-    return sorted(made, key=lambda one: list(Severity).index(one.severity))
+    told = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
+    return sorted(told, key=lambda one: list(Severity).index(one.severity))
 
 
 def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
@@ -190,9 +194,6 @@ class _Writer:
         worse = [c for c in codes if self._kinds[c].severity is not Severity.NOTE]
         codes = worse or codes
         first = told[self._codes[told] == codes[0]]
-        heads = [
-            self._head(told[self._codes[told] == code], code, code == codes[0]) for code in codes
-        ]
         kinds = [self._kinds[code] for code in codes]
         of_causes = [self._kinds[c] for c in dict.fromkeys(self._codes[causes].tolist())]
         template = kinds[0].headline
@@ -200,14 +201,20 @@ class _Writer:
         return Paragraph(
             severity=min((k.severity for k in (*kinds, *of_causes)), key=list(Severity).index),
             codes=tuple(kind.code for kind in (*kinds, *of_causes)),
-            headline=messages[0] if messages else "; ".join(heads),
+            n_told=len(kinds),
+            headline=messages[0] if messages else "; ".join(self._heads(told, codes)),
             more=tuple(messages[1:]),
             causes=tuple(self._causes(causes)) if len(effects) else (),
             do=tuple(self._do(first, kinds[0], of_causes if len(effects) else [])),
             see=tuple(self._see(first, causes if len(effects) else at[:0])),
         )
 
-    def _head(self, at: I64, code: int, is_first: bool) -> str:
+    def _heads(self, at: I64, codes: Sequence[int]) -> Iterator[str]:
+        """A phrase for the findings of each kind."""
+        for code in codes:
+            yield self._head(at[self._codes[at] == code], code, is_first=code == codes[0])
+
+    def _head(self, at: I64, code: int, *, is_first: bool) -> str:
         """Some findings of a kind in a phrase; behind the first one without subjects."""
         kind = self._kinds[code]
         some = self._some(at, ("subject", "since_time", "since_before", "since_offset"))

@@ -27,8 +27,8 @@ KINDS: Final = (
     ),
     _of(
         code="lowered-config",
-        severity=Severity.NOTE,
-        order=100,
+        severity=Severity.WARNING,
+        order=102,
         headline="{subjects}: lowered {why}",
         meaning="a lower value keeps less data, or confirms writes with fewer replicas",
         do="check that this was intended, or set the old value again",

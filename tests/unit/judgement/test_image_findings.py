@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.answers.causes import EFFECTS
-from metashell.answers.problem_kinds import KINDS, Level
-from metashell.answers.problems import Problems
+from metashell.findings.kind import FindingKind
+from metashell.findings.known import all_kinds
+from metashell.judgement.image_findings import Findings, ImageFindings
 from metashell.redact import Redaction
 from metashell.sources.source import Source
 from support.logs import make_directory, record
@@ -31,6 +33,9 @@ COORDINATING = "__transaction_state"
 """A topic whose partitions' leaders are coordinators."""
 
 ELR = "eligible_leader_replicas"
+
+OF_IMAGES = "metashell.judgement.image_findings:find"
+"""Who finds what an image tells."""
 
 _OF_CONFIGS = ("lowered-config", "config-of-gone-resource")
 """What the plain replay knows nothing of."""
@@ -290,11 +295,22 @@ class Small:
         }
 
 
+def kinds(*codes: str) -> list[FindingKind]:
+    """Kinds that an image tells: those of some codes, else all."""
+    of_images = [kind for kind in all_kinds().values() if kind.finder == OF_IMAGES]
+    return [kind for kind in of_images if not codes or kind.code in codes]
+
+
+def of_kind(source: Source, code: str) -> Iterator[Findings]:
+    """The findings of one kind."""
+    return ImageFindings(source.image, Redaction(False)).find(kinds(code))
+
+
 def found(source: Source, *, detail: bool = False) -> Counts:
     """What the product says."""
     out: Counts = {}
-    problems = Problems(source.image, Redaction(False), ghost_after_ms=0, detail=detail)
-    for problem in problems.find():
+    findings = ImageFindings(source.image, Redaction(False), ghost_after_ms=0, detail=detail)
+    for problem in findings.find(kinds()):
         names = problem.names.to_pylist()
         if problem.of == "partition":
             assert problem.parts is not None
@@ -341,14 +357,14 @@ def test_causes_are_those_of_a_plain_replay(seed: int) -> None:
             for name in names:
                 counts[name][code] += 1
         assert by_topic == causes_in(source, detail=False)
-        effects = Problems(source.image, Redaction(False)).effects()
+        effects = ImageFindings(source.image, Redaction(False)).effects()
         assert counts == {cause.name: Counter(told) for cause, told in effects}
 
 
 def causes_in(source: Source, *, detail: bool) -> dict[tuple[str, str], set[str]]:
     """Causes of the problems of partitions by problem and subject."""
     out = {}
-    for problem in Problems(source.image, Redaction(False), detail=detail).find():
+    for problem in ImageFindings(source.image, Redaction(False), detail=detail).find(kinds()):
         if problem.causes is not None:
             parts = problem.parts.to_pylist() if problem.parts is not None else None
             for i, (name, causes) in enumerate(
@@ -407,7 +423,7 @@ def test_the_worst_topics_come_first() -> None:
             for number in range(n)
         ]
     with cluster(*records) as source:
-        (problem,) = Problems(source.image, Redaction(False)).find(["offline-partitions"])
+        (problem,) = of_kind(source, "offline-partitions")
         assert ["z", "a", "b"] == problem.names.to_pylist()
         assert [3, 1, 1] == problem.counts.to_pylist()
 
@@ -462,12 +478,12 @@ def test_throttles_that_a_reassignment_left(moves: bool) -> None:
         config(2, "never", THROTTLED, ""),
         config(4, "1", RATE, "1000"),
     ]
-    kinds = {("leftover-throttle", "other"): (1, 9)}
+    wanted = {("leftover-throttle", "other"): (1, 9)}
     if not moves:
-        kinds |= {("leftover-throttle", "moved"): (1, 8), ("leftover-throttle", "1"): (1, 11)}
+        wanted |= {("leftover-throttle", "moved"): (1, 8), ("leftover-throttle", "1"): (1, 11)}
     with cluster(*values) as source:
         throttles = {k: v for k, v in found(source).items() if k[0] == "leftover-throttle"}
-        assert kinds == throttles
+        assert wanted == throttles
 
 
 def test_configs_that_were_lowered(tmp_path: Path) -> None:
@@ -503,7 +519,7 @@ def test_configs_that_were_lowered(tmp_path: Path) -> None:
         encoded.append(encode_batch(values, base_offset=offset, timestamp=1000 * i))
         offset += len(values)
     source = metashell.open(make_directory(tmp_path, (0, b"".join(encoded))))
-    (problem,) = Problems(source.image, Redaction(False)).find(["lowered-config"])
+    (problem,) = of_kind(source, "lowered-config")
     told = dict(zip(problem.names.to_pylist(), problem.details, strict=True))
     assert told == {
         "lowered": f"{key} from 2 to 1",
@@ -525,17 +541,6 @@ def test_nodes_of_an_older_release() -> None:
         assert {("older-release", "2"): (1, 1)} == found(source)
 
 
-def test_kinds_are_in_order() -> None:
-    """The worst first; each says what it means and what to do in a sentence without its end."""
-    levels = [list(Level).index(kind.level) for kind in KINDS.values()]
-    assert levels == sorted(levels)
-    for code, kind in KINDS.items():
-        assert code == kind.code
-        for text in (kind.meaning, kind.advice):
-            assert text
-            assert not text.endswith(".")
-
-
 def test_a_brokers_own_min_isr_is_no_default(tmp_path: Path) -> None:
     """A topic's min.insync.replicas is lowered where the cluster's default was higher."""
     key = "min.insync.replicas"
@@ -550,4 +555,4 @@ def test_a_brokers_own_min_isr_is_no_default(tmp_path: Path) -> None:
     ]
     source = metashell.open(make_directory(tmp_path, (0, b"".join(encoded))))
 
-    assert [] == list(Problems(source.image, Redaction(False)).find(["lowered-config"]))
+    assert [] == list(of_kind(source, "lowered-config"))
