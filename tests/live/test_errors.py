@@ -13,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from metashell.findings.known import all_kinds
 from metashell.quorum.protocol import Api
 from support.certificates import Identity, issue, make_authority, self_signed, server_context
 from support.fake_connection import Sasl
@@ -474,7 +475,10 @@ def test_health_of_a_lost_quorum(is_answered: bool, kind: str, run: Run) -> None
         assert "a leader needs 2 of 3 voters" in row["action"]
         told = run(*source, "health")
         assert 1 == told.code
-        assert told.out.startswith(f"critical: {kind} (1)\n")
+        words = " ".join(told.out.split())
+        assert words.startswith("critical the quorum: ")
+        assert all_kinds()[kind].do in words
+        assert "a leader needs 2 of 3 voters" in words
         assert "connection refused" in told.err
         assert told.err.endswith(
             "health: the quorum alone was judged: no metadata could be fetched\n"

@@ -15,6 +15,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
+from metashell.tui.node.node_lines import LineView
 from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
@@ -94,6 +95,38 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         assert words(driver, "#health-words").startswith("● 2 critical  ▲ 3 warnings")
 
     drive(test, session_on(down), size)
+
+
+def test_says_that_nothing_is_wrong() -> None:
+    """In the view, and in the overview of the root."""
+    topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
+    known: dict[str, object] = {"topic_id": TOPIC_ID, "partition_id": 0, "leader": 1}
+    part = record("PartitionRecord", replicas=[1, 2], isr=[1, 2], **known)
+    with cluster(broker(1), broker(2), topic, part) as source:
+        directory = Path(source.path)
+
+        async def test(driver: Driver) -> None:
+            lines = [line.text for line in driver.view.query_one(LineView).lines]
+            assert "health      nothing is wrong: 1 partition, 2 brokers" in lines
+            await opened(driver)
+            assert words(driver, "#health-words").startswith("nothing is wrong: 1 partition")
+
+        drive(test, session_on(directory))
+
+
+def test_names_the_causes() -> None:
+    """In a line for each, with since when; lowered configs in others."""
+    source = metashell.open(DEMO)
+    lowered = said(source, "health lowered-config")
+    assert lowered
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        lines = words(driver, "#health-words").splitlines()
+        assert any(line.startswith("broker 104 is fenced since ") for line in lines)
+        assert any(": lowered " in line for line in lines)
+
+    drive(test, session_on(DEMO), WIDE)
 
 
 def test_filters_exports_and_copies() -> None:

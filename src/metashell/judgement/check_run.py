@@ -80,14 +80,18 @@ class CheckRun:
         return ExitCode.FAILED if self.report.count(Severity.CRITICAL) else ExitCode.OK
 
     def summary(self, *, with_state: bool) -> str:
-        """The last line, such as ``3 files, 12 batches, 40 records: 1 error, 2 warnings``.
+        """The last line, such as ``3 files, 12 batches, 40 records: 1 critical, 2 warnings``.
 
         Args:
             with_state: Whether findings about the cluster's state count.
         """
         of_state = None if with_state else False
         found = [(self.report.count(one, of_state=of_state), one) for one in Severity]
-        told = ", ".join(_counted(n, severity) for n, severity in found if n)
+        told = ", ".join(
+            f"{n:,} critical" if severity is Severity.CRITICAL else _counted(n, severity)
+            for n, severity in found
+            if n
+        )
         hidden = 0 if with_state else self.report.count(Severity.WARNING, of_state=True)
         more = f"; --state shows {_counted(hidden, 'warning')} about the cluster's state"
         return (

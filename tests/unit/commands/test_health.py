@@ -156,9 +156,12 @@ def test_nothing_critical_stands_below_notes() -> None:
 def test_what_is_said_is_data_too(broken: Source) -> None:
     """Iterating gives the lines that people read; the rest is told by its parts."""
     source = metashell.open(fixture("real-44-broker-down").directory)
-    answer = ask(ViewState(opened=source, cluster=source), ["health", "-o", "table"])
+    view_state = ViewState(opened=source, cluster=source)
+    answer = ask(view_state, ["health"])
     (verdict,) = answer.verdicts
     assert isinstance(verdict, HealthVerdict)
+    (as_rows,) = ask(view_state, ["health", "-o", "table"]).verdicts
+    assert as_rows == verdict
     assert answer.text.splitlines() == list(verdict)
     worst = verdict.paragraphs[0]
     assert worst.severity == "critical"

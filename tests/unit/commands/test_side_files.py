@@ -13,6 +13,8 @@ import pytest
 
 import metashell
 from metashell.errors import ExitCode, SourceError
+from metashell.findings.kind import Need
+from metashell.findings.known import all_kinds
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.image.quorum_members import voters_of
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
@@ -261,7 +263,8 @@ def test_lost_ids(content: str | None, tmp_path: Path) -> None:
     assert [one["code"]] == [
         row["code"] for row in problems if row["subject"] == "file meta.properties"
     ]
-    assert "quorum-disagreement" not in {row["code"] for row in problems}
+    beside = {code for code, kind in all_kinds().items() if kind.needs is Need.SIDE_FILES}
+    assert [one["code"]] == [row["code"] for row in problems if row["code"] in beside]
 
 
 @pytest.mark.parametrize("content", [None, "{", ""])

@@ -124,7 +124,7 @@ def test_divergence_is_told(nodes: dict[str, Path]) -> None:
     told = "\n".join(source.warnings)
     assert f"{PARTITION}: {nodes['broker102']}/{PARTITION} is another log from offset" in told
     findings = json.loads(run_on(source, "check -o json").out)
-    codes = [(row["code"], row["offset"]) for row in findings if row["severity"] == "error"]
+    codes = [(row["code"], row["offset"]) for row in findings if row["severity"] == "critical"]
     assert [("replicas-diverge", offset)] * 2 == codes
 
 
