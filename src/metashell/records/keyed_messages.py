@@ -89,7 +89,7 @@ def keyed_fault(
         fields: Writes what can be read of it.
         raw: Writes bytes.
     """
-    at, frames, flaw, n = np.array([row]), records.frames, records.flaw(row), len(fields.form.comma)
+    at, frames, flaw = np.array([row]), records.frames, records.flaw(row)
     number, version = int(frames.api_key[row]), int(frames.version[row])
     (key,), (value,) = frames.keys(at), frames.values(at)
     key_text = value_text = None
@@ -97,10 +97,10 @@ def keyed_fault(
         kind = records.types.by_number[number]
         keys = records.keys_of(kind, at)
         (key_text,) = fields.texts(kind.key, kind.key.versions.low, keys)
-        key_text = key_text[n:]
+        key_text = key_text[1:]
         if flaw in _VALUE_IS_SOUND and value is not None:
             of_value, _ = decode_prefix(kind.value, version, value[2:])
-            value_text = fields.form.of_object(dumped(kind, version, of_value))[n:]
+            value_text = fields.form.of_object(dumped(kind, version, of_value))[1:]
     return FaultyRecord(
         name=None if number == NO_NUMBER else records.types.type_name(number),
         number=None if number == NO_NUMBER else number,
