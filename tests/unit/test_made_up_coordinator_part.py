@@ -19,7 +19,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.errors import SchemaError
 from metashell.parts import coordinators
-from metashell.parts.known import coordinator_parts, find_part, forget_parts
+from metashell.parts.known import coordinator_parts, find_part, forget_parts, puts_by_record
 from metashell.parts.paths import check_directories, check_path
 from metashell.parts.spec import PartField, PartSpec
 from metashell.parts.spec import Put as PutEvent
@@ -300,6 +300,32 @@ def test_a_path_that_cannot_work_says_so(schemas: Path, at: str, expected: str) 
         check_path(find_part("gadgets", coordinators), PutEvent("GroupGadget", at=at), record_type)
 
 
+FIELD = "part gadgets: its field labels is no column of GroupGadgetValue, which has label"
+
+HINT = "name a column of GroupGadgetValue, or add labels to its definition"
+
+
+@pytest.mark.parametrize("line", ["ls /groups", "cat /groups/g/state", "find /groups"])
+def test_a_field_that_no_record_has_says_so(schemas: Path, tmp_path: Path, line: str) -> None:
+    """The error names the part, the field, those that there are, and the next step."""
+    module = schemas.parent / "parts" / "gadgets.py"
+    text = module.read_text().replace("PartSpec, Put", "PartField, PartSpec, Put")
+    module.write_text(text.replace('}"),', '}", fields=(PartField("labels"),)),'))
+    ran = run_on(opened_with(schemas, tmp_path / "node", [gadget(7, "a")]), line)
+    assert 1 == ran.status
+    assert ran.err[0].endswith(FIELD)
+    assert (f"  hint: {HINT}",) == ran.err[1:]
+
+
+def test_a_field_that_a_definition_of_a_user_lacks_is_left_out() -> None:
+    """Kafka's own definition has it, so the declaration is right."""
+    types = load_record_types(CoordinatorLog.GROUPS)
+    part, put = puts_by_record()["ConsumerGroupCurrentMemberAssignment"]
+    record_type = types.by_name[put.message]
+    fields = tuple(field for field in record_type.value.fields if field.column_name != "state")
+    check_path(part, put, replace(record_type, value=replace(record_type.value, fields=fields)))
+
+
 def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.SHARE) -> PartSpec:
     """A declaration of a part whose nodes have some paths."""
     events = tuple(PutEvent(f"Gadget{i}", at=each) for i, each in enumerate((at, *more)))
@@ -322,6 +348,7 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
         (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
         (made_up("", path="g"), "the path of Gadget0 is 'empty'"),
         (made_up("gadgets/{g}", path="g"), "the path of Gadget0 is 'gadgets/{g}'"),
+        (made_up("{g}/", path="g"), "the path of Gadget0 is '{g}/'"),
     ],
 )
 def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected: str) -> None:

@@ -11,6 +11,7 @@ asks for, which take longer to make than all declarations together.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeAlias
@@ -22,6 +23,24 @@ NodeNames: TypeAlias = tuple[str, ...]
 
 LAST: Final = 1000
 """Order of parts that Kafka's image does not have."""
+
+
+class RecordGroup(StrEnum):
+    """The subjects of records."""
+
+    TOPICS = "topics"
+    """Topics and partitions."""
+    NODES = "nodes"
+    """Brokers and controllers."""
+    CONFIGS = "configs"
+    SECURITY = "security"
+    """ACLs, SCRAM credentials, delegation tokens, client quotas."""
+    QUORUM = "quorum"
+    """Control records, features, and what keeps the cluster itself going."""
+    OTHER = "other"
+    """A type that no definition of Kafka's describes."""
+    NO_OPS = "no_ops"
+    """Records that say nothing."""
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +169,7 @@ class PartSpec:
     help: str
     """A sentence that says what a row of its table is."""
     group: str = ""
-    """The subject of its records: a `metashell.records.density.RecordGroup`."""
+    """The subject of its records: a `RecordGroup`. Parts of coordinators' logs have none."""
     order: int = LAST
     """Its place in the MetadataImage of Kafka 4.4, which is the order in which digests are shown.
     A part without one enters the digest of an image only where it is not empty."""
