@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.groups import TIME, partition_texts
+from metashell.answers.groups import partition_texts
+from metashell.image.coordinators.record_tables import TIME
 from metashell.schema.arrow import one_piece
 
 OPEN: Final = "current_txn_start_offset"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
-from metashell.image.coordinators.record_tables import record_batches, record_schema
+from metashell.image.coordinators.record_tables import record_batches, record_schema, sorted_rows
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
@@ -146,9 +146,7 @@ class SourceTables(CoordinatorTables):
         found = pa.Table.from_batches(batches, schema)
         if name not in self.states:
             return found
-        return found.sort_by(
-            [(column, "ascending") for column in coordinator_parts()[name].rows_by]
-        )
+        return sorted_rows(coordinator_parts()[name], found)
 
     def _partitions(
         self, log: CoordinatorLog, poll: Poll, report: ReadReport

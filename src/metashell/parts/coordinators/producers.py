@@ -9,6 +9,16 @@ PART = PartSpec(
     name="producers",
     help="Producers of the partitions whose logs are here.",
     path=("producers",),
-    schema="metashell.answers.producers:PRODUCER_SCHEMA",
+    table_columns={
+        "topic": "string",
+        "partition": "int32",
+        "producer_id": "int64",
+        "producer_epoch": "int16",
+        "last_sequence": "int32?",
+        "last_timestamp": "time?",
+        "coordinator_epoch": "int32?",
+        "current_txn_start_offset": "int64?",
+        "last_offset": "int64?",
+    },
     rows_by=("topic", "partition", "producer_id"),
 )
