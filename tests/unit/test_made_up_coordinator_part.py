@@ -67,6 +67,32 @@ PART = PartSpec(
 )
 COLORS = ("RED", "GREEN")
 """
+GEARS = """
+import numpy as np
+
+from metashell.fs.node import FixedDirectory, TextLeaf
+from metashell.image.coordinators.record_tables import part_table
+from metashell.parts.spec import PartSpec
+
+PART = PartSpec(
+    name="gears",
+    help="Gears.",
+    path=("gears",),
+    node=f"{__name__}:directory",
+    table_columns={"topic": "string", "teeth": "int32?"},
+    rows=f"{__name__}:rows",
+    rows_by=("topic",),
+)
+
+
+def directory(source, told):
+    return FixedDirectory({"t": lambda: TextLeaf(lambda: "teeth=8")})
+
+
+def rows(source, report):
+    for topic, teeth in ("u", -1), ("t", 8):
+        yield part_table(PART, topic=topic, teeth=np.array([teeth], dtype=np.int32))
+"""
 KEY = """{"apiKey": 1001, "type": "coordinator-key", "name": "WidgetKey", "validVersions": "0",
     "flexibleVersions": "none", "fields": [
     {"name": "Name", "type": "string", "versions": "0"}]}"""
@@ -111,11 +137,12 @@ def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (parts / "gadgets.py").write_text(module)
     (parts / "widgets.py").write_text(WIDGETS)
     (parts / "gizmos.py").write_text(GIZMOS)
+    (parts / "gears.py").write_text(GEARS)
     monkeypatch.setattr(coordinators, "__path__", [*coordinators.__path__, str(parts)])
     forget_parts()
     yield messages
     forget_parts()
-    for name in ("gadgets", "gizmos", "widgets"):
+    for name in ("gadgets", "gears", "gizmos", "widgets"):
         sys.modules.pop(f"{coordinators.__name__}.{name}", None)
 
 
@@ -225,6 +252,15 @@ def test_tables(opened: Source) -> None:
     assert ["name,size,secret_token", "v,4,[redacted]", "w,3,[redacted]"] == lines_of(
         opened, f"sql -o csv {statement}"
     )
+
+
+def test_a_part_of_no_log_makes_its_directory_and_its_rows(opened: Source) -> None:
+    """The source finds the hooks that it declares."""
+    assert "gears" in lines_of(opened, "ls /")
+    assert ["teeth=8"] == lines_of(opened, "cat /gears/t")
+    rows = [json.loads(line) for line in lines_of(opened, "export gears")]
+    assert [{"topic": "u", "teeth": None}, {"topic": "t", "teeth": 8}] == rows
+    assert ["t", "u"] == opened.table("gears").column("topic").to_pylist()
 
 
 def partition_of(opened: Source, *, show_secrets: bool = False) -> Source:
@@ -347,6 +383,7 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
         (made_up("{g}", path="image"), "its path 'image' is no directory of the root, or one that"),
         (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
         (made_up("", path="g"), "the path of Gadget0 is 'empty'"),
+        (made_up("{g}", path="g", log=""), "it is of no log, and names no node and rows"),
         (made_up("gadgets/{g}", path="g"), "the path of Gadget0 is 'gadgets/{g}'"),
         (made_up("{g}/", path="g"), "the path of Gadget0 is '{g}/'"),
     ],

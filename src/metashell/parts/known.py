@@ -106,11 +106,10 @@ def puts_by_record() -> Mapping[str, tuple[PartSpec, Put]]:
 
 @cache
 def coordinator_roots() -> Mapping[str, Sequence[PartSpec]]:
-    """The parts of coordinators' logs by the directory of the root that they are below."""
+    """The parts of topics' logs by the directory of the root that they are below."""
     found: dict[str, list[PartSpec]] = {}
     for part in coordinator_parts().values():
-        if part.log:
-            found.setdefault(part.path[0], []).append(part)
+        found.setdefault(part.path[0], []).append(part)
     return found
 
 

@@ -92,6 +92,11 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                 f"part {part.name}: no coordinator writes {part.log}",
                 hint=f"log is one of {', '.join(CoordinatorLog)}",
             )
+        if not (part.log or (part.node and part.rows)):
+            raise SchemaError(
+                f"part {part.name}: it is of no log, and names no node and rows",
+                hint=f"log is one of {', '.join(CoordinatorLog)}; or name node and rows",
+            )
         if part.asked_for and not part.joined:
             raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")
         for put in part.puts:

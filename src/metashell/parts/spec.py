@@ -229,7 +229,9 @@ class PartSpec:
     behind it says that a negative number is none. Else the columns of the record that puts it.
     """
     rows: str = ""
-    """(PartitionState) -> its rows; else the records that hold."""
+    """(PartitionState) -> its rows; else the records that hold. Without a log: (Source, ReadReport)
+    -> tables.
+    """
 
     # Hooks, for parts that are no puts and removes, or that are asked for by the million.
 
@@ -243,7 +245,9 @@ class PartSpec:
     folded_with: NodeNames = ()
     """Attributes of the image that are folded of the same records."""
     node: str = ""
-    """(Image, Redaction) -> Directory: the directory ``path[0]`` with all in it."""
+    """(Image, Redaction) -> Directory: the directory ``path[0]`` with all in it. Beside
+    coordinators' logs: (Source, sentences about unread logs) -> Directory.
+    """
     newest: str = ""
     """(Image) -> row of the newest record about it; else the newest of its events."""
     groups: str = ""

@@ -18,8 +18,6 @@ from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
-from metashell.sources.partition_ends import partition_producers
-from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -133,7 +131,10 @@ class SourceTables(CoordinatorTables):
         """
         log = self.log_of(name)
         if log is None:
-            yield from self._producers(columns, poll, report)
+            poll()
+            for rows in hook(coordinator_parts()[name].rows)(self._source, report):
+                yield from rows.select(list(columns)).to_batches()
+                poll()
         elif name in self.states:
             yield from self._state(coordinator_parts()[name], log, columns, poll, report)
         else:
@@ -185,17 +186,6 @@ class SourceTables(CoordinatorTables):
         for found, state in self._partitions(log, poll, report):
             state.tell(found.faults())
             yield from more(rows_of(part, state)).select(list(columns)).to_batches()
-
-    def _producers(
-        self, columns: Sequence[str], poll: Poll, report: ReadReport
-    ) -> Iterator[pa.RecordBatch]:
-        logs = partition_logs(self._source)
-        if logs is None:
-            return
-        poll()
-        for found in partition_producers(logs, report):
-            yield from found.table.select(list(columns)).to_batches()
-            poll()
 
     def _records(
         self,

@@ -142,6 +142,13 @@ def partition_producers(
         yield PartitionProducers(table, history.last_timestamp_ms)
 
 
+def producer_rows(source: Source, report: ReadReport) -> Iterator[pa.Table]:
+    """The rows of the table `producers`, one log at a time; none where there is no log."""
+    logs = partition_logs(source)
+    if logs is not None:
+        yield from (found.table for found in partition_producers(logs, report))
+
+
 def open_transactions(
     source: Source, logs: PartitionLogs, report: ReadReport, topics: Collection[str] | None = None
 ) -> pa.Table:

@@ -9,6 +9,7 @@ PART = PartSpec(
     name="producers",
     help="Producers of the partitions whose logs are here.",
     path=("producers",),
+    node="metashell.sources.coordinator_tree:producers_directory",
     table_columns={
         "topic": "string",
         "partition": "int32",
@@ -20,5 +21,6 @@ PART = PartSpec(
         "current_txn_start_offset": "int64?",
         "last_offset": "int64?",
     },
+    rows="metashell.sources.partition_ends:producer_rows",
     rows_by=("topic", "partition", "producer_id"),
 )
