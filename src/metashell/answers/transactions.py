@@ -14,7 +14,8 @@ from metashell.answers.groups import partition_names
 from metashell.image.coordinators.record_tables import part_schema, part_table, sorted_rows
 from metashell.image.fold import group_keys, survivors
 from metashell.parts.coordinators.transactions import PART
-from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
+from metashell.records.flaws import TRANSACTION_STATES
+from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arrow import string_array
 
 TRANSACTION_SCHEMA: Final = part_schema(PART)

@@ -24,7 +24,7 @@ from metashell.records.consumer_protocol import (
     decode_nested,
     protocols_json,
 )
-from metashell.records.keyed_records import TRANSACTION_STATES
+from metashell.records.flaws import TRANSACTION_STATES
 from metashell.records.line_forms import LineForm, LinePieces, field_key
 from metashell.schema.columns import Columns
 from metashell.schema.coordinators import RecordType

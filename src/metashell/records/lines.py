@@ -17,13 +17,9 @@ import numpy as np
 from metashell.kernel import library as kernel_library
 from metashell.kernel.lines import LineTexts
 from metashell.log.compression import NAMES
-from metashell.log.control import control_type_name
 from metashell.log.frames import (
     CONTROL_KEY,
-    KEYED_CONTROL_KEY,
     NO_KEY,
-    NO_NUMBER,
-    is_keyed_control,
 )
 from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
@@ -198,7 +194,7 @@ class LineWriter:
         places = zip(*(column.tolist() for column in columns), records.raws(rows), strict=True)
         return [
             FaultyRecord(
-                name=type_name(records, key),
+                name=records.type_name(key),
                 is_control=key <= CONTROL_KEY,
                 version=version,
                 reason=reasons[row].reason if row in reasons else "not decoded",
@@ -231,17 +227,6 @@ def messages_of(
     from metashell.records.keyed_messages import keyed_messages_of
 
     return keyed_messages_of(records, rows, is_wanted)
-
-
-def type_name(records: AnyRecords, key: int) -> str | None:
-    """The name of a type in lines; None where a record has no type."""
-    if not isinstance(records, Records):
-        if is_keyed_control(key):
-            return control_type_name(KEYED_CONTROL_KEY - key)
-        return None if key == NO_NUMBER else records.types.type_name(key)
-    if key <= CONTROL_KEY:
-        return control_type_name(CONTROL_KEY - key)
-    return None if key == NO_KEY else records.registry.type_name(key)
 
 
 def batch_fields(header: Any) -> dict[str, object]:

@@ -15,7 +15,7 @@ from metashell.kernel import library as kernel_library
 from metashell.log.frames import NO_KEY, NO_NUMBER
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LinePieces, topic_ids
-from metashell.records.lines import LineWriter, type_name
+from metashell.records.lines import LineWriter
 from metashell.records.messages import AnyRecords, DecodedMessages
 from metashell.records.records import Records
 from metashell.redact import Redaction
@@ -134,7 +134,7 @@ class RecordRows:
     @staticmethod
     def _types(records: AnyRecords, rows: I64) -> list[str | None]:
         keys, key_of = np.unique(records.frames.api_key[rows], return_inverse=True)
-        names = [type_name(records, key) for key in keys.tolist()]
+        names = [records.type_name(key) for key in keys.tolist()]
         return [names[i] for i in key_of.tolist()]
 
     @staticmethod

@@ -31,7 +31,8 @@ from metashell.log.unread import Unread, UnreadReport
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import Place, base_name, parent_of, place_of
 from metashell.read_settings import ReadSettings
-from metashell.records.split_filter import RowFilter, type_of
+from metashell.records.records import type_of
+from metashell.records.split_filter import RowFilter
 from metashell.redact import Redaction
 from metashell.reduced.log import ReducedLog, reduce_place
 from metashell.schema.coordinators import CoordinatorLog

@@ -33,7 +33,8 @@ from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
 from metashell.parts.coordinators import groups, members, offsets
 from metashell.parts.spec import Put
-from metashell.records.keyed_records import MAX_FAULTS, KeyedColumns, KeyedRecords
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.log_records import MAX_FAULTS
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns

@@ -5,7 +5,7 @@ Source: org.apache.kafka.coordinator.transaction.TransactionStateManager.
 
 from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
 
-_STATES = NamedCodes("metashell.records.keyed_records:TRANSACTION_STATES", unknown="UNKNOWN({})")
+_STATES = NamedCodes("metashell.records.flaws:TRANSACTION_STATES", unknown="UNKNOWN({})")
 
 PART = PartSpec(
     name="transactions",
