@@ -182,8 +182,7 @@ class KeyedRecords(LogRecords):
         if self._chosen is not None:
             rows = self._chosen
         elif number == common:
-            rows = np.flatnonzero(self.frames.api_key[: self.n_rows] == number)
-            return rows
+            return np.flatnonzero(self.frames.api_key[: self.n_rows] == number)
         rows = rows[: np.searchsorted(rows, self.n_rows)]
         is_of_type: Bools = self.frames.api_key[rows] == number
         return rows[is_of_type]

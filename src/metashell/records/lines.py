@@ -25,14 +25,13 @@ from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
-from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages_of
+from metashell.records.messages import AnyRecords, DecodedMessages, messages_of
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.records.written_lines import WrittenLines
 from metashell.redact import Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64
-from metashell.schema.model import MessageSpec
 
 _Found: TypeAlias = Callable[[DecodedMessages], None]
 
@@ -210,23 +209,6 @@ class LineWriter:
         if self._redaction.hides_raw(name, None):
             return hidden_bytes(name, data, records.batch_position(row))
         return data.hex()
-
-
-def messages_of(
-    records: AnyRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
-) -> Iterator[DecodedMessages]:
-    """Decode the messages of some rows, each type and version by itself.
-
-    Args:
-        records: The records of a file.
-        rows: int64[n], ascending.
-        is_wanted: Whether messages of a definition are decoded.
-    """
-    if isinstance(records, Records):
-        return metadata_messages_of(records, rows, is_wanted)
-    from metashell.records.keyed_messages import keyed_messages_of
-
-    return keyed_messages_of(records, rows, is_wanted)
 
 
 def batch_fields(header: Any) -> dict[str, object]:
