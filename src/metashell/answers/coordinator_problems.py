@@ -54,8 +54,7 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
     """
     found: list[tuple[int, str]] = []
     if records.refusal is not None:
-        row, fault = records.refusal
-        found.append((row, fault.reason))
+        found.append((records.refusal.row, records.refusal.text))
     if log is not None and log.refused:
         row, reason = log.refused[0]
         offset = int(records.frames.offset[row])
