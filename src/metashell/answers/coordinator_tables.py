@@ -51,11 +51,10 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
         part: The part.
         types: Record types by name.
     """
-    if part.schema:
-        found: pa.Schema = hook(part.schema)
-        return found
-    from metashell.image.coordinators.record_tables import surviving_schema
+    from metashell.image.coordinators.record_tables import part_schema, surviving_schema
 
+    if part.table_columns:
+        return part_schema(part, with_joined=True)
     if part.put.message not in types:
         raise SchemaError(f"part {part.name}: no definition of {part.put.message}")
     found = surviving_schema(types[part.put.message])

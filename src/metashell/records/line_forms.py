@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any, Final, Protocol
 
@@ -90,17 +90,6 @@ class LineForm(ABC):
 
     # Values.
 
-    comma: str
-    """The sign before each field but the first."""
-
-    def key(self, name: str) -> str:
-        """The text before a field's value, the sign that parts fields first."""
-        return field_key(name, is_bare=self.is_bare)
-
-    def array(self, items: Iterable[str]) -> str:
-        """Items that are written already."""
-        return f"[{','.join(items)}]"
-
     @abstractmethod
     def string(self, text: str | None) -> str:
         """A string as a value."""
@@ -163,7 +152,6 @@ class JsonForm(LineForm):
     """
 
     is_bare = False
-    comma = ","
     end = "}"
 
     def string(self, text: str | None) -> str:
@@ -269,7 +257,6 @@ class ReadableForm(LineForm):
     """
 
     is_bare = True
-    comma = " "
 
     def string(self, text: str | None) -> str:
         """A string as a value; quoted where it could be mistaken for the line's own signs."""

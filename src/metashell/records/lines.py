@@ -17,26 +17,21 @@ import numpy as np
 from metashell.kernel import library as kernel_library
 from metashell.kernel.lines import LineTexts
 from metashell.log.compression import NAMES
-from metashell.log.control import control_type_name
 from metashell.log.frames import (
     CONTROL_KEY,
-    KEYED_CONTROL_KEY,
     NO_KEY,
-    NO_NUMBER,
-    is_keyed_control,
 )
 from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
-from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages_of
+from metashell.records.messages import AnyRecords, DecodedMessages, messages_of
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.records.written_lines import WrittenLines
 from metashell.redact import Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64
-from metashell.schema.model import MessageSpec
 
 _Found: TypeAlias = Callable[[DecodedMessages], None]
 
@@ -198,7 +193,7 @@ class LineWriter:
         places = zip(*(column.tolist() for column in columns), records.raws(rows), strict=True)
         return [
             FaultyRecord(
-                name=type_name(records, key),
+                name=records.type_name(key),
                 is_control=key <= CONTROL_KEY,
                 version=version,
                 reason=reasons[row].reason if row in reasons else "not decoded",
@@ -214,34 +209,6 @@ class LineWriter:
         if self._redaction.hides_raw(name, None):
             return hidden_bytes(name, data, records.batch_position(row))
         return data.hex()
-
-
-def messages_of(
-    records: AnyRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
-) -> Iterator[DecodedMessages]:
-    """Decode the messages of some rows, each type and version by itself.
-
-    Args:
-        records: The records of a file.
-        rows: int64[n], ascending.
-        is_wanted: Whether messages of a definition are decoded.
-    """
-    if isinstance(records, Records):
-        return metadata_messages_of(records, rows, is_wanted)
-    from metashell.records.keyed_messages import keyed_messages_of
-
-    return keyed_messages_of(records, rows, is_wanted)
-
-
-def type_name(records: AnyRecords, key: int) -> str | None:
-    """The name of a type in lines; None where a record has no type."""
-    if not isinstance(records, Records):
-        if is_keyed_control(key):
-            return control_type_name(KEYED_CONTROL_KEY - key)
-        return None if key == NO_NUMBER else records.types.type_name(key)
-    if key <= CONTROL_KEY:
-        return control_type_name(CONTROL_KEY - key)
-    return None if key == NO_KEY else records.registry.type_name(key)
 
 
 def batch_fields(header: Any) -> dict[str, object]:

@@ -6,12 +6,12 @@ A message of a metadata log is the value of a record without a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.control import control_type_name
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.records import Records
 from metashell.schema.arena import I64
@@ -49,10 +49,16 @@ class DecodedMessages:
     """Set where values say more than their fields do."""
 
 
-def metadata_messages_of(
-    records: Records, rows: I64, is_wanted: Callable[[MessageSpec], bool]
+def messages_of(
+    records: AnyRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
 ) -> Iterator[DecodedMessages]:
-    """The messages of some rows of a metadata log; rows ascend."""
+    """Decode the messages of some rows, each type and version by itself.
+
+    Args:
+        records: The records of a file.
+        rows: int64[n], ascending.
+        is_wanted: Whether messages of a definition are decoded.
+    """
     frames = records.frames
     keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
     kinds, firsts, kind_of = np.unique(
@@ -60,13 +66,25 @@ def metadata_messages_of(
     )
     for kind, first in enumerate(firsts.tolist()):
         key, version = int(keys[first]), int(versions[first])
-        spec = records.spec_of_key(key)
-        if spec is None or version not in spec.versions or not is_wanted(spec):
-            continue
         at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
-        good, columns = records.decode(spec.name, rows[at])
-        if len(good) < len(at):
-            at = np.searchsorted(rows, good)
-        control = key <= CONTROL_KEY
-        name = control_type_name(CONTROL_KEY - key) if control else spec.type_name
-        yield DecodedMessages(name, at, spec, version, columns, control)
+        if isinstance(records, Records):
+            found = _metadata_messages(records, rows[at], key, version, is_wanted)
+        else:
+            from metashell.records.keyed_messages import keyed_messages
+
+            found = keyed_messages(records, rows[at], key, version, is_wanted)
+        if found is not None:
+            good, messages = found
+            yield replace(messages, at=at if len(good) == len(at) else np.searchsorted(rows, good))
+
+
+def _metadata_messages(
+    records: Records, rows: I64, key: int, version: int, is_wanted: Callable[[MessageSpec], bool]
+) -> tuple[I64, DecodedMessages] | None:
+    """The rows whose records, all of one type and version, decode, and their messages."""
+    spec = records.spec_of_key(key)
+    if spec is None or version not in spec.versions or not is_wanted(spec):
+        return None
+    rows, columns = records.decode(spec.name, rows)
+    name = records.type_name(key) or ""
+    return rows, DecodedMessages(name, rows, spec, version, columns, key <= CONTROL_KEY)

@@ -42,9 +42,9 @@ def partition(**change: object) -> tuple[bytes, ...]:
 def test_epochs(change: dict[str, Any], short: str, verbose: str) -> None:
     """Lines have them where nothing else changed, and all with -v; rows and JSON always do."""
     with cluster(*partition(**change)) as source:
-        assert run_on(source, f"changes -n 1 {PATH}").out.endswith(f"  {short}\n")
-        assert run_on(source, f"changes -n 1 -v {PATH}").out.endswith(f"  {verbose}\n")
-        (row,) = json.loads(run_on(source, f"changes -n 1 --json {PATH}").out)
+        assert run_on(source, f"changes --newest 1 {PATH}").out.endswith(f"  {short}\n")
+        assert run_on(source, f"changes --newest 1 -v {PATH}").out.endswith(f"  {verbose}\n")
+        (row,) = json.loads(run_on(source, f"changes --newest 1 --json {PATH}").out)
 
     assert [7, 8] == row["fields"]["partitionEpoch"]
     assert ([3, 4] if "leader" in change else None) == row["fields"].get("leaderEpoch")
