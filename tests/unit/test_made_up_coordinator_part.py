@@ -17,6 +17,7 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.answers.coordinator_tables import schema_of
 from metashell.errors import SchemaError
 from metashell.parts import coordinators
 from metashell.parts.known import coordinator_parts, find_part, forget_parts, puts_by_record
@@ -79,7 +80,7 @@ PART = PartSpec(
     help="Gears.",
     path=("gears",),
     node=f"{__name__}:directory",
-    table_columns={"topic": "string", "teeth": "int32?"},
+    table_columns="topic string, teeth int32?",
     rows=f"{__name__}:rows",
     rows_by=("topic",),
 )
@@ -261,6 +262,14 @@ def test_a_part_of_no_log_makes_its_directory_and_its_rows(opened: Source) -> No
     rows = [json.loads(line) for line in lines_of(opened, "export gears")]
     assert [{"topic": "u", "teeth": None}, {"topic": "t", "teeth": 8}] == rows
     assert ["t", "u"] == opened.table("gears").column("topic").to_pylist()
+
+
+def test_a_column_that_has_no_type_says_so() -> None:
+    """The error names the part and the column, and which types there are."""
+    part = replace(made_up("{g}", path="g"), table_columns="topic string, teeth int31")
+    with pytest.raises(SchemaError, match="part gadgets: its column 'teeth int31' has no") as told:
+        schema_of(part, {})
+    assert "int64, or time or texts" in str(told.value.hint)
 
 
 def partition_of(opened: Source, *, show_secrets: bool = False) -> Source:

@@ -11,8 +11,6 @@ asks for, which take longer to make than all declarations together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -224,9 +222,10 @@ class PartSpec:
     """Columns that are made only where they are asked for: they need other logs."""
     joined: str = ""
     """(Source, ReadReport) -> what gives rows these columns."""
-    table_columns: Mapping[str, str] = field(default_factory=dict)
-    """The columns of its table, and the type of each: an Arrow type, ``time`` or ``texts``. A ``?``
-    behind it says that a negative number is none. Else the columns of the record that puts it.
+    table_columns: str = ""
+    """The columns of its table, such as ``group string, offset int64?, at time``: each has an Arrow
+    type, or ``time`` or ``texts``. A ``?`` says that a negative number is none. Else the columns
+    are those of the record that puts it.
     """
     rows: str = ""
     """(PartitionState) -> its rows; else the records that hold. Without a log: (Source, ReadReport)

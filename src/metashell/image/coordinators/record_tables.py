@@ -6,7 +6,8 @@ one that is called as a column before it has ``record_`` in front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.image.arrow import Makers, fitting_batch, hide_fields, place_columns
 from metashell.image.coordinators.surviving import surviving_of
 from metashell.log.layout import TRANSACTIONAL
@@ -128,11 +130,31 @@ def record_batches(
         yield fitting_batch([arrays[name] for name in schema.names], schema)
 
 
+@cache
+def _declared(part: PartSpec) -> Mapping[str, tuple[pa.DataType, bool]]:
+    """The type of each column that a part declares, and whether a negative number is none.
+
+    Raises:
+        SchemaError: There is no such type.
+    """
+    found: dict[str, tuple[pa.DataType, bool]] = {}
+    for column in part.table_columns.split(", "):
+        name, _, kind = column.partition(" ")
+        plain = kind.rstrip("?")
+        try:
+            found[name] = _TYPES.get(plain) or pa.type_for_alias(plain), plain != kind
+        except ValueError as error:
+            raise SchemaError(
+                f"part {part.name}: its column {column!r} has no type",
+                hint=f"write a name and an Arrow type, such as int64, or {' or '.join(_TYPES)}",
+            ) from error
+    return found
+
+
 def part_schema(part: PartSpec, *, with_joined: bool = False) -> pa.Schema:
     """The columns that a part declares; `PartSpec.asked_for` only with those that are joined."""
     left_out = () if with_joined else part.asked_for
-    types = {n: kind.rstrip("?") for n, kind in part.table_columns.items() if n not in left_out}
-    return pa.schema([(n, _TYPES.get(t) or pa.type_for_alias(t)) for n, t in types.items()])
+    return pa.schema([(n, kind) for n, (kind, _) in _declared(part).items() if n not in left_out])
 
 
 def part_table(part: PartSpec, state: object = None, /, **values: Any) -> pa.Table:
@@ -147,16 +169,15 @@ def part_table(part: PartSpec, state: object = None, /, **values: Any) -> pa.Tab
     for field in schema:
         value = values[field.name] if field.name in values else getattr(state, field.name)
         if isinstance(value, np.ndarray):
-            may_lack = part.table_columns[field.name].endswith("?")
+            may_lack = _declared(part)[field.name][1]
             value = number_array(value, value >= 0 if may_lack else None, field.type)
         elif isinstance(value, SpanColumn):
             value = string_array(value)
+        elif not isinstance(value, pa.Array):
+            value = pa.scalar(value, field.type)
         made.append(value)
     n = next(len(each) for each in made if isinstance(each, pa.Array))
-    arrays = [
-        each if isinstance(each, pa.Array) else pa.repeat(pa.scalar(each, field.type), n)
-        for each, field in zip(made, schema, strict=True)
-    ]
+    arrays = [pa.repeat(each, n) if isinstance(each, pa.Scalar) else each for each in made]
     return pa.table(arrays, schema=schema)
 
 

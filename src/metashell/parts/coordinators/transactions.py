@@ -28,19 +28,11 @@ PART = PartSpec(
             *("producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition"),
         ),
     ),
-    table_columns={
-        "transactional_id": "string",
-        "state": "string",
-        "producer_id": "int64",
-        "producer_epoch": "int16",
-        "partitions": "texts",
-        "timeout_ms": "int32",
-        "started_time": "time?",
-        "last_update_time": "time",
-        "coordinator": "int32",
-        "hanging": "bool",
-        "partition": "int32",
-    },
+    table_columns=(
+        "transactional_id string, state string, producer_id int64, producer_epoch int16, "
+        "partitions texts, timeout_ms int32, started_time time?, last_update_time time, "
+        "coordinator int32, hanging bool, partition int32"
+    ),
     rows="metashell.answers.transactions:transaction_rows",
     rows_by=("transactional_id",),
     asked_for=("hanging",),
