@@ -80,7 +80,7 @@ PART = PartSpec(
     help="Gears.",
     path=("gears",),
     node=f"{__name__}:directory",
-    table_columns="topic string, teeth int32?",
+    table_columns="topic:string teeth:int32?",
     rows=f"{__name__}:rows",
     rows_by=("topic",),
 )
@@ -266,8 +266,8 @@ def test_a_part_of_no_log_makes_its_directory_and_its_rows(opened: Source) -> No
 
 def test_a_column_that_has_no_type_says_so() -> None:
     """The error names the part and the column, and which types there are."""
-    part = replace(made_up("{g}", path="g"), table_columns="topic string, teeth int31")
-    with pytest.raises(SchemaError, match="part gadgets: its column 'teeth int31' has no") as told:
+    part = replace(made_up("{g}", path="g"), table_columns="topic:string teeth:int31")
+    with pytest.raises(SchemaError, match="part gadgets: its column 'teeth:int31' has no") as told:
         schema_of(part, {})
     assert "int64, or time or texts" in str(told.value.hint)
 

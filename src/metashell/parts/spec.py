@@ -223,7 +223,7 @@ class PartSpec:
     joined: str = ""
     """(Source, ReadReport) -> what gives rows these columns."""
     table_columns: str = ""
-    """The columns of its table, such as ``group string, offset int64?, at time``: each has an Arrow
+    """The columns of its table, such as ``group:string offset:int64? at:time``: each has an Arrow
     type, or ``time`` or ``texts``. A ``?`` says that a negative number is none. Else the columns
     are those of the record that puts it.
     """

@@ -138,15 +138,15 @@ def _declared(part: PartSpec) -> Mapping[str, tuple[pa.DataType, bool]]:
         SchemaError: There is no such type.
     """
     found: dict[str, tuple[pa.DataType, bool]] = {}
-    for column in part.table_columns.split(", "):
-        name, _, kind = column.partition(" ")
+    for column in part.table_columns.split():
+        name, _, kind = column.partition(":")
         plain = kind.rstrip("?")
         try:
             found[name] = _TYPES.get(plain) or pa.type_for_alias(plain), plain != kind
         except ValueError as error:
             raise SchemaError(
                 f"part {part.name}: its column {column!r} has no type",
-                hint=f"write a name and an Arrow type, such as int64, or {' or '.join(_TYPES)}",
+                hint=f"write NAME:TYPE with an Arrow type, such as int64, or {' or '.join(_TYPES)}",
             ) from error
     return found
 

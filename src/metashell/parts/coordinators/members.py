@@ -28,8 +28,8 @@ PART = PartSpec(
         ("member", "client", "host", "epoch", "topics", "assigned", "instance"),
     ),
     table_columns=(
-        "group string, member string, instance string, client string, host string, epoch int32, "
-        "topics texts, assigned texts"
+        "group:string member:string instance:string client:string host:string epoch:int32 "
+        "topics:texts assigned:texts"
     ),
     rows="metashell.answers.groups:member_rows",
     rows_by=("group", "member"),

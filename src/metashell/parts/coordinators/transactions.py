@@ -29,9 +29,9 @@ PART = PartSpec(
         ),
     ),
     table_columns=(
-        "transactional_id string, state string, producer_id int64, producer_epoch int16, "
-        "partitions texts, timeout_ms int32, started_time time?, last_update_time time, "
-        "coordinator int32, hanging bool, partition int32"
+        "transactional_id:string state:string producer_id:int64 producer_epoch:int16 "
+        "partitions:texts timeout_ms:int32 started_time:time? last_update_time:time "
+        "coordinator:int32 hanging:bool partition:int32"
     ),
     rows="metashell.answers.transactions:transaction_rows",
     rows_by=("transactional_id",),
