@@ -35,6 +35,7 @@ from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, merge_columns
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
 from metashell.schema.decoding import check_keyed, decode
+from metashell.schema.model import MessageSpec
 
 _CHECKED_TOGETHER: Final = 1 << 18
 """Records that are looked at together where nothing of them is kept."""
@@ -416,7 +417,7 @@ class KeyedRecords(LogRecords):
             value.fields = {n: column for n, column in value.fields.items() if n in wanted}
         return rows, value
 
-    def _note_undecodable(self, rows: I64) -> None:
+    def _note_undecodable(self, spec: MessageSpec, rows: I64) -> None:
         self._note(rows, Flaw.BAD_VALUE)
 
     def _note(self, rows: I64, flaw: Flaw) -> None:

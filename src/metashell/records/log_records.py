@@ -126,16 +126,16 @@ class LogRecords(ABC):
                 frames.arena, spec, version, starts, stops, fields, trailing=self.has_keys
             )
             if not columns.ok.all():
-                self._note_undecodable(these[~columns.ok])
+                self._note_undecodable(spec, these[~columns.ok])
                 good = np.flatnonzero(columns.ok)
                 these, columns = these[good], columns.take(good)
             parts.append((these, columns))
         return parts or [(rows[:0], default_columns(frames.arena, spec, 0, fields))]
 
     def _readable(self, spec: MessageSpec, version: int, rows: I64) -> I64:
-        """Those rows of a version that can be decoded; what is wrong with others is noted."""
+        """The rows of a version that can be decoded; the faults of the others are noted."""
         return rows
 
     @abstractmethod
-    def _note_undecodable(self, rows: I64) -> None:
-        """Note that messages do not decode."""
+    def _note_undecodable(self, spec: MessageSpec, rows: I64) -> None:
+        """Note that messages of a definition do not decode."""

@@ -8,7 +8,7 @@ changed a thing is kept as a row number until somebody asks for its offset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -266,16 +266,16 @@ class Records(LogRecords):
         if version not in spec.versions or (
             spec.api_key is not None and self.any_odd and self.odd(rows).any()
         ):
-            rows = set_aside(self, spec.name, rows, version)
+            rows = set_aside(self, spec, rows, version)
         unread = self.frames_at(rows).unread(rows)
         if unread.any():
             report_unread(self, rows[unread])
             rows = rows[~unread]
         return rows
 
-    def _note_undecodable(self, rows: I64) -> None:
+    def _note_undecodable(self, spec: MessageSpec, rows: I64) -> None:
         self._undecodable.append(rows)
-        report_undecodable(self, rows)
+        report_undecodable(self, spec, rows)
 
     def check_the_rest(self) -> None:
         """Decode the types that nothing asked for, a vendor's among them, for their faults."""
@@ -354,12 +354,12 @@ class Records(LogRecords):
             return
         self._fault_rows[row] = self.fault_at(row, reason, kind)
 
-    def reported(self, rows: I64) -> list[int]:
-        """The rows among these at fault that are still reported; the others are counted."""
+    def report(self, rows: I64, reason_of: Callable[[int], str], kind: FaultKind) -> None:
+        """Note records at fault, with their reasons; those beyond `MAX_FAULTS` are counted."""
         room = max(MAX_FAULTS - len(self._fault_rows), 0)
         self.faults_left_out += max(len(rows) - room, 0)
-        told: list[int] = rows[:room].tolist()
-        return told
+        for row in rows[:room].tolist():
+            self.fault(row, reason_of(row), kind)
 
     def faults_by_row(self) -> Iterator[tuple[int, Fault]]:
         """Faults of single records, by row."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from metashell.kernel import library as kernel_library
 from metashell.log.frames import NO_KEY, NO_NUMBER
+from metashell.log.read import Loaded
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LinePieces, topic_ids
 from metashell.records.lines import LineWriter
@@ -22,6 +23,7 @@ from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.columns import SpanColumn
 from metashell.schema.dump import json_text
+from metashell.schema.registry import Registry
 
 _OF_BODY: Final = ("topic", "data", "error", "raw")
 """Columns that need the record itself."""
@@ -53,6 +55,26 @@ class DataForm(JsonForm):
         is_written &= self.value(texts, found)
         texts.literal("}}")
         return is_written
+
+
+class _TypedForm(DataForm):
+    """The type, the version and the fields of a record of a metadata log."""
+
+    def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
+        """Add all of them."""
+        texts.literal(f"{found.name} version {found.version} ")
+        return super().message(texts, found)
+
+    def error(self, fault: FaultyRecord) -> str:
+        """Add the reason."""
+        return f"UNKNOWN {fault.reason}"
+
+
+def record_texts(loaded: Loaded, registry: Registry, redaction: Redaction) -> Sequence[str]:
+    """Metadata records of small files as lines: type, version and JSON, secrets redacted."""
+    records = Records(loaded, registry)
+    rows = np.flatnonzero(~records.frames.is_control)
+    return LineWriter(_TypedForm(), redaction).lines(records, rows)
 
 
 def data_writer(redaction: Redaction) -> LineWriter:
