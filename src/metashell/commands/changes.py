@@ -18,6 +18,7 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL, Period, period_of
 from metashell.commands.shared.resources import meant_paths
+from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.change_parts import IMAGE
 from metashell.fs.change_texts import change_text
@@ -82,8 +83,9 @@ class ChangesCommand(RowsCommand):
         description=(
             "Prints every record that changed a node or anything below it, oldest first. Each "
             "line has the offset, the time, the epoch, the controller that led, the record "
-            "type, the path and the change. It uses all segments and checkpoints of the "
-            "directory.\n\n"
+            "type, the path and the change. A terminal of fewer than 160 columns has two lines "
+            "instead: when and where, then the change, with the record type for -v. All segments "
+            "and checkpoints of the directory are used.\n\n"
             "PATH is the current directory unless it is given. It may name a deleted node, or a "
             "resource: topic:orders stands for the topic and its configs. So does orders, where "
             "no other resource has this name. A topic that was deleted and made again is followed "
@@ -351,6 +353,9 @@ _CELLS: Final[Mapping[str, Callable[[NodeChange], object]]] = {
     "reason": lambda change: change.reason,
     "log": lambda change: change.log,
 }
+_WIDE: Final = 160
+"""A terminal of so many columns has a line for each change, a narrower one two."""
+_INDENT: Final = "    "
 _OF_FIELDS: Final = frozenset({"change", "fields", "reason"})
 """Columns of what records changed."""
 
@@ -379,20 +384,32 @@ class _Lines:
             is_verbose=self._is_verbose,
         )
         what = shown(self._context, text)
-        return f"{_where(change)}  {change.record}  {path}  {what}\n"
+        parts = [_when(change), *_by(change), change.record, path, what]
+        if not self._context.out.is_terminal or self._context.out.width >= _WIDE:
+            return "  ".join(parts) + "\n"
+        # When and where, then what.
+        width = self._context.out.width - len(_INDENT)
+        where = wrapped(f"{_when(change)}  {path}", width)
+        by = [*_by(change), *([change.record] if self._is_verbose else [])]
+        told = wrapped(f"{what}  ({', '.join(by)})" if by else what, width)
+        return f"\n{_INDENT}".join([*where, *told]) + "\n"
 
 
-def _where(change: NodeChange) -> str:
+def _when(change: NodeChange) -> str:
     if change.offset is None:
         return f"at or before checkpoint {change.at_or_before}"
     assert change.timestamp_ms is not None
+    return f"{change.offset}  {iso_time(change.timestamp_ms)}"
+
+
+def _by(change: NodeChange) -> list[str]:
+    """The log of an offset, or who led when the record was written."""
+    if change.offset is None:
+        return []
     if change.log is not None:
-        return f"{change.offset}  {iso_time(change.timestamp_ms)}  {change.log}"
+        return [change.log]
     controller = "?" if change.controller is None else change.controller
-    return (
-        f"{change.offset}  {iso_time(change.timestamp_ms)}"
-        f"  epoch {change.epoch}  controller {controller}"
-    )
+    return [f"epoch {change.epoch}", f"controller {controller}"]
 
 
 COMMAND = ChangesCommand()

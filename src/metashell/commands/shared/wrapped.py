@@ -21,6 +21,11 @@ _PIECES: Final = (
 then within a name.
 """
 
+_COMMAND: Final = re.compile("`[^`]*`")
+_NO_BREAK: Final = "\0"
+"""Stands for a space at which no line breaks; no text that a terminal is sent has it."""
+_LEAST_SENTENCE: Final = 20
+
 
 def pieces(word: str, width: int = 0) -> list[str]:
     """The pieces of a word, each with the signs behind it; as few as a width lets."""
@@ -60,3 +65,14 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
                 line += piece
             lines.append("")
     return [*lines[:-1], line]
+
+
+def sentence_lines(text: str, width: int) -> list[str]:
+    """The lines of a sentence, such as a diagnostic, as far to the right as it begins itself.
+
+    A command between backticks stays on one line.
+    """
+    start = " " * (len(text) - len(text.lstrip(" ")))
+    held = _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text.lstrip(" "))
+    lines = wrapped(held, max(width - len(start), _LEAST_SENTENCE), "  ")
+    return [start + line.replace(_NO_BREAK, " ") for line in lines]
