@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from json.encoder import encode_basestring
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -156,10 +155,7 @@ class JsonForm(LineForm):
 
     def string(self, text: str | None) -> str:
         """A string as a value."""
-        if text is None:
-            return "null"
-        quoted: str = encode_basestring(text)
-        return json_text(text) if "\\" in quoted else quoted
+        return json_text(text)
 
     def quoted(self, text: str) -> str:
         """A text that needs no escapes as a value."""
