@@ -139,7 +139,10 @@ class ConfigCommand(RowsCommand):
         parsed = query.parsed
         refuse_more(self, parsed.arguments, 2)
         key, words = _key_and_resource(query.image, parsed.arguments)
-        resource = _resource(words, parsed.values.get("--resource"))
+        option = parsed.values.get("--resource")
+        if option is not None and ":" not in option:
+            option = the_one(option, config_resources(query.image, option), (), "topic:orders")
+        resource = _resource(words, option)
         several = resource if resource is not None and set("*?[{") & set(resource.name) else None
         if several is not None:
             resource = None
