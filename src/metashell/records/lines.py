@@ -25,13 +25,14 @@ from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
-from metashell.records.messages import AnyRecords, DecodedMessages, messages_of
+from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.records.written_lines import WrittenLines
 from metashell.redact import Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64
+from metashell.schema.model import MessageSpec
 
 _Found: TypeAlias = Callable[[DecodedMessages], None]
 
@@ -209,6 +210,35 @@ class LineWriter:
         if self._redaction.hides_raw(name, None):
             return hidden_bytes(name, data, records.batch_position(row))
         return data.hex()
+
+
+def messages_of(
+    records: AnyRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
+) -> Iterator[DecodedMessages]:
+    """Decode the messages of some rows, each type and version by itself.
+
+    Args:
+        records: The records of a file.
+        rows: int64[n], ascending.
+        is_wanted: Whether messages of a definition are decoded.
+    """
+    frames = records.frames
+    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
+    kinds, firsts, kind_of = np.unique(
+        (keys << 32) + versions, return_index=True, return_inverse=True
+    )
+    for kind, first in enumerate(firsts.tolist()):
+        key, version = int(keys[first]), int(versions[first])
+        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
+        if isinstance(records, Records):
+            found = metadata_messages(records, rows[at], key, version, is_wanted)
+        else:
+            from metashell.records.keyed_messages import keyed_messages
+
+            found = keyed_messages(records, rows[at], key, version, is_wanted)
+        if found is not None:
+            good, messages = found
+            yield replace(messages, at=at if len(good) == len(at) else np.searchsorted(rows, good))
 
 
 def batch_fields(header: Any) -> dict[str, object]:

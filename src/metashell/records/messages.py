@@ -5,11 +5,8 @@ A message of a metadata log is the value of a record without a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, Union
-
-import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.log.frames import CONTROL_KEY
@@ -49,36 +46,7 @@ class DecodedMessages:
     """Set where values say more than their fields do."""
 
 
-def messages_of(
-    records: AnyRecords, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
-) -> Iterator[DecodedMessages]:
-    """Decode the messages of some rows, each type and version by itself.
-
-    Args:
-        records: The records of a file.
-        rows: int64[n], ascending.
-        is_wanted: Whether messages of a definition are decoded.
-    """
-    frames = records.frames
-    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
-    kinds, firsts, kind_of = np.unique(
-        (keys << 32) + versions, return_index=True, return_inverse=True
-    )
-    for kind, first in enumerate(firsts.tolist()):
-        key, version = int(keys[first]), int(versions[first])
-        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
-        if isinstance(records, Records):
-            found = _metadata_messages(records, rows[at], key, version, is_wanted)
-        else:
-            from metashell.records.keyed_messages import keyed_messages
-
-            found = keyed_messages(records, rows[at], key, version, is_wanted)
-        if found is not None:
-            good, messages = found
-            yield replace(messages, at=at if len(good) == len(at) else np.searchsorted(rows, good))
-
-
-def _metadata_messages(
+def metadata_messages(
     records: Records, rows: I64, key: int, version: int, is_wanted: Callable[[MessageSpec], bool]
 ) -> tuple[I64, DecodedMessages] | None:
     """The rows whose records, all of one type and version, decode, and their messages."""
