@@ -21,8 +21,8 @@ _MOST_COMPARED: Final = 2000
 def near(word: str, names: Collection[str]) -> str | None:
     """The one name that a word was meant to be: it differs in case, is cut off, or has a slip.
 
-    A slip is a letter too much, missing, wrong, or in its neighbour's place; a word of six letters
-    may have two.
+    A slip is a letter too much, missing, wrong, or in its neighbour's place. A word of eight
+    letters may have two.
     """
     folded = word.casefold()
     if not folded or len(word) > _LONGEST:
@@ -43,7 +43,7 @@ def near(word: str, names: Collection[str]) -> str | None:
 
 def _slips(length: int) -> int:
     """How many slips a word of that length may have."""
-    return 0 if length < 3 else 1 if length < 6 else 2
+    return 0 if length < 3 else 1 if length < 8 else 2
 
 
 def _begun(folded: str, names: Iterable[str]) -> str | None:

@@ -207,7 +207,7 @@ def test_unknown_tags(segment: RecordedSegment) -> None:
 def test_what_ends_the_load() -> None:
     """Of the logs that hold anything Kafka can't load it is said where, of the others not."""
     refusals = {s.name: records_of(s).refusal for s in SEGMENTS if s.path.parent.name in s.name}
-    told = {name: refusal.text for name, refusal in refusals.items() if refusal is not None}
+    told = {name: refusal[1].reason for name, refusal in refusals.items() if refusal is not None}
 
     assert {
         "__consumer_offsets-0": (

@@ -240,17 +240,17 @@ def test_window_and_last() -> None:
     assert offsets == sorted(offsets)
     assert offsets[0] >= 1000
     assert offsets[-1] <= 2000
-    last = json.loads(run_on(source, f"{line} -n 2").out)
+    last = json.loads(run_on(source, f"{line} --newest 2").out)
     assert [change["offset"] for change in last] == offsets[-2:]
 
 
 @pytest.mark.long
 def test_newest_records_only() -> None:
-    """--newest follows the newest records alone: the same changes, what was before is a ?."""
+    """--records follows the newest records alone: the same changes, what was before is a ?."""
     source = metashell.open(fixture("real-44-live").input)
     line = "changes --json /image/topics"
     whole = json.loads(run_on(source, line).out)
-    cut = run_on(source, f"{line} --newest 20")
+    cut = run_on(source, f"{line} --records 20")
     newest = json.loads(cut.out)
     paths = [(change["offset"], change["path"]) for change in newest]
     assert 20 <= len(paths) < len(whole)
@@ -258,10 +258,10 @@ def test_newest_records_only() -> None:
     assert whole[-1]["offset"] == newest[-1]["offset"]
     assert "?" in str(newest)
     assert "only the newest 20 records about it were followed" in cut.err[0]
-    every = run_on(source, f"{line} --newest 100000")
+    every = run_on(source, f"{line} --records 100000")
     assert whole == json.loads(every.out)
     assert "newest" not in every.err[0]
-    refused = run_on(source, f"{line} --newest 0")
+    refused = run_on(source, f"{line} --records 0")
     assert 2 == refused.status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from metashell.answers.producers import producers_table
+from metashell.answers.hanging import producers_table
 from metashell.image.coordinators.producers import fold_producers
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.offset_checkpoint import TopicPartition

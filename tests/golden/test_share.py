@@ -10,7 +10,7 @@ import pytest
 
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.answers.share import share_table
-from metashell.image.coordinators.share_state import RECORD_STATES, ShareLog, fold_share
+from metashell.image.coordinators.share_state import RECORD_STATES, fold_share
 from metashell.log.chain import COMPACTED
 from metashell.log.read import load
 from metashell.node_files.log_directory import read_log_directory
@@ -62,8 +62,8 @@ def _rows() -> dict[tuple[str, str, int], list[dict[str, Any]]]:
             directories = [read_log_directory(str(fixture_dir(_NODE) / broker / log_dir))]
             logs = NodeCoordinatorLogs(SHARE.log, directories, READ_DEFAULTS)
             for partition in logs.partitions:
-                log = ShareLog(logs.read(partition).records, partition.number)
-                for row in share_table(log).to_pylist():
+                records = logs.read(partition).records
+                for row in share_table(records, partition.number).to_pylist():
                     found.setdefault((row["group"], row["topic"], row["partition"]), []).append(row)
     return found
 

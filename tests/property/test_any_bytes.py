@@ -15,8 +15,8 @@ from kraftgen.batch import CODEC_IDS, CONTROL, control_record, encode_batch, enc
 from kraftgen.files import LOG_DIR_NAME, checkpoint_bytes, checkpoint_name, segment_name
 from metashell.errors import SourceError
 from metashell.log.read import load
-from metashell.records.dump import dump
 from metashell.sources.source import Source
+from support.dumped import dump
 from support.fixtures import fixture
 from support.golden_tree import product_tree
 from support.seeds import examples

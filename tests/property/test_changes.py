@@ -132,13 +132,13 @@ def test_what_stat_can_date_has_changes(name: str) -> None:
     paths = [p for each in kinds.values() for p in drawn.sample(each, min(_OF_A_KIND, len(each)))]
     assert paths
     for path in paths:
-        assert run_on(source, f"changes --newest 1 {shlex.quote(encode_path(path))}").out, path
+        assert run_on(source, f"changes --records 1 {shlex.quote(encode_path(path))}").out, path
 
 
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("name", DATED)
 def test_the_newest_are_the_last_of_all(name: str) -> None:
-    """``--newest N`` tells what ``changes`` tells last, between two points too."""
+    """``--records N`` tells what ``changes`` tells last, between two points too."""
     source = metashell.open(fixture_dir(name))
     drawn = Random(name)
     paths = [path for path, _ in dated(source.history_root) if path[:1] != ("provenance",)]
@@ -150,7 +150,7 @@ def test_the_newest_are_the_last_of_all(name: str) -> None:
             # One record may tell of several nodes, and of some only where more is known.
             every, newest = (
                 [offset for offset, _ in groupby(row["offset"] for row in json.loads(out or "[]"))]
-                for out in (run_on(source, line).out, run_on(source, f"{line} --newest {n}").out)
+                for out in (run_on(source, line).out, run_on(source, f"{line} --records {n}").out)
             )
             assert every[len(every) - len(newest) :] == newest, (path, bounds, n)
             # A checkpoint has many records, and no offset for each.

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from kraftgen.batch import encode_batch
 from kraftgen.files import segment_name
 from metashell.log.read import load
-from metashell.records.dump import dump
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import JsonForm, ReadableForm
 from metashell.records.lines import LineWriter
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
+from support.dumped import dump
 from support.logs import topic_batch
 from support.strategies import DrawnRecord, builtin_registry, damaged_values, record_lists
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from kraftgen.batch import control_record, encode_batch
 from kraftgen.old_messages import encode_message
-from metashell.answers.hanging import open_producers, open_table
-from metashell.answers.producers import producers_table
+from metashell.answers.hanging import open_producers, open_table, producers_table
 from metashell.answers.transactions import TRANSACTION_SCHEMA
 from metashell.image.coordinators.producers import fold_producers
 from metashell.log import batch_headers

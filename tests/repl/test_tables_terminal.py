@@ -33,10 +33,11 @@ def test_offline_partitions_at_80_columns() -> None:
 
 
 def test_a_summary_stands_below_more_rows_than_the_screen() -> None:
-    """The first lines are out of sight; the last one says what they say together."""
+    """The first lines are out of sight; the last ones say what they say together, and the date."""
     lines, _ = lines_of(["partitions", "--under-replicated"], rows=10)
-    last = [line for line in lines if line][-1]
-    assert last.startswith("… 13 partitions of 6 topics are under-replicated, since 12:39:49")
+    last = " ".join(line.strip() for line in lines if line).partition("… ")[2]
+    assert last.startswith("13 partitions of 6 topics are under-replicated, since 12:39:49")
+    assert "times of 2026-11-22 UTC; more columns (--columns, -o json): replicas, " in last
 
 
 def test_no_rows_on_a_terminal() -> None:

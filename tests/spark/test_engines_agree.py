@@ -66,7 +66,7 @@ LINES: Final = (
     "du",
     "stats",
     "log --offset 0-5",
-    "changes /image --newest 3",
+    "changes /image --records 3",
     "diff 1 3",
     "export voters --format jsonl",
     'sql -o jsonl "select * from records order by 1, 3"',

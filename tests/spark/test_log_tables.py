@@ -17,9 +17,9 @@ import metashell
 from metashell.log.fault import FaultKind
 from metashell.log.names import list_names
 from metashell.log.read import load
-from metashell.records.dump import dump
 from metashell.redact import REDACTED
 from metashell.schema.registry import load_registry
+from support.dumped import dump
 from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, plan, read, rows
 from support.logs import make_directory, topic_batch, topic_log

@@ -1,7 +1,7 @@
 """The records of a segment or checkpoint in the form of kafka-dump-log's JSON, in two ways.
 
 `iter_dump` takes the product's framing (`metashell.log`) and its scalar decoder, a record at a
-time; `iter_dump_columns` is the product's own dump, whose records are decoded in columns.
+time; `iter_dump_columns` takes the product's columns.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from metashell.log.frames import CONTROL_KEY, Frames
 from metashell.log.framing import build_frames
 from metashell.log.read import load
-from metashell.records.dump import dump
 from metashell.schema.dump import fields_json, record_json
 from metashell.schema.registry import Registry, load_registry
 from metashell.schema.scalar import decode_message, decode_record, read_varint, read_varlong
+from support.dumped import dump
 
 CONTROL_NAMES: Final = {
     2: "LeaderChange",

@@ -55,9 +55,9 @@ def run(
     return Ran(status, "".join(captured.parts), tuple(warnings))
 
 
-def run_on(source: Source | FleetSource, line: str) -> Ran:
+def run_on(source: Source | FleetSource, line: str, cwd: str = "/") -> Ran:
     """Run one command line on an opened source."""
-    return run(source.root, line, source=source)
+    return run(source.root, line, source=source, cwd=cwd)
 
 
 def from_yaml(text: str) -> Any:

@@ -133,7 +133,7 @@ def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             for line in (
                 "topics",
                 "cat /image/configs/TOPIC:t/*",
-                "changes -n 9",
+                "changes --newest 9",
                 "no\x1b[2Jsuch",
             ):
                 screen.run(line)

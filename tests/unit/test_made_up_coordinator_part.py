@@ -17,9 +17,10 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.answers.coordinator_tables import schema_of
 from metashell.errors import SchemaError
 from metashell.parts import coordinators
-from metashell.parts.known import coordinator_parts, find_part, forget_parts
+from metashell.parts.known import coordinator_parts, find_part, forget_parts, puts_by_record
 from metashell.parts.paths import check_directories, check_path
 from metashell.parts.spec import PartField, PartSpec
 from metashell.parts.spec import Put as PutEvent
@@ -67,6 +68,32 @@ PART = PartSpec(
 )
 COLORS = ("RED", "GREEN")
 """
+GEARS = """
+import numpy as np
+
+from metashell.fs.node import FixedDirectory, TextLeaf
+from metashell.image.coordinators.record_tables import part_table
+from metashell.parts.spec import PartSpec
+
+PART = PartSpec(
+    name="gears",
+    help="Gears.",
+    path=("gears",),
+    node=f"{__name__}:directory",
+    table_columns="topic:string teeth:int32?",
+    rows=f"{__name__}:rows",
+    rows_by=("topic",),
+)
+
+
+def directory(source, told):
+    return FixedDirectory({"t": lambda: TextLeaf(lambda: "teeth=8")})
+
+
+def rows(source, report):
+    for topic, teeth in ("u", -1), ("t", 8):
+        yield part_table(PART, topic=topic, teeth=np.array([teeth], dtype=np.int32))
+"""
 KEY = """{"apiKey": 1001, "type": "coordinator-key", "name": "WidgetKey", "validVersions": "0",
     "flexibleVersions": "none", "fields": [
     {"name": "Name", "type": "string", "versions": "0"}]}"""
@@ -111,11 +138,12 @@ def schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (parts / "gadgets.py").write_text(module)
     (parts / "widgets.py").write_text(WIDGETS)
     (parts / "gizmos.py").write_text(GIZMOS)
+    (parts / "gears.py").write_text(GEARS)
     monkeypatch.setattr(coordinators, "__path__", [*coordinators.__path__, str(parts)])
     forget_parts()
     yield messages
     forget_parts()
-    for name in ("gadgets", "gizmos", "widgets"):
+    for name in ("gadgets", "gears", "gizmos", "widgets"):
         sys.modules.pop(f"{coordinators.__name__}.{name}", None)
 
 
@@ -227,6 +255,23 @@ def test_tables(opened: Source) -> None:
     )
 
 
+def test_a_part_of_no_log_makes_its_directory_and_its_rows(opened: Source) -> None:
+    """The source finds the hooks that it declares."""
+    assert "gears" in lines_of(opened, "ls /")
+    assert ["teeth=8"] == lines_of(opened, "cat /gears/t")
+    rows = [json.loads(line) for line in lines_of(opened, "export gears")]
+    assert [{"topic": "u", "teeth": None}, {"topic": "t", "teeth": 8}] == rows
+    assert ["t", "u"] == opened.table("gears").column("topic").to_pylist()
+
+
+def test_a_column_that_has_no_type_says_so() -> None:
+    """The error names the part and the column, and which types there are."""
+    part = replace(made_up("{g}", path="g"), table_columns="topic:string teeth:int31")
+    with pytest.raises(SchemaError, match="part gadgets: its column 'teeth:int31' has no") as told:
+        schema_of(part, {})
+    assert "int64, or time or texts" in str(told.value.hint)
+
+
 def partition_of(opened: Source, *, show_secrets: bool = False) -> Source:
     """The partition alone."""
     directory = Path(str(opened.log.place)).parent / "__consumer_offsets-0"
@@ -300,6 +345,34 @@ def test_a_path_that_cannot_work_says_so(schemas: Path, at: str, expected: str) 
         check_path(find_part("gadgets", coordinators), PutEvent("GroupGadget", at=at), record_type)
 
 
+FIELD = "part gadgets: its field labels is no column of GroupGadgetValue, which has label"
+
+HINT = "name a column of GroupGadgetValue, or add labels to its definition"
+
+
+@pytest.mark.parametrize(
+    "line", ["ls /groups", "cat /groups/g/state", "find /groups", "export gadgets"]
+)
+def test_a_field_that_no_record_has_says_so(schemas: Path, tmp_path: Path, line: str) -> None:
+    """The error names the part, the field, those that there are, and the next step."""
+    module = schemas.parent / "parts" / "gadgets.py"
+    text = module.read_text().replace("PartSpec, Put", "PartField, PartSpec, Put")
+    module.write_text(text.replace('}"),', '}", fields=(PartField("labels"),)),'))
+    ran = run_on(opened_with(schemas, tmp_path / "node", [gadget(7, "a")]), line)
+    assert 0 < ran.status <= 2
+    assert ran.err[0].endswith(FIELD)
+    assert (f"  hint: {HINT}",) == ran.err[1:]
+
+
+def test_a_field_that_a_definition_of_a_user_lacks_is_left_out() -> None:
+    """Kafka's own definition has it, so the declaration is right."""
+    types = load_record_types(CoordinatorLog.GROUPS)
+    part, put = puts_by_record()["ConsumerGroupCurrentMemberAssignment"]
+    record_type = types.by_name[put.message]
+    fields = tuple(field for field in record_type.value.fields if field.column_name != "state")
+    check_path(part, put, replace(record_type, value=replace(record_type.value, fields=fields)))
+
+
 def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.SHARE) -> PartSpec:
     """A declaration of a part whose nodes have some paths."""
     events = tuple(PutEvent(f"Gadget{i}", at=each) for i, each in enumerate((at, *more)))
@@ -321,7 +394,9 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
         (made_up("{g}", path="image"), "its path 'image' is no directory of the root, or one that"),
         (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
         (made_up("", path="g"), "the path of Gadget0 is 'empty'"),
+        (made_up("{g}", path="g", log=""), "it is of no log, and names no node and rows"),
         (made_up("gadgets/{g}", path="g"), "the path of Gadget0 is 'gadgets/{g}'"),
+        (made_up("{g}/", path="g"), "the path of Gadget0 is '{g}/'"),
     ],
 )
 def test_a_part_that_cannot_stand_beside_others_says_so(part: PartSpec, expected: str) -> None:

@@ -21,7 +21,8 @@ from metashell import redact
 from metashell.checks.digest import image_digest, part_digests
 from metashell.parts import metadata
 from metashell.parts.known import forget_parts
-from metashell.records.density import RecordGroup, group_of
+from metashell.parts.spec import RecordGroup
+from metashell.records.density import group_of
 from metashell.redact import Redaction
 from metashell.reduced.table import records_of, whole_table
 from metashell.schema.encode import encode_record

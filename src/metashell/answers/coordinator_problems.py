@@ -54,7 +54,8 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
     """
     found: list[tuple[int, str]] = []
     if records.refusal is not None:
-        found.append((records.refusal.row, records.refusal.text))
+        row, fault = records.refusal
+        found.append((row, fault.reason))
     if log is not None and log.refused:
         row, reason = log.refused[0]
         offset = int(records.frames.offset[row])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
+from metashell.parts.paths import check_path
 from metashell.parts.spec import PartSpec, hook
 
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
         part: The part.
         types: Record types by name.
     """
-    if part.schema:
-        found: pa.Schema = hook(part.schema)
-        return found
-    from metashell.image.coordinators.record_tables import surviving_schema
+    from metashell.image.coordinators.record_tables import part_schema, surviving_schema
 
+    if part.table_columns:
+        return part_schema(part, with_joined=True)
     if part.put.message not in types:
         raise SchemaError(f"part {part.name}: no definition of {part.put.message}")
+    check_path(part, part.put, types[part.put.message])
     found = surviving_schema(types[part.put.message])
     for column in part.rows_by or ("",):
         if column not in found.names:

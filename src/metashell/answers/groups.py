@@ -13,6 +13,7 @@ from metashell.answers.coordinator_tables import PartitionState
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states, members_of
+from metashell.image.coordinators.record_tables import TIME, part_table, sorted_rows
 from metashell.image.coordinators.subscriptions import (
     GroupTopics,
     classic_members,
@@ -22,41 +23,15 @@ from metashell.image.coordinators.subscriptions import (
     named_topics,
 )
 from metashell.image.fold import number_keys, stable_order
+from metashell.parts.coordinators.groups import PART as GROUPS
+from metashell.parts.coordinators.members import PART as MEMBERS
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
 from metashell.schema.arena import I64, AnyArray, ranges
 from metashell.schema.arrow import list_array, number_array, one_piece, string_array, uuid_array
 from metashell.schema.columns import SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
-TIME: Final = pa.timestamp("ms", tz="UTC")
 _MODERN: Final = (GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS)
-
-GROUP_SCHEMA: Final = pa.schema(
-    [
-        ("group", pa.string()),
-        ("type", pa.string()),
-        ("state", pa.string()),
-        ("protocol", pa.string()),
-        ("members", pa.int64()),
-        ("coordinator", pa.int32()),
-        ("partition", pa.int32()),
-        ("topics", pa.list_(pa.string())),
-        ("epoch", pa.int32()),
-        ("committed_time", TIME),
-    ]
-)
-MEMBER_SCHEMA: Final = pa.schema(
-    [
-        ("group", pa.string()),
-        ("member", pa.string()),
-        ("instance", pa.string()),
-        ("client", pa.string()),
-        ("host", pa.string()),
-        ("epoch", pa.int32()),
-        ("topics", pa.list_(pa.string())),
-        ("assigned", pa.list_(pa.string())),
-    ]
-)
 
 
 def group_rows(state: PartitionState) -> pa.Table:
@@ -72,7 +47,7 @@ def member_rows(state: PartitionState) -> pa.Table:
 
 
 def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
-    """The groups of a partition, by name: columns of `GROUP_SCHEMA`.
+    """The groups of a partition, by name: a row each.
 
     Args:
         log: The partition's log.
@@ -101,22 +76,20 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
         names = _text(value.span("protocol_type"))
         protocols = pc.replace_with_mask(protocols, is_classic, names)
         named.append(named_topics(log, GroupType.CLASSIC))
-    table = pa.table(
-        [
-            string_array(log.names(state.made)),
-            protocol.take(number_array(state.type)),
-            pa.array(group_states(log).tolist(), pa.string()),
-            pc.if_else(pc.equal(protocols, empty), missing, protocols),
-            number_array(members),
-            pa.array([coordinator] * k, pa.int32()),
-            pa.array([log.partition] * k, pa.int32()),
-            _lists(state.group, named),
-            number_array(epochs.astype(np.int32), epochs >= 0),
-            _last_commits(log),
-        ],
-        schema=GROUP_SCHEMA,
+    table = part_table(
+        GROUPS,
+        group=log.names(state.made),
+        type=protocol.take(number_array(state.type)),
+        state=pa.array(group_states(log).tolist(), pa.string()),
+        protocol=pc.if_else(pc.equal(protocols, empty), missing, protocols),
+        members=members,
+        coordinator=coordinator,
+        partition=log.partition,
+        topics=_lists(state.group, named),
+        epoch=epochs.astype(np.int32),
+        committed_time=_last_commits(log),
     )
-    return table.sort_by("group")
+    return sorted_rows(GROUPS, table)
 
 
 def _text(column: SpanColumn) -> pa.Array:
@@ -162,7 +135,7 @@ def partition_texts(topics: pa.ChunkedArray, partitions: pa.ChunkedArray) -> pa.
 
 
 def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.Table:
-    """The members of a partition's groups, by group and name: columns of `MEMBER_SCHEMA`.
+    """The members of a partition's groups, by group and name: a row each.
 
     Args:
         log: The partition's log.
@@ -170,7 +143,7 @@ def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.
     """
     tables = [_modern_members(log, kind, topics or {}) for kind in _MODERN]
     tables.append(_classic_table(log))
-    return pa.concat_tables(tables).sort_by([("group", "ascending"), ("member", "ascending")])
+    return sorted_rows(MEMBERS, pa.concat_tables(tables))
 
 
 def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -> pa.Table:
@@ -179,9 +152,7 @@ def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -
     value, has = log.values(GroupEvent.MEMBER, kind, state.told[at])
     current, is_assigned = log.values(GroupEvent.CURRENT, kind, state.current[at])
     some = np.where(has, state.told[at], state.current[at])
-    k = len(at)
-    nothing = pa.nulls(k, pa.string())
-    lists = pa.nulls(k, pa.list_(pa.string()))
+    lists = None
     if "subscribed_topic_names" in value.fields:
         named = value.structs("subscribed_topic_names")
         lists = list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None)
@@ -191,18 +162,16 @@ def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -
     else:
         parts = current.structs("assigned_partitions")
         assigned = partition_names(parts, topic_names(parts.items.fixed("topic_id"), topics))
-    return pa.table(
-        [
-            string_array(log.names(some)),
-            string_array(log.member_names(some)),
-            _text(value.span("instance_id")) if "instance_id" in value.fields else nothing,
-            _text(value.span("client_id")),
-            _text(value.span("client_host")),
-            number_array(current.fixed("member_epoch"), is_assigned),
-            lists,
-            assigned,
-        ],
-        schema=MEMBER_SCHEMA,
+    return part_table(
+        MEMBERS,
+        group=log.names(some),
+        member=log.member_names(some),
+        instance=value.span("instance_id") if "instance_id" in value.fields else None,
+        client=value.span("client_id"),
+        host=value.span("client_host"),
+        epoch=number_array(current.fixed("member_epoch"), is_assigned),
+        topics=lists,
+        assigned=assigned,
     )
 
 
@@ -244,16 +213,14 @@ def _classic_table(log: GroupLog) -> pa.Table:
     nested = nested_columns(arena, items.span("assignment"), ASSIGNMENT, {"assigned_partitions"})
     readable = nested.ok & members.uses_consumer_protocol
     parts = lists_where(nested.fields.structs("assigned_partitions"), readable)
-    return pa.table(
-        [
-            string_array(members.name),
-            string_array(items.span("member_id")),
-            _text(items.span("group_instance_id")),
-            _text(items.span("client_id")),
-            _text(items.span("client_host")),
-            number_array(members.generation),
-            list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None),
-            partition_names(parts, _text(parts.items.span("topic"))),
-        ],
-        schema=MEMBER_SCHEMA,
+    return part_table(
+        MEMBERS,
+        group=members.name,
+        member=items.span("member_id"),
+        instance=items.span("group_instance_id"),
+        client=items.span("client_id"),
+        host=items.span("client_host"),
+        epoch=members.generation,
+        topics=list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None),
+        assigned=partition_names(parts, _text(parts.items.span("topic"))),
     )

@@ -1,4 +1,6 @@
-"""Open transactions that no coordinator will end: they hold back who reads committed data.
+"""Producers of partitions, and open transactions that no coordinator will end.
+
+Such a transaction holds back who reads committed data.
 
 A partition's producer state has an open transaction, and no transactional id has this producer id,
 or the one that has it does not name the partition. Where a partition of the coordinators' topic is
@@ -18,7 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.groups import TIME, partition_texts
+from metashell.answers.groups import partition_texts
+from metashell.image.coordinators.producers import ProducersState
+from metashell.image.coordinators.record_tables import TIME, part_schema, part_table
+from metashell.parts.coordinators.producers import PART
 from metashell.schema.arrow import one_piece
 
 OPEN: Final = "current_txn_start_offset"
@@ -52,8 +57,27 @@ OPEN_SCHEMA: Final = pa.schema(
 )
 
 
+PRODUCER_SCHEMA: Final = part_schema(PART)
+
+
+def producers_table(state: ProducersState, topic: str, partition: int) -> pa.Table:
+    """The producers of a partition, by id: columns of `PRODUCER_SCHEMA`.
+
+    A leader answers DescribeProducers so. Source: ReplicaManager.activeProducerState.
+
+    Args:
+        state: Its producers.
+        topic: The topic's name.
+        partition: The partition.
+    """
+    starts = state.current_txn_first_offset
+    return part_table(
+        PART, state, topic=topic, partition=partition, current_txn_start_offset=starts
+    )
+
+
 def open_producers(producers: pa.Table) -> pa.Table:
-    """The rows of `metashell.answers.producers.PRODUCER_SCHEMA` with a transaction open."""
+    """The rows of `producers_table` with a transaction open."""
     return producers.filter(pc.is_valid(producers.column(OPEN)))
 
 

@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import BROKER, default_of
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.answers.groups import TIME, partition_texts
+from metashell.answers.groups import partition_texts
 from metashell.answers.topic_settings import positive_int
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.offset_expiry import NEVER, expire_times, says_itself
+from metashell.image.coordinators.record_tables import TIME, part_table, sorted_rows
+from metashell.parts.coordinators.offsets import PART
 from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import number_array, string_array
 
@@ -25,27 +27,6 @@ RETENTION: Final = "offsets.retention.minutes"
 COMMIT: Final = "COMMIT"
 """The source of a time that the commit says itself."""
 _MINUTE_MS: Final = 60_000
-
-OFFSET_SCHEMA: Final = pa.schema(
-    [
-        ("group", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("leader_epoch", pa.int32()),
-        ("metadata", pa.string()),
-        ("committed_time", TIME),
-        ("expire_time", TIME),
-        ("pending", pa.bool_()),
-        ("expire_source", pa.string()),
-    ]
-)
-
-_LAG: Final = ("log_end_offset", "lag", "high_watermark")
-OFFSETS_SCHEMA: Final = pa.schema(
-    [*list(OFFSET_SCHEMA)[:-1], *((name, pa.int64()) for name in _LAG), OFFSET_SCHEMA.field(-1)]
-)
-"""The columns of `OFFSET_SCHEMA` with those of lag before the source of the expiry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +54,7 @@ def offset_rows(state: PartitionState) -> pa.Table:
 
 
 def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table:
-    """Committed offsets, by group, topic and partition: columns of `OFFSET_SCHEMA`.
+    """Committed offsets, by group, topic and partition: the columns of the part but those of lag.
 
     A key that has only a pending commit has a row with null for its offset.
 
@@ -94,14 +75,11 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
         number_array(np.where(np.append(says_itself(log), never >= 0), 0, 1))
     )
     pending = np.isin(keys[at], keys[state.pending])
-    table = _rows(log, at, lacks, pending, expires, sources)
-    return table.sort_by(
-        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
-    )
+    return sorted_rows(PART, _rows(log, at, lacks, pending, expires, sources))
 
 
 def commits_table(log: GroupLog) -> pa.Table:
-    """Commits as they were written, one after the other: columns of `OFFSET_SCHEMA`.
+    """Commits as they were written, one after the other: the columns of the part but those of lag.
 
     ``pending`` says that a commit is of a transaction, whose end decides. ``expire_time`` is what
     the commit says itself.
@@ -120,20 +98,16 @@ def _rows(
     epochs = values.leader_epoch
     metadata = string_array(values.metadata).cast(pa.string())
     missing = pa.scalar(None, pa.string())
-    return pa.table(
-        [
-            string_array(key.group),
-            string_array(key.topic),
-            number_array(key.partition),
-            number_array(values.offset, ~lacks),
-            number_array(epochs, ~lacks & (epochs >= 0)),
-            pc.if_else(number_array(lacks), missing, metadata),
-            number_array(values.time_ms, ~lacks, TIME),
-            number_array(expires, expires >= 0, TIME),
-            number_array(pending),
-            pc.if_else(number_array(expires >= 0), sources, missing),
-        ],
-        schema=OFFSET_SCHEMA,
+    return part_table(
+        PART,
+        key,
+        offset=number_array(values.offset, ~lacks),
+        leader_epoch=number_array(epochs, ~lacks & (epochs >= 0)),
+        metadata=pc.if_else(number_array(lacks), missing, metadata),
+        committed_time=number_array(values.time_ms, ~lacks, TIME),
+        expire_time=expires,
+        pending=pending,
+        expire_source=pc.if_else(number_array(expires >= 0), sources, missing),
     )
 
 
@@ -143,12 +117,12 @@ def with_lag(
     """Offsets with the columns ``log_end_offset``, ``lag`` and ``high_watermark``.
 
     Args:
-        offsets: Rows as of `OFFSET_SCHEMA`.
+        offsets: Rows without these columns.
         ends_of: Gives of a topic's partition where its log ends, and its high watermark; None for
             what is not known. Asked once for each. None: nothing is known.
     """
     if ends_of is None:
-        for name in ("log_end_offset", "lag", "high_watermark"):
+        for name in PART.asked_for:
             offsets = offsets.append_column(name, pa.nulls(len(offsets), pa.int64()))
         return offsets
     places = pa.table([offsets.column("topic"), offsets.column("partition")], ["topic", "of"])

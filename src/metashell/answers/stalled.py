@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.groups import TIME, members_table
+from metashell.answers.groups import members_table
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.commit_history import last_moves, rebalances_since
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.record_tables import TIME
 from metashell.image.fold import group_keys
 from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import string_array

@@ -7,34 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.answers.groups import TIME, partition_names
+from metashell.answers.groups import partition_names
+from metashell.image.coordinators.record_tables import part_schema, part_table, sorted_rows
 from metashell.image.fold import group_keys, survivors
-from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
+from metashell.parts.coordinators.transactions import PART
+from metashell.records.flaws import TRANSACTION_STATES
+from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arrow import string_array
 
-TRANSACTION_SCHEMA: Final = pa.schema(
-    [
-        ("transactional_id", pa.string()),
-        ("state", pa.string()),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("partitions", pa.list_(pa.string())),
-        ("timeout_ms", pa.int32()),
-        ("started_time", TIME),
-        ("last_update_time", TIME),
-        ("coordinator", pa.int32()),
-        ("partition", pa.int32()),
-    ]
-)
-
-TRANSACTIONS_SCHEMA: Final = TRANSACTION_SCHEMA.insert(
-    len(TRANSACTION_SCHEMA) - 1, pa.field("hanging", pa.bool_())
-)
-"""The columns of `TRANSACTION_SCHEMA` with ``hanging`` before the partition."""
+TRANSACTION_SCHEMA: Final = part_schema(PART)
+"""Its columns but ``hanging``."""
 
 
 def transaction_rows(state: PartitionState) -> pa.Table:
@@ -55,23 +40,20 @@ def transactions_table(
     found = records.columns("TransactionLog")
     ids = found.key.span("transactional_id")
     last = survivors(group_keys([ids], len(found)), found.rows, found.is_tombstone).last
-    value, k = found.value.take(last), len(last)
+    value = found.value.take(last)
     parts = value.structs("transaction_partitions")
     names = string_array(parts.items.span("topic")).cast(pa.string())
-    started = value.fixed("transaction_start_timestamp_ms")
-    table = pa.table(
-        [
-            string_array(ids.take(last)),
-            pa.array(TRANSACTION_STATES).take(pa.array(value.fixed("transaction_status"))),
-            pa.array(value.fixed("producer_id")),
-            pa.array(value.fixed("producer_epoch")),
-            partition_names(parts, names, field="partition_ids"),
-            pa.array(value.fixed("transaction_timeout_ms")),
-            pa.array(started, mask=np.asarray(started) < 0).cast(TIME),
-            pa.array(value.fixed("transaction_last_update_timestamp_ms")).cast(TIME),
-            pa.array([coordinator] * k, pa.int32()),
-            pa.array([partition] * k, pa.int32()),
-        ],
-        schema=TRANSACTION_SCHEMA,
+    table = part_table(
+        PART,
+        transactional_id=ids.take(last),
+        state=pa.array(TRANSACTION_STATES).take(pa.array(value.fixed("transaction_status"))),
+        producer_id=value.fixed("producer_id"),
+        producer_epoch=value.fixed("producer_epoch"),
+        partitions=partition_names(parts, names, field="partition_ids"),
+        timeout_ms=value.fixed("transaction_timeout_ms"),
+        started_time=value.fixed("transaction_start_timestamp_ms"),
+        last_update_time=value.fixed("transaction_last_update_timestamp_ms"),
+        coordinator=coordinator,
+        partition=partition,
     )
-    return table.sort_by("transactional_id")
+    return sorted_rows(PART, table)

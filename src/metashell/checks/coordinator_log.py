@@ -12,7 +12,8 @@ from metashell.image.coordinators.loading import replay_refusals
 from metashell.log.fault import FaultKind
 from metashell.log.partition import PartitionLog
 from metashell.records.flaws import Flaw, LoadVerdict
-from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
+from metashell.records.keyed_records import KeyedRecords
+from metashell.records.log_records import MAX_FAULTS
 
 REPLACE_REPLICA: Final = (
     "copy the directory before anything else. Only if another replica is in the ISR: stop this"
@@ -53,14 +54,15 @@ def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
         records: All records of a partition.
         partition: Its number.
     """
-    refusal, replayed = records.refusal, replay_refusals(records, partition)
+    unread, refusal = records.refusal or (-1, None)
+    replayed = replay_refusals(records, partition)
     # One record ends the load: the first that a broker can't read or can't replay.
-    rows = [row for row, _ in replayed] + ([] if refusal is None else [refusal.row])
+    rows = [row for row, _ in replayed] + ([] if refusal is None else [unread])
     ends = min(rows, default=None)
     flaws = records.flaws()
     for row in (flaws != Flaw.NONE).nonzero()[0][:MAX_FAULTS].tolist():
-        is_first = refusal is not None and refusal.row == row == ends
-        yield _of_record(records, row, refusal.text if refusal and is_first else None)
+        is_first = unread == row == ends
+        yield _of_record(records, row, refusal.reason if refusal and is_first else None)
     for row, reason in replayed:
         offset = int(records.frames.offset[row])
         code = "load-ends" if row == ends else "record-refused"

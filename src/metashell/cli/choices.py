@@ -247,7 +247,7 @@ def _neither(words: Sequence[str], clusters: Collection[str], hint: str) -> Usag
     first = words[0]
     cluster, command = near(first, clusters), near(first, all_names())
     is_for_cluster = len(words) > 1 and is_command(words[1])
-    meant = hint_of_command(first, runs_programs=False)
+    meant = hint_of_command(first, words[1:], runs_programs=False)
     if meant is not None and not is_for_cluster:
         hint = meant
     elif cluster is not None:

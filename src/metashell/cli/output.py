@@ -135,7 +135,12 @@ class Diagnostics:
         """Write a line, such as ``ls: /x: No such file or directory``."""
         from metashell.fs.escape import diagnostic
 
-        self.raw(encode(f"{diagnostic(text)}\n", terminal=self.is_terminal))
+        text = diagnostic(text)
+        if self.is_terminal:
+            from metashell.commands.shared.wrapped import sentence_lines
+
+            text = "\n".join(sentence_lines(text, self.width))
+        self.raw(encode(f"{text}\n", terminal=self.is_terminal))
 
     def program(self, text: str) -> None:
         """Write a line that comes from the program rather than from a command."""

@@ -20,7 +20,9 @@ from metashell.commands.shared.acl_arguments import (
     complete_resource,
     parse_operation,
     parse_permission,
+    parse_principal,
     parse_resource,
+    resource_word,
 )
 from metashell.commands.shared.names import and_meant
 from metashell.commands.shared.resources import acl_resources, principals_named, the_one
@@ -38,9 +40,9 @@ COLUMNS: Final = (
     text("resource", "Type and name of the resource, TYPE:NAME.", priority=9),
     text("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
     text("resource_name", "The name, the prefix of many, or * for all.", shown=False),
-    text("pattern_type", "LITERAL or PREFIXED.", priority=4),
+    text("pattern_type", "LITERAL or PREFIXED.", priority=8),
     text("principal", "The principal; User:* is everyone.", priority=9),
-    text("host", "The host: * for any, an address, or a network (KIP-1276).", priority=3),
+    text("host", "The host: * for any, an address, or a network (KIP-1276).", priority=8),
     text("operation", "The operation; ALL is every operation.", priority=8),
     text("permission", "ALLOW or DENY.", priority=8),
     text("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
@@ -76,7 +78,7 @@ class AclsCommand(RowsCommand):
             "before it."
         ),
         options=(
-            Option(("--principal",), "Only ACLs of this principal, such as User:alice.", "NAME"),
+            Option(("--principal",), "Only ACLs of this principal: User:alice, or alice.", "NAME"),
             Option(
                 ("--resource",),
                 "Only ACLs that count for a resource (topic:payments) or a type (topic).",
@@ -112,9 +114,6 @@ class AclsCommand(RowsCommand):
 
         parsed = _with_names(query)
         chosen = _chosen(parsed)
-        principal = parsed.values.get("--principal", ":")
-        if ":" not in principal:
-            query.warn(f"--principal {principal}: has no type; User:{principal} is another")
         by = _order(query.parsed)
         query.add(acls_table(query.image, lambda acl: all(test(acl) for test in chosen), by=by))
 
@@ -138,6 +137,8 @@ def _with_names(query: RowsQuery) -> Parsed:
         MetashellError: A word names nothing.
     """
     values = dict(query.parsed.values)
+    if "--resource" in values:
+        values["--resource"] = resource_word(query.image, values["--resource"])
     for word in query.parsed.arguments:
         flag, value = _named(query.image, word)
         if values.get(flag, value) != value:
@@ -184,7 +185,8 @@ def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
     values = parsed.values
     tests: list[Callable[[Acl], bool]] = []
     if (principal := values.get("--principal")) is not None:
-        tests.append(lambda acl: acl.principal == principal)
+        # A principal without a type is in no sound ACL, and is listed where there is one.
+        tests.append(lambda acl: acl.principal in (principal, parse_principal(principal)))
     if (host := values.get("--host")) is not None:
         tests.append(lambda acl: acl.host == host)
     if (word := values.get("--operation")) is not None:

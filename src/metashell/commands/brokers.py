@@ -68,7 +68,7 @@ RACK_COLUMNS: Final = (
 )
 WITHOUT_COLUMNS: Final = (
     text("topic", "The topic's name.", priority=9),
-    integer("partition", "The partition's id.", priority=9),
+    integer("partition", "The partition's id.", priority=9, runs=True),
     text("result", "offline or under-min-isr.", priority=8, red=("offline", "under-min-isr")),
     flag(
         "already",

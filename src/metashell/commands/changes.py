@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context, Manual
@@ -15,7 +17,9 @@ from metashell.commands.rows.columns import integer, json_value, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL, Period, period_of
-from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.commands.shared.resources import meant_paths
+from metashell.commands.shared.wrapped import wrapped
+from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.change_parts import IMAGE
 from metashell.fs.change_texts import change_text
 from metashell.fs.escape import escape
@@ -75,13 +79,16 @@ class ChangesCommand(RowsCommand):
     has_text = True
     own_options = frozenset({"-n", "--limit", "-v", "--verbose"})
     manual = Manual(
-        synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [-n N] [--newest N] PATH...",
+        synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [--newest N] [PATH...]",
         description=(
             "Prints every record that changed a node or anything below it, oldest first. Each "
             "line has the offset, the time, the epoch, the controller that led, the record "
-            "type, the path and the change. It uses all segments and checkpoints of the "
-            "directory.\n\n"
-            "PATH may name a deleted node. A topic that was deleted and made again is followed "
+            "type, the path and the change. A terminal of fewer than 160 columns has two lines "
+            "instead: when and where, then the change, with the record type for -v. All segments "
+            "and checkpoints of the directory are used.\n\n"
+            "PATH is the current directory unless it is given. It may name a deleted node, or a "
+            "resource: topic:orders stands for the topic and its configs. So does orders, where "
+            "no other resource has this name. A topic that was deleted and made again is followed "
             "through both lives. The wildcards * ? [a-z] {a,b} match within one component. "
             "Topics go by name unless PATH is below byId.\n\n"
             "A ? stands for a value that no record in the directory has. What the oldest "
@@ -98,18 +105,20 @@ class ChangesCommand(RowsCommand):
             _VERBOSE,
             SINCE,
             UNTIL,
-            Option(("-n", "--limit"), "Print only the last N changes.", metavar="N"),
+            Option(("-n", "--limit"), "Stop after N changes.", metavar="N"),
+            Option(("--newest",), "Print only the last N changes of each PATH.", metavar="N"),
             Option(
-                ("--newest",),
-                "Show only the newest N records about PATH that lie between --since and --until. "
+                ("--records",),
+                "Read only the newest N records about PATH that lie between --since and --until. "
                 "This is quick. A ? stands for values that earlier records have.",
                 metavar="N",
             ),
         ),
         examples=(
             ("changes /image/topics/byName/orders/0", "every change of a partition"),
-            ("changes /image/configs", "every change of a config"),
-            ("changes -n 3 /image/cluster/brokers", "the last three changes of brokers"),
+            ("changes topic:orders", "every change of a topic and of its configs"),
+            ("changes --since -10m", "what changed in the last ten minutes of the log"),
+            ("changes --newest 3 /image/cluster/brokers", "the last three changes of brokers"),
             ("changes -o jsonl /image/topics/byName/pay*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
             ("changes --count /image/cluster/brokers", "the number of changes"),
@@ -118,8 +127,7 @@ class ChangesCommand(RowsCommand):
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the changes of each path."""
-        if not parsed.arguments:
-            raise UsageError("PATH is missing", hint=f"usage: {self.manual.synopsis}")
+        parsed.arguments = parsed.arguments or ["."]
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
@@ -155,7 +163,8 @@ class _Found:
         self.is_of_coordinators = False
         """Whether the last change was told by a coordinator's log, where no controller writes."""
         self._context, self._arguments = context, parsed.arguments
-        self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
+        self._left, self._last = parsed.count("-n"), parsed.count("--newest")
+        self._followed = parsed.count("--records")
         warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
         self._is_part = not {*SINCE.flags, *UNTIL.flags}.isdisjoint(parsed.values)
         self._period = period_of(_source_of(context), parsed, warn)
@@ -171,32 +180,29 @@ class _Found:
         """The changes of one path, or only its last ones."""
         from metashell.fs.changes import Newest
 
-        path, n = _Wanted(self._context, argument), 0
-        newest = None
-        if self._newest is not None:
-            newest = Newest(self._newest, self._period.since, self._period.until, self._within)
-        held: deque[NodeChange] = deque(maxlen=self._last)
-        every = path.changes(self._context, newest, self._known_leaders(), in_full=self._in_full)
-        for change in every:
-            if not self._within(change):
-                continue
+        n, newest = 0, None
+        if self._followed is not None:
+            newest = Newest(self._followed, self._period.since, self._period.until, self._within)
+        path = _Wanted(self._context, argument)
+        exists = path.exists(self._context)
+        every = self._merged([path] if exists else [path, *self._named(argument)], newest)
+        last = every if self._last is None else deque(every, maxlen=self._last)
+        for change in islice(last, self._left):
             n += 1
+            if self._left is not None:
+                self._left -= 1
             self.is_of_coordinators = change.log is not None
             if n % _CHUNK_LINES == 0:
                 stop_if_cancelled(self._context)
-            if self._last is None:
-                yield change
-            else:
-                held.append(change)
-        yield from held
+            yield change
         if newest is not None and newest.has_older:
             self._context.warn(
                 f"changes: {path.text}: only the newest {newest.limit:,} records about it were "
                 "followed, older ones were not; ? stands for what was before"
             )
-        if n:
+        if n or self._left == 0:
             return
-        if path.exists(self._context):
+        if exists:
             when = " in that time" if self._is_part else ""
             self._context.warn(f"changes: {path.text}: no record changed it{when}")
         else:
@@ -204,6 +210,22 @@ class _Found:
                 f"changes: {path.text}: No such file or directory, now or in the log"
             )
             self.status = ExitCode.FAILED
+
+    def _named(self, argument: str) -> list[_Wanted]:
+        """The nodes of the resource that an argument names, where it is no path."""
+        source = _source_of(self._context)
+        names = meant_paths(source.image, argument) if source.capabilities.has_image else []
+        return [_Wanted(self._context, name) for name in names]
+
+    def _merged(self, paths: Sequence[_Wanted], newest: Newest | None) -> Iterator[NodeChange]:
+        """The changes of some paths that lie in the period, by time."""
+        leaders = self._known_leaders()
+        every = [
+            path.changes(self._context, newest, leaders, in_full=self._in_full)
+            for path in {normalise(path.text, self._context.cwd): path for path in paths}.values()
+        ]
+        merged = merge(*every, key=_moment) if len(every) > 1 else every[0]
+        return filter(self._within, merged)
 
     def _known_leaders(self) -> Mapping[int, int]:
         """Who led, as far as the node's files tell; the log tells of the others."""
@@ -303,6 +325,10 @@ def _window(period: Period) -> Callable[[NodeChange], bool]:
     return within
 
 
+def _moment(change: NodeChange) -> tuple[int, int]:
+    return change.timestamp_ms or 0, change.offset or 0
+
+
 def _print(context: Context, lines: Iterator[str]) -> None:
     """Write lines in chunks."""
     held: list[str] = []
@@ -327,6 +353,9 @@ _CELLS: Final[Mapping[str, Callable[[NodeChange], object]]] = {
     "reason": lambda change: change.reason,
     "log": lambda change: change.log,
 }
+_WIDE: Final = 160
+"""A terminal of so many columns has a line for each change, a narrower one two."""
+_INDENT: Final = "    "
 _OF_FIELDS: Final = frozenset({"change", "fields", "reason"})
 """Columns of what records changed."""
 
@@ -355,20 +384,32 @@ class _Lines:
             is_verbose=self._is_verbose,
         )
         what = shown(self._context, text)
-        return f"{_where(change)}  {change.record}  {path}  {what}\n"
+        parts = [_when(change), *_by(change), change.record, path, what]
+        if not self._context.out.is_terminal or self._context.out.width >= _WIDE:
+            return "  ".join(parts) + "\n"
+        # When and where, then what.
+        width = self._context.out.width - len(_INDENT)
+        where = wrapped(f"{_when(change)}  {path}", width)
+        by = [*_by(change), *([change.record] if self._is_verbose else [])]
+        told = wrapped(f"{what}  ({', '.join(by)})" if by else what, width)
+        return f"\n{_INDENT}".join([*where, *told]) + "\n"
 
 
-def _where(change: NodeChange) -> str:
+def _when(change: NodeChange) -> str:
     if change.offset is None:
         return f"at or before checkpoint {change.at_or_before}"
     assert change.timestamp_ms is not None
+    return f"{change.offset}  {iso_time(change.timestamp_ms)}"
+
+
+def _by(change: NodeChange) -> list[str]:
+    """The log of an offset, or who led when the record was written."""
+    if change.offset is None:
+        return []
     if change.log is not None:
-        return f"{change.offset}  {iso_time(change.timestamp_ms)}  {change.log}"
+        return [change.log]
     controller = "?" if change.controller is None else change.controller
-    return (
-        f"{change.offset}  {iso_time(change.timestamp_ms)}"
-        f"  epoch {change.epoch}  controller {controller}"
-    )
+    return [f"epoch {change.epoch}", f"controller {controller}"]
 
 
 COMMAND = ChangesCommand()

@@ -14,18 +14,28 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import and_meant
-from metashell.commands.shared.resources import CONFIG_TYPES, config_resources, the_one
+from metashell.commands.shared.resources import (
+    ALL_BROKERS,
+    CONFIG_TYPES,
+    config_resources,
+    config_type,
+    resource_names,
+    the_one,
+)
 from metashell.errors import ExitCode, UsageError
+from metashell.fs.pattern import Pattern
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.answers.configs import ConfigResource
     from metashell.image.image import Image
 
 _RESOURCE: Final = Option(
     ("--resource",),
     "Configs of this resource only: topic:NAME, broker:ID, broker:default for all brokers, "
-    "group:NAME, client-metrics:NAME or broker-logger:ID.",
+    "group:NAME, client-metrics:NAME or broker-logger:ID. Wildcards are allowed: group:*.",
     "RESOURCE",
 )
 _ALL: Final = Option(
@@ -53,24 +63,33 @@ class ConfigCommand(RowsCommand):
     tables = one_table(
         text("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP.", priority=9),
         text("resource_name", "Its name; empty for all brokers at once.", priority=9),
-        text("key", "The config's key.", priority=8),
-        text("value", "The value that holds; null where there is none.", priority=9),
+        text("key", "The config's key.", priority=9),
+        text("value", "The value that holds; null where there is none.", priority=8),
         text(
             "source",
             "Where it comes from, in Kafka's words: DYNAMIC_TOPIC_CONFIG, DYNAMIC_BROKER_CONFIG, "
             "DYNAMIC_DEFAULT_BROKER_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG and others.",
-            priority=6,
+            priority=8,
         ),
         integer(
             "broker",
             "The broker on which it holds, where brokers differ; null for all (other) brokers.",
+            priority=8,
+            usual=("-",),
         ),
         flag(
             "assumed",
             "Whether a node's own server.properties could say otherwise: it is Kafka's default, or "
             "read from --assume.",
+            priority=8,
+            usual=("no",),
         ),
-        flag("known", "Whether a Kafka release knows the key; null for loggers."),
+        flag(
+            "known",
+            "Whether a Kafka release knows the key; null for loggers.",
+            priority=8,
+            usual=("yes", "-"),
+        ),
         flag(
             "internal",
             "Whether Kafka has the key for its own use and tests; null for loggers.",
@@ -120,7 +139,13 @@ class ConfigCommand(RowsCommand):
         parsed = query.parsed
         refuse_more(self, parsed.arguments, 2)
         key, words = _key_and_resource(query.image, parsed.arguments)
-        resource = _resource(words, parsed.values.get("--resource"))
+        option = parsed.values.get("--resource")
+        if option is not None and ":" not in option:
+            option = the_one(option, config_resources(query.image, option), (), "topic:orders")
+        resource = _resource(words, option)
+        several = resource if resource is not None and set("*?[{") & set(resource.name) else None
+        if several is not None:
+            resource = None
         if key is None and resource is None and "--all" in parsed.switches:
             raise UsageError("--all needs a KEY or a resource")
         question = ConfigQuestion(
@@ -139,6 +164,8 @@ class ConfigCommand(RowsCommand):
             query.status = 1
             return
         table = configs_table(query.image, query.source.redaction, question, assumptions)
+        if several is not None:
+            table = _of_several(table, several)
         marked = question.only_gone or question.only_unknown
         if key is not None and resource is None and not len(table) and not marked:
             _warn_of_key(query, key)
@@ -170,7 +197,7 @@ def _key_and_resource(image: Image, words: Sequence[str]) -> tuple[str | None, l
         UsageError: Several resources have the name.
         MetashellError: Nothing has the name of the second word.
     """
-    keys = [word for word in words if word.partition(":")[0] not in CONFIG_TYPES or ":" not in word]
+    keys = [word for word in words if config_type(word) is None]
     resources = [word for word in words if word not in keys]
     if resources or not keys:
         return (keys[0] if keys else None), [*resources, *keys[1:]]
@@ -221,18 +248,29 @@ def _resource(words: Sequence[str], option: str | None) -> ConfigResource | None
         return None
     from metashell.answers.configs import ConfigResource
 
-    word, colon, name = text.partition(":")
-    kind = CONFIG_TYPES.get(word)
-    if kind is None or not colon:
+    word = config_type(text)
+    if word is None:
         raise UsageError(
             f"{text}: not a resource",
             hint="write " + ", ".join(f"{known}:NAME" for known in CONFIG_TYPES),
         )
-    if kind == "BROKER" and name in ("default", "<default>"):
+    kind, name = CONFIG_TYPES[word], text.partition(":")[2]
+    if kind == "BROKER" and name in ALL_BROKERS:
         name = ""
-    elif kind in ("BROKER", "BROKER_LOGGER") and name and not _is_id(name):
+    elif kind in ("BROKER", "BROKER_LOGGER") and name and not (_is_id(name) or "*" in name):
         raise UsageError(f"{text}: not the id of a broker")
     return ConfigResource(kind, name)
+
+
+def _of_several(table: pa.Table, resources: ConfigResource) -> pa.Table:
+    """The rows of the resources of a type whose names fit a pattern."""
+    import pyarrow as pa
+
+    kinds, names = (table.column(f"resource_{one}").to_pylist() for one in ("type", "name"))
+    match = Pattern(resources.name).match
+    fits = {name: bool(match(name)) for name in set(names)}
+    chosen = [k == resources.type and fits[n] for k, n in zip(kinds, names, strict=True)]
+    return table.filter(pa.array(chosen, pa.bool_()))
 
 
 def _is_id(name: str) -> bool:
@@ -245,18 +283,13 @@ def _complete_key(word: str) -> list[Completion]:
 
 
 def _complete_resource(context: Context, word: str) -> list[Completion]:
-    kind, colon, _ = word.partition(":")
-    if not colon:
-        words = [f"{name}:" for name in CONFIG_TYPES]
-    elif context.source is None:
-        words = []
-    elif kind == "topic":
-        words = [f"topic:{name}" for name in context.source.image.topics.names]
-    elif kind in ("broker", "broker-logger"):
-        ids = [str(broker) for broker in context.source.image.brokers.ids.tolist()]
-        words = [f"{kind}:{name}" for name in (["default"] if kind == "broker" else []) + ids]
-    else:
-        words = []
+    typed = word.partition(":")[0]
+    kind = config_type(word)
+    words = [f"{name}:" for name in CONFIG_TYPES]
+    if kind is not None:
+        names = [] if context.source is None else resource_names(context.source.image, kind)
+        names = [*(ALL_BROKERS[:1] if kind == "broker" else ()), *names]
+        words = [f"{typed}:{name}" for name in names]
     return [Completion(text, -len(word), text) for text in words if text.startswith(word)]
 
 

@@ -9,6 +9,7 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
     NOT_ZERO,
+    Shrink,
     flag,
     integer,
     one_table,
@@ -64,9 +65,15 @@ class NodesCommand(RowsCommand):
         flag("voter", "Whether the controller votes; null if the log does not say.", priority=6),
         text("release", "The Kafka release that its metadata.version range implies.", priority=6),
         integer("replicas", "Replicas assigned to the broker.", priority=5),
-        sentence("ghost", "Registered, but not running: why. Else null.", priority=7, red=NOT_ZERO),
+        sentence(
+            "ghost",
+            "Registered, but not running: why. Else null.",
+            priority=8,
+            red=NOT_ZERO,
+            usual=("-",),
+        ),
         text("rack", "The broker's rack.", priority=4),
-        texts("endpoints", "Its listeners: LISTENER://HOST:PORT."),
+        texts("endpoints", "Its listeners: LISTENER://HOST:PORT.", shrink=Shrink.WRAP),
         texts("security_protocols", "The security protocol of each endpoint.", shown=False),
         integer("epoch", "The broker's epoch.", shown=False),
         text("incarnation", "Id of the process that registered.", shown=False),

@@ -95,7 +95,7 @@ class WhoCanCommand(RowsCommand):
             "that principal is allowed; without --host, from hosts that no ACL names."
         ),
         options=(
-            Option(("--principal",), "Only this principal, such as User:alice.", "NAME"),
+            Option(("--principal",), "Only this principal: User:alice, or alice.", "NAME"),
             Option(("--host",), "Only from this address.", "ADDRESS"),
             ASSUME,
             HISTORY,

@@ -93,13 +93,14 @@ class History:
             NotCoveredError: The files do not cover it; the message gives the range.
         """
         notes: list[str] = []
+        is_age = time_spec.before_ms is not None
         if clock is not None:
             time_spec = clock.resolve(time_spec)
         if time_spec.offset is not None:
             offset = time_spec.offset
         else:
             assert clock is not None
-            offset = self._offset_at(time_spec, clock, notes)
+            offset = self._offset_at(time_spec, clock, notes, is_age=is_age)
         low, high = self.range()
         if not low <= offset <= high:
             raise NotCoveredError(
@@ -155,8 +156,13 @@ class History:
         self._nearest = [pair, *self._nearest][:_KEPT]
         return pair
 
-    def _offset_at(self, time_spec: TimeSpec, clock: LogClock, notes: list[str]) -> int:
-        """The last offset before the first batch that is later than a time."""
+    def _offset_at(
+        self, time_spec: TimeSpec, clock: LogClock, notes: list[str], *, is_age: bool
+    ) -> int:
+        """The last offset before the first batch that is later than a time.
+
+        An age that is older than the files means the oldest state that they have.
+        """
         timestamp_ms = time_spec.timestamp_ms
         assert timestamp_ms is not None
         _, records = self.oldest
@@ -171,10 +177,15 @@ class History:
         limit = max(ends, clock.now_ms) if clock.is_live else ends
         is_early = not len(later) or later[0] == 0
         is_early = is_early and (begins is None or timestamp_ms < begins)
-        if is_early or timestamp_ms > limit:
-            first_time, last_time = (
-                "?" if t is None or t < 0 else iso_time(t) for t in (begins, ends)
+        first_time, last_time = ("?" if t is None or t < 0 else iso_time(t) for t in (begins, ends))
+        if is_early and is_age and begins is not None:
+            notes.append(
+                f"{time_spec_text(time_spec)} is before the log: shown is its oldest state, of"
+                f" {first_time}"
             )
+            held = [f.end_offset for f in records.loaded.files if f.end_offset]
+            return max(held) - 1 if held else int(base[0] + batches.header["last_delta"][at[0]])
+        if is_early or timestamp_ms > limit:
             raise NotCoveredError(
                 f"{time_spec_text(time_spec)} is not covered: the files reach from {first_time}"
                 f" to {last_time}, offsets {low} to {high}",

@@ -34,9 +34,9 @@ from metashell.log.splits import Split, read_split
 from metashell.log.window import WINDOW_BYTES
 from metashell.records.lines import LineWriter
 from metashell.records.record_faults import report_unknown
-from metashell.records.records import Records
+from metashell.records.records import Records, type_of
 from metashell.records.rows import data_writer
-from metashell.records.split_filter import RowFilter, type_of
+from metashell.records.split_filter import RowFilter
 from metashell.redact import REDACTED, Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import binary_array

@@ -217,6 +217,13 @@ class Frames:
         start = self.start[rows]
         return value_spans(self.arena, start, np.full_like(start, self.arena.size))[0]
 
+    def message_spans(self, rows: AnyArray) -> tuple[I64, I64]:
+        """Where the fields of the rows' messages begin, and where they end; int64."""
+        body: I64 = self.body[rows]
+        if len(self.key):
+            return body + 2, body + self.value_size[rows]
+        return body, self.stop[rows]
+
     def unread(self, rows: AnyArray) -> Bools:
         """Which of the rows given have no value any more, but the reason why it can't be read."""
         return np.zeros(len(rows), dtype=np.bool_)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import EnumMeta
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
-from metashell.parts.spec import NamedCodes, hook
+from metashell.parts.spec import NamedCodes, PartField, PartSpec, hook
 from metashell.schema.dump import java_double
-from metashell.schema.model import FieldSpec
+from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.uuids import uuid_text
 
 Fact: TypeAlias = "None | bool | int | float | str | bytes | tuple[Fact, ...]"
@@ -92,6 +93,38 @@ def form_of(form: str | NamedCodes, spec: FieldSpec) -> ValueForm:
         element = FORMS[_OF_TYPE[spec.type]]
         return _of_list(element) if spec.is_array else element
     return ValueForm(fact=_fact) if spec.is_array else PLAIN
+
+
+def check_columns(
+    part: PartSpec,
+    word: str,
+    fields: Iterable[PartField],
+    message: MessageSpec,
+    kafkas: Callable[[], Iterable[MessageSpec]] = tuple,
+) -> None:
+    """See that a record has the columns that a part names.
+
+    Args:
+        part: The part.
+        word: The part's word for these fields.
+        fields: They.
+        message: The definition of the record.
+        kafkas: Gives Kafka's own definitions; a user's definition may lack columns of these.
+
+    Raises:
+        SchemaError: A column is missing.
+    """
+    known = [field.column_name for field in message.fields]
+    for field in fields:
+        if field.column in known:
+            continue
+        own = (each.fields for each in kafkas() if each.name == message.name)
+        if field.column not in {each.column_name for each in chain.from_iterable(own)}:
+            raise SchemaError(
+                f"part {part.name}: its {word} {field.column} is no column of {message.name},"
+                f" which has {', '.join(known)}",
+                hint=f"name a column of {message.name}, or add {field.column} to its definition",
+            )
 
 
 def _of_list(element: ValueForm) -> ValueForm:

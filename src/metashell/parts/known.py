@@ -14,8 +14,7 @@ from types import ModuleType
 
 from metashell.errors import SchemaError
 from metashell.parts import metadata
-from metashell.parts.paths import check_directories
-from metashell.parts.spec import PartSpec, Put
+from metashell.parts.spec import PartSpec, Put, RecordGroup
 
 
 @cache
@@ -35,17 +34,32 @@ def find_part(name: str, package: ModuleType = metadata) -> PartSpec:
     found: PartSpec = import_module(f"{package.__name__}.{name}").PART
     if found.name != name:
         raise SchemaError(f"part {found.name}: its module is called {name}")
-    check_levels(found)
+    if package is metadata:
+        check_part(found)
     return found
 
 
-def check_levels(part: PartSpec) -> None:
-    """See that each level of a part's path is made of its key.
+def check_part(part: PartSpec) -> None:
+    """See that a part of the metadata has a group, and names for its leaves made of its key.
 
     Raises:
-        SchemaError: One is not.
+        SchemaError: It lacks one.
     """
     key = [field.column for field in part.key]
+    if part.group not in list(RecordGroup):
+        raise SchemaError(
+            f"part {part.name}: its group is {part.group or 'empty'}, and no group is called so",
+            hint=f"group is one of {', '.join(RecordGroup)}",
+        )
+    names: object = part.leaf
+    wanted = "leaf, the name of its one value"
+    if key:
+        names, wanted = part.levels, f"levels=(PathLevel(({key[0]!r},)),)"
+    if part.path and not (names or part.node or part.by_topic):
+        raise SchemaError(
+            f"part {part.name}: nothing names its leaves below /image/{'/'.join(part.path)}",
+            hint=f"declare {wanted}",
+        )
     for level in part.levels:
         for column in level.of:
             if column not in key:
@@ -76,6 +90,7 @@ def coordinator_parts() -> Mapping[str, PartSpec]:
         SchemaError: One can't work, or not beside another.
     """
     from metashell.parts import coordinators
+    from metashell.parts.paths import check_directories
 
     found = {name: find_part(name, coordinators) for name in part_names(coordinators)}
     check_directories(found.values())
@@ -91,11 +106,10 @@ def puts_by_record() -> Mapping[str, tuple[PartSpec, Put]]:
 
 @cache
 def coordinator_roots() -> Mapping[str, Sequence[PartSpec]]:
-    """The parts of coordinators' logs by the directory of the root that they are below."""
+    """The parts of topics' logs by the directory of the root that they are below."""
     found: dict[str, list[PartSpec]] = {}
     for part in coordinator_parts().values():
-        if part.log:
-            found.setdefault(part.path[0], []).append(part)
+        found.setdefault(part.path[0], []).append(part)
     return found
 
 

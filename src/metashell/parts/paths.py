@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from metashell.errors import SchemaError
+from metashell.parts.forms import check_columns
 from metashell.parts.spec import NodeNames, PartSpec, Put
 from metashell.redact import type_may_hold_secrets
-
-if TYPE_CHECKING:
-    from metashell.schema.coordinators import RecordType
+from metashell.schema.coordinators import CoordinatorLog, RecordType, builtin_definitions
 
 _Event: TypeAlias = tuple[PartSpec, Put]
 _ANY: Final = "{}"
@@ -71,6 +70,8 @@ def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
         raise SchemaError(f"part {part.name}: no string begins both the path and the key {where}")
     if type_may_hold_secrets(record_type.key.name):
         raise SchemaError(f"part {part.name}: a secret is in the key {where}")
+    kafkas = partial(builtin_definitions, CoordinatorLog(part.log))
+    check_columns(part, "field", put.fields, record_type.value, kafkas)
 
 
 def check_directories(parts: Collection[PartSpec]) -> None:
@@ -79,8 +80,6 @@ def check_directories(parts: Collection[PartSpec]) -> None:
     Raises:
         SchemaError: One has no path, or two can't stand side by side.
     """
-    from metashell.schema.coordinators import CoordinatorLog
-
     for part in parts:
         if len(part.path) != 1 or part.path[0] in _TAKEN:
             shown = "/".join(part.path)
@@ -92,6 +91,11 @@ def check_directories(parts: Collection[PartSpec]) -> None:
             raise SchemaError(
                 f"part {part.name}: no coordinator writes {part.log}",
                 hint=f"log is one of {', '.join(CoordinatorLog)}",
+            )
+        if not (part.log or (part.node and part.rows)):
+            raise SchemaError(
+                f"part {part.name}: it is of no log, and names no node and rows",
+                hint=f"log is one of {', '.join(CoordinatorLog)}; or name node and rows",
             )
         if part.asked_for and not part.joined:
             raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")
@@ -138,10 +142,10 @@ def _check_put(part: PartSpec, put: Put) -> None:
             " it nowhere",
             hint="name it in metashell/redact.py, which hides it in every output",
         )
-    if not _is_column(put.at):
+    if not _is_column(put.at) or "" in put.at.split("/"):
         raise SchemaError(
             f"part {part.name}: the path of {put.message} is {put.at or 'empty'!r}",
-            hint="begin it with the key's first field: {group_id}/...",
+            hint="begin it with the key's first field, and leave no name empty: {group_id}/...",
         )
 
 

@@ -11,6 +11,7 @@ asks for, which take longer to make than all declarations together.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeAlias
@@ -22,6 +23,24 @@ NodeNames: TypeAlias = tuple[str, ...]
 
 LAST: Final = 1000
 """Order of parts that Kafka's image does not have."""
+
+
+class RecordGroup(StrEnum):
+    """The subjects of records."""
+
+    TOPICS = "topics"
+    """Topics and partitions."""
+    NODES = "nodes"
+    """Brokers and controllers."""
+    CONFIGS = "configs"
+    SECURITY = "security"
+    """ACLs, SCRAM credentials, delegation tokens, client quotas."""
+    QUORUM = "quorum"
+    """Control records, features, and what keeps the cluster itself going."""
+    OTHER = "other"
+    """A type that no definition of Kafka's describes."""
+    NO_OPS = "no_ops"
+    """Records that say nothing."""
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +169,7 @@ class PartSpec:
     help: str
     """A sentence that says what a row of its table is."""
     group: str = ""
-    """The subject of its records: a `metashell.records.density.RecordGroup`."""
+    """The subject of its records: a `RecordGroup`. Parts of coordinators' logs have none."""
     order: int = LAST
     """Its place in the MetadataImage of Kafka 4.4, which is the order in which digests are shown.
     A part without one enters the digest of an image only where it is not empty."""
@@ -203,10 +222,15 @@ class PartSpec:
     """Columns that are made only where they are asked for: they need other logs."""
     joined: str = ""
     """(Source, ReadReport) -> what gives rows these columns."""
-    schema: str = ""
-    """Hook: the columns of its table; else those of the record that puts it."""
+    table_columns: str = ""
+    """The columns of its table, such as ``group:string offset:int64? at:time``: each has an Arrow
+    type, or ``time`` or ``texts``. A ``?`` says that a negative number is none. Else the columns
+    are those of the record that puts it.
+    """
     rows: str = ""
-    """(PartitionState) -> its rows; else the records that hold."""
+    """(PartitionState) -> its rows; else the records that hold. Without a log: (Source, ReadReport)
+    -> tables.
+    """
 
     # Hooks, for parts that are no puts and removes, or that are asked for by the million.
 
@@ -220,7 +244,9 @@ class PartSpec:
     folded_with: NodeNames = ()
     """Attributes of the image that are folded of the same records."""
     node: str = ""
-    """(Image, Redaction) -> Directory: the directory ``path[0]`` with all in it."""
+    """(Image, Redaction) -> Directory: the directory ``path[0]`` with all in it. Beside
+    coordinators' logs: (Source, sentences about unread logs) -> Directory.
+    """
     newest: str = ""
     """(Image) -> row of the newest record about it; else the newest of its events."""
     groups: str = ""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from metashell.errors import SchemaError
-from metashell.parts.forms import Fact, ValueForm, form_of, same
+from metashell.parts.forms import Fact, ValueForm, check_columns, form_of, same
 from metashell.parts.spec import (
     NamedCodes,
     NodeNames,
@@ -29,7 +29,7 @@ from metashell.redact import (
     type_may_hold_secrets,
 )
 from metashell.schema.model import FieldSpec
-from metashell.schema.registry import Registry
+from metashell.schema.registry import Registry, builtin_specs
 
 FactKey: TypeAlias = tuple[Fact, ...]
 RawValues: TypeAlias = Mapping[str, Any]
@@ -255,12 +255,10 @@ def check_key(spec: PartSpec, registry: Registry) -> None:
         if message is None:
             raise SchemaError(f"part {spec.name}: no definition of {event.message}")
         by_column = {field.column_name: field for field in message.fields}
+        check_columns(spec, "key", spec.key, message)
+        if isinstance(event, Put) and event is spec.put:
+            check_columns(spec, "field", spec.fields, message, builtin_specs)
         for field in spec.key:
-            if field.column not in by_column:
-                raise SchemaError(
-                    f"part {spec.name}: its key {field.column} is no column of {message.name},"
-                    f" which has {', '.join(by_column)}"
-                )
             if by_column[field.column].json_name in row_secret_fields(message.name):
                 raise SchemaError(
                     f"part {spec.name}: its key {field.column} is secret, and paths would show it"

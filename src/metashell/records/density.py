@@ -19,6 +19,7 @@ from metashell.log.control import ControlType
 from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL_KEY, control_key
 from metashell.parts.known import all_parts
+from metashell.parts.spec import RecordGroup
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.registry import Registry
@@ -33,24 +34,6 @@ _HIGHEST: Final = 1 << 14
 """Api keys beyond these count as one type: no definition describes them."""
 
 _INT64: Final = (1 << 63) - 1
-
-
-class RecordGroup(StrEnum):
-    """The subjects of records."""
-
-    TOPICS = "topics"
-    """Topics and partitions."""
-    NODES = "nodes"
-    """Brokers and controllers."""
-    CONFIGS = "configs"
-    SECURITY = "security"
-    """ACLs, SCRAM credentials, delegation tokens, client quotas."""
-    QUORUM = "quorum"
-    """Control records, features, and what keeps the cluster itself going."""
-    OTHER = "other"
-    """A type that no definition of Kafka's describes."""
-    NO_OPS = "no_ops"
-    """Records that say nothing."""
 
 
 _OF_NO_PART: Final[Mapping[int, RecordGroup]] = {

@@ -24,8 +24,8 @@ from metashell.records.consumer_protocol import (
     decode_nested,
     protocols_json,
 )
-from metashell.records.keyed_records import TRANSACTION_STATES
-from metashell.records.line_forms import LineForm, LinePieces
+from metashell.records.flaws import TRANSACTION_STATES
+from metashell.records.line_forms import LineForm, LinePieces, field_key
 from metashell.schema.columns import Columns
 from metashell.schema.coordinators import RecordType
 from metashell.schema.dump import fields_json, json_text
@@ -85,7 +85,9 @@ class DumpedValues:
             return False
         names = form.strings(TRANSACTION_STATES)
         numbers = self.columns.fixed(status.column_name).astype(np.int64)
-        texts.choice(form.key(status.json_name), names, numbers, is_of_line=False)
+        texts.choice(
+            field_key(status.json_name, is_bare=form.is_bare), names, numbers, is_of_line=False
+        )
         return texts.fields(next(parts), self.version, self.columns)
 
     def add_beside(self, texts: LinePieces) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from metashell.records.filter import TopicNames
-from metashell.records.line_forms import LineForm
+from metashell.records.line_forms import LineForm, field_key
 from metashell.redact import CONFIG_RECORD, REDACTED, Redaction, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
@@ -115,7 +115,7 @@ class FieldTexts:
         self, spec: MessageSpec, field: FieldSpec, version: int, columns: Columns
     ) -> list[str]:
         """Key and value of a field, for each row; empty where it is left out."""
-        form, key = self.form, self.form.key(field.json_name)
+        form, key = self.form, field_key(field.json_name, is_bare=self.form.is_bare)
         column = columns.fields[field.column_name]
         default = default_value(field) if version in field.tagged else _NO_DEFAULT
         if isinstance(column, FixedColumn):
@@ -179,9 +179,9 @@ class FieldTexts:
     def _array(self, field: FieldSpec, raw: bytes, dtype: str) -> str:
         if field.type == "uuid":
             ids = (uuid_text(raw[i : i + 16]) for i in range(0, len(raw), 16))
-            return self.form.array(map(self.form.quoted, ids))
+            return f"[{','.join(map(self.form.quoted, ids))}]"
         numbers = np.frombuffer(raw, dtype=np.dtype(dtype).newbyteorder("=")).tolist()
-        return self.form.array(map(str, numbers))
+        return f"[{','.join(map(str, numbers))}]"
 
     def _config_values(self, columns: Columns, values: list[str | None]) -> list[str | None]:
         codes, keys = columns.fixed("resource_type").tolist(), columns.span("name").strings()
@@ -264,8 +264,7 @@ class PythonTexts:
 
     def each(self, texts: Callable[[], Sequence[str]]) -> bool:
         """Add a text to each line, from which the first sign is taken where it is opened."""
-        n = len(self._fields.form.comma)
-        self._pieces.append([text[n:] for text in texts()] if self._opens else texts())
+        self._pieces.append([text[1:] for text in texts()] if self._opens else texts())
         self._opens = False
         return True
 

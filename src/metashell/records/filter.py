@@ -7,7 +7,7 @@ key columns are looked at, of all rows at once. Rows are turned into values afte
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES
+from metashell.log.fault import Fault
 from metashell.log.frames import Frames
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import CODEC, CONTROL
@@ -164,7 +165,7 @@ def select_batches(loaded: Loaded, selection: Selection) -> Loaded:
         keep &= header["max_timestamp"] >= selection.since_ms
     if keep.all():
         return loaded
-    return _of_batches(loaded, pos[keep])
+    return of_batches(loaded, file, pos[keep], file.chain.faults)
 
 
 def framed_apart(loaded: Loaded) -> Iterator[Loaded]:
@@ -186,10 +187,10 @@ def framed_apart(loaded: Loaded) -> Iterator[Loaded]:
     for i, more in enumerate(needed.tolist()):
         # Half, because the run before is still held by who looks at its records.
         if taken and taken + more > INFLATED_BYTES // 2:
-            yield _of_batches(loaded, pos[first:i])
+            yield of_batches(loaded, file, pos[first:i], file.chain.faults)
             first, taken = i, 0
         taken += more
-    yield _of_batches(loaded, pos[first:])
+    yield of_batches(loaded, file, pos[first:], file.chain.faults)
 
 
 def _headers(loaded: Loaded, pos: I64) -> AnyArray:
@@ -202,13 +203,29 @@ def _headers(loaded: Loaded, pos: I64) -> AnyArray:
     return view[pos].view(HEADER)
 
 
-def _of_batches(loaded: Loaded, pos: I64) -> Loaded:
-    """Some batches of one file."""
-    (file,) = loaded.files
-    positions = array("q")
-    positions.frombytes(np.ascontiguousarray(pos).tobytes())
-    chain = Chain(positions, file.chain.faults)
+def of_batches(loaded: Loaded, file: LogFile, pos: I64, faults: Sequence[Fault] = ()) -> Loaded:
+    """Some batches of a file, by their positions."""
+    chain = Chain(array("q", pos.tobytes()), list(faults))
     return Loaded(loaded.buffer, loaded.size, [LogFile(file.name, file.start, file.size, chain)])
+
+
+def in_memory(
+    whole: Loaded, name: str, begin: int = 0, end: int = MAX_OFFSET
+) -> tuple[LogFile, I64] | None:
+    """A file that is read already, and where its batches lie between two of its positions.
+
+    None where it is not, or where one is compressed. Inflating copies the whole buffer, which the
+    windows of a file read again keep small.
+    """
+    file = next((f for f in whole.files if f.name == name), None)
+    if file is None:
+        return None
+    pos = np.frombuffer(file.chain.positions, dtype=np.int64)
+    first, behind = np.searchsorted(pos - file.start, [begin, end])
+    pos = pos[first:behind]
+    if (np.frombuffer(whole.buffer, dtype=np.uint8)[pos + 22] & 0x07).any():
+        return None
+    return file, pos
 
 
 def rows_by_frames(frames: Frames, selection: Selection) -> I64:

@@ -19,11 +19,35 @@ import numpy.typing as npt
 from metashell.errors import DecodeError
 from metashell.log.frames import NO_NUMBER, Frames
 from metashell.schema.arena import I64
+from metashell.schema.columns import Columns, StructArrayColumn
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
-from metashell.schema.model import MessageSpec
 from metashell.schema.scalar import decode_prefix
 
+_OVER_LIMIT: Final = "an array in it is over the limit"
+
 I8: TypeAlias = npt.NDArray[np.int8]
+
+
+TRANSACTION_STATES: Final = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""Names of the states of transactions, by number. Source: TransactionState."""
+
+_TRANSACTION_VERSIONS: Final = 3
+"""Levels of transaction.version that Kafka 4.4 knows. Source: TransactionVersion."""
+TRANSACTION_FIELDS: Final = (
+    "transaction_status",
+    "transaction_partitions",
+    "client_transaction_version",
+)
+"""Fields of a transaction that a broker checks."""
 
 
 class Flaw(IntEnum):
@@ -125,28 +149,40 @@ def reason_of(
             return f"{name}: the value has {len(value or b'')} bytes, too few for a version"
         case Flaw.UNKNOWN_VERSION:
             return f"{name}: value version {version} is not known"
-        case Flaw.BAD_KEY:
-            assert known is not None
-            why = _why_undecodable(known.key, known.key.versions.low, key)
-            return f"{name}: the key can't be decoded: {why}"
-        case Flaw.BAD_VALUE:
-            assert known is not None
-            why = _why_undecodable(known.value, version, value)
-            return f"{name}: value version {version} can't be decoded: {why}"
+        case Flaw.BAD_KEY | Flaw.BAD_VALUE:
+            half = "the key" if flaw is Flaw.BAD_KEY else f"value version {version}"
+            why = why_undecodable(types, flaw, number, version, key, value) or _OVER_LIMIT
+            return f"{name}: {half} can't be decoded: {why}"
         case Flaw.NO_VALUE:
             return f"{name}: the record has no value"
         case Flaw.OVER_LIMIT:
-            return f"{name}: an array in it is over the limit"
+            return f"{name}: {_OVER_LIMIT}"
     assert known is not None
     return f"{name}: {_why_no_transaction(known, flaw, version, value)}"
 
 
-def _why_undecodable(spec: MessageSpec, version: int, data: bytes | None) -> str:
+def why_undecodable(
+    types: RecordTypes,
+    flaw: Flaw,
+    number: int,
+    version: int,
+    key: bytes | None,
+    value: bytes | None,
+) -> str | None:
+    """Why a key (`Flaw.BAD_KEY`) or a value does not decode; None where a broker does decode it.
+
+    Then only the columnar decoder refuses the record: an array in it is too large. The arguments
+    are those of `reason_of`.
+    """
+    spec, data = types.by_number[number].value, value
+    if flaw is Flaw.BAD_KEY:
+        spec, data = types.by_number[number].key, key
+        version = spec.versions.low
     try:
         decode_prefix(spec, version, (data or b"")[2:])
     except DecodeError as e:
         return e.message
-    return "an array in it is over the limit"
+    return None
 
 
 def _why_no_transaction(known: RecordType, flaw: Flaw, version: int, value: bytes | None) -> str:
@@ -209,4 +245,19 @@ def _flaws_of(frames: Frames, types: RecordTypes, rows: I64) -> I8:
     flaws[found == NO_NUMBER] = Flaw.SHORT_KEY
     flaws[frames.key_size[rows] < 0] = Flaw.NO_KEY
     flaws[frames.is_control[rows]] = Flaw.NONE
+    return flaws
+
+
+def transaction_flaws(value: Columns) -> I8:
+    """The `Flaw` of each transaction, by what a broker checks of its contents: int8[n]."""
+    flaws = np.zeros(value.n, dtype=np.int8)
+    if not set(TRANSACTION_FIELDS) <= value.fields.keys():
+        # A user's definition, of which nothing is known.
+        return flaws
+    states, levels = (value.fixed(TRANSACTION_FIELDS[i]) for i in (0, 2))
+    partitions = value.fields[TRANSACTION_FIELDS[1]]
+    flaws[(levels < 0) | (levels >= _TRANSACTION_VERSIONS)] = Flaw.UNKNOWN_TRANSACTION_VERSION
+    if isinstance(partitions, StructArrayColumn):
+        flaws[(partitions.counts < 0) & (states != 0)] = Flaw.NO_PARTITIONS
+    flaws[(states < 0) | (states >= len(TRANSACTION_STATES))] = Flaw.UNKNOWN_STATE
     return flaws

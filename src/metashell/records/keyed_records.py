@@ -6,61 +6,39 @@ the others. Must not fold. Rows are numbered in log order, control records among
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from threading import RLock
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.errors import DecodeError
 from metashell.lazy import lazy
-from metashell.log.control import ControlType
+from metashell.log.control import ControlType, control_type_name
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import Frames, is_keyed_control
-from metashell.log.framing import build_frames
-from metashell.log.read import Loaded, LogFile
+from metashell.log.frames import KEYED_CONTROL_KEY, NO_NUMBER, is_keyed_control
+from metashell.log.read import Loaded
 from metashell.records.flaws import (
     I8,
+    TRANSACTION_FIELDS,
     Flaw,
     LoadVerdict,
     flaws_by_version,
     reason_of,
+    transaction_flaws,
     verdict_of,
     what_a_broker_does,
+    why_undecodable,
 )
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.records.log_records import MAX_FAULTS, LogRecords
+from metashell.schema.arena import I32, I64, Bools
 from metashell.schema.columnar import default_columns
-from metashell.schema.columns import Columns, StructArrayColumn, merge_columns
+from metashell.schema.columns import Columns, merge_columns
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
 from metashell.schema.decoding import check_keyed, decode
-from metashell.schema.scalar import decode_prefix
-
-MAX_FAULTS: Final = 100_000
-"""Records at fault that are told one by one: a log may consist of nothing else."""
-
-TRANSACTION_STATES: Final = (
-    "Empty",
-    "Ongoing",
-    "PrepareCommit",
-    "PrepareAbort",
-    "CompleteCommit",
-    "CompleteAbort",
-    "Dead",
-    "PrepareEpochFence",
-)
-"""Names of the states of transactions, by number. Source: TransactionState."""
+from metashell.schema.model import MessageSpec
 
 _CHECKED_TOGETHER: Final = 1 << 18
 """Records that are looked at together where nothing of them is kept."""
-
-_TRANSACTION_VERSIONS: Final = 3
-"""Levels of transaction.version that Kafka 4.4 knows. Source: TransactionVersion."""
-_TRANSACTION_FIELDS: Final = (
-    "transaction_status",
-    "transaction_partitions",
-    "client_transaction_version",
-)
 
 _Wanted: TypeAlias = Collection[str] | None
 
@@ -110,21 +88,8 @@ class Markers:
     """int32: epoch of the transaction coordinator that ended it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """The first record that ends the load of a partition."""
-
-    row: int
-    offset: int
-    flaw: Flaw
-    reason: str
-    """Why it does."""
-    text: str
-    """The reason, and the state that a broker then has: ``a broker stops at offset 7: ...``."""
-
-
-class KeyedRecords:
-    """Records of a coordinator's log, decoded by type when asked for.
+class KeyedRecords(LogRecords):
+    """Records of a coordinator's log, decoded by type when asked for; see `LogRecords`.
 
     Args:
         loaded: The files.
@@ -134,6 +99,8 @@ class KeyedRecords:
         chosen: int64, ascending: rows that count beside the markers; None for all.
     """
 
+    has_keys = True
+
     def __init__(
         self,
         loaded: Loaded,
@@ -142,12 +109,8 @@ class KeyedRecords:
         whole: KeyedRecords | None = None,
         chosen: I64 | None = None,
     ) -> None:
-        self.lock = RLock()
-        """Held while anything is decoded: a state is read by several threads."""
-        self.loaded = loaded
+        super().__init__(loaded, before, whole)
         self.types = types
-        self.before = before
-        self._whole = whole
         self._chosen = chosen
         self.stopped_by: Fault | None = None
         """The record that a broker refuses, where these are those that it has all the same."""
@@ -160,16 +123,8 @@ class KeyedRecords:
         """Which coordinator's log it is."""
         return self.types.log
 
-    @property
-    def whole(self) -> KeyedRecords:
-        """All records of the files."""
-        return self._whole or self
-
     def until(self, before: int) -> KeyedRecords:
-        """The records before a row, as of then; what is decoded of these is used for those."""
-        return KeyedRecords(
-            self.loaded, self.types, before, whole=self._whole or self, chosen=self._chosen
-        )
+        return KeyedRecords(self.loaded, self.types, before, self.whole, self._chosen)
 
     def until_offset(self, offset: int) -> KeyedRecords:
         """The records up to an offset, which is included."""
@@ -186,7 +141,7 @@ class KeyedRecords:
         Cost: looks at the keys; nothing is decoded.
         """
         chosen = self.frames.first_names().find(name.encode("utf-8", "surrogatepass"))
-        return KeyedRecords(self.loaded, self.types, self.before, self._whole or self, chosen)
+        return KeyedRecords(self.loaded, self.types, self.before, self.whole, chosen)
 
     @property
     def lost_before(self) -> int | None:
@@ -195,8 +150,7 @@ class KeyedRecords:
         None where these end behind all that compaction removed. At the end of a log it removes
         only what counts no more.
         """
-        whole = self._whole or self
-        first = whole.complete_from
+        first = self.whole.complete_from
         if self.before is None or self.before >= first or first >= len(self.frames):
             return None
         if self.stopped_by is not None:
@@ -211,54 +165,28 @@ class KeyedRecords:
         """
         batches = self.frames.batches
         base = batches.header["base_offset"].astype(np.int64)
-        last = base + np.maximum(batches.header["last_delta"].astype(np.int64), 0)
-        kept = np.diff(batches.first_row)
-        gaps = kept < last - base + 1
+        end = base + np.maximum(batches.header["last_delta"].astype(np.int64), 0) + 1
         # Records behind a gap are whole; records in a batch with a gap are not.
-        ends = np.flatnonzero(gaps)
-        after = int(batches.first_row[ends[-1] + 1]) if ends.size else 0
-        breaks = np.flatnonzero(base[1:] > last[:-1] + 1)
-        if breaks.size:
-            after = max(after, int(batches.first_row[breaks[-1] + 1]))
-        return after
+        end = np.maximum(end, np.append(base, 0)[1:])
+        gaps = np.flatnonzero(np.diff(batches.first_row) < end - base)
+        return int(batches.first_row[gaps[-1] + 1]) if gaps.size else 0
 
-    @lazy
-    def _framed(self) -> tuple[Frames, list[Fault]]:
-        if self._whole is not None:
-            return self._whole._framed
-        return build_frames(self.loaded, has_keys=True)
-
-    @property
-    def frames(self) -> Frames:
-        """Every record of the files, those behind `before` too. Cost: the first look at them."""
-        return self._framed[0]
-
-    @property
-    def unframed(self) -> Sequence[Fault]:
-        """Faults of batches whose records could not be framed."""
-        return self._framed[1]
-
-    @property
-    def n_rows(self) -> int:
-        """How many records count."""
-        n = len(self.frames)
-        return n if self.before is None else min(self.before, n)
+    def type_name(self, key: int) -> str | None:
+        if is_keyed_control(key):
+            return control_type_name(KEYED_CONTROL_KEY - key)
+        return None if key == NO_NUMBER else self.types.type_name(key)
 
     def rows(self, name: str) -> I64:
         """int64: rows of a type's records, also of those at fault."""
         number = self.types.by_name[name].number
-        rows: I64
-        if self._chosen is None:
-            common, others = self.whole._uncommon
-            if number == common:
-                rows = np.flatnonzero(self.frames.api_key[: self.n_rows] == number)
-                return rows
-            rows = others[: np.searchsorted(others, self.n_rows)]
-            rows = rows[self.frames.api_key[rows] == number]
-            return rows
-        chosen = self._chosen[: np.searchsorted(self._chosen, self.n_rows)]
-        rows = chosen[self.frames.api_key[chosen] == number]
-        return rows
+        common, rows = self.whole._uncommon
+        if self._chosen is not None:
+            rows = self._chosen
+        elif number == common:
+            return np.flatnonzero(self.frames.api_key[: self.n_rows] == number)
+        rows = rows[: np.searchsorted(rows, self.n_rows)]
+        is_of_type: Bools = self.frames.api_key[rows] == number
+        return rows[is_of_type]
 
     @lazy
     def _uncommon(self) -> tuple[int | None, I64]:
@@ -292,19 +220,20 @@ class KeyedRecords:
         Returns:
             The columns, which are kept. Faults of the type's other records are noted.
         """
-        wanted = [None if f is None else frozenset(f) for f in (key_fields, value_fields)]
-        key = (name, wanted[0], wanted[1])
+        key = (
+            name,
+            None if key_fields is None else frozenset(key_fields),
+            None if value_fields is None else frozenset(value_fields),
+        )
         with self.lock:
             if key not in self._columns:
                 if self._whole is not None and self._chosen is None:
-                    columns = self._whole.columns(name, key_fields, value_fields)
-                    self._columns[key] = columns.head(
-                        int(np.searchsorted(columns.rows, self.n_rows))
-                    )
+                    every = self._whole.columns(name, key_fields, value_fields)
+                    found = every.head(int(np.searchsorted(every.rows, self.n_rows)))
                 else:
-                    rows = self.rows(name)
-                    self._columns[key] = self.decode(name, rows, key_fields, value_fields)
+                    found = self.decode(name, self.rows(name), key_fields, value_fields)
                     self._checked.add(name)
+                self._columns[key] = found
             return self._columns[key]
 
     def sound_rows(self, name: str) -> I64:
@@ -347,10 +276,9 @@ class KeyedRecords:
 
     def flaws(self) -> I8:
         """int8[n]: the `Flaw` of every record that counts. Cost: every type is walked."""
-        source = self._whole or self
-        with source.lock:
+        with self.whole.lock:
             for name in self.types.by_name:
-                source._check(name)
+                self.whole._check(name)
         return self._flaws[: self.n_rows]
 
     def flaw(self, row: int) -> Flaw:
@@ -362,30 +290,25 @@ class KeyedRecords:
         return verdict_of(self.log, self.flaw(row))
 
     @lazy
-    def refusal(self) -> Refusal | None:
-        """The first record that ends the load; None where a broker loads all of them.
+    def refusal(self) -> tuple[int, Fault] | None:
+        """The row and the fault of the first record that ends the load; None for none.
 
         Records that a broker refuses because of the state before them are not considered.
         """
-        flaws = self.flaws()
         refused = [flaw for flaw in Flaw if verdict_of(self.log, flaw) is LoadVerdict.REFUSED]
-        first = np.flatnonzero(np.isin(flaws, refused))[:1].tolist()
-        if not first:
-            return None
-        (row,) = first
-        offset, flaw = int(self.frames.offset[row]), Flaw(int(flaws[row]))
-        reason = self.reason(row)
-        text = what_a_broker_does(self.log, flaw, offset, reason)
-        return Refusal(row, offset, flaw, reason, text)
+        rows = np.flatnonzero(np.isin(self.flaws(), refused))[:1]
+        return next(zip(rows.tolist(), self._faults(rows), strict=True), None)
 
     def reason(self, row: int) -> str:
         """Why a record is at fault, whose type has been looked at; empty for a sound one."""
-        flaw, frames = self.flaw(row), self.frames
-        if flaw is Flaw.NONE:
-            return ""
-        number, version = int(frames.api_key[row]), int(frames.version[row])
+        flaw = self.flaw(row)
+        return "" if flaw is Flaw.NONE else reason_of(self.types, flaw, *self._parts(row))
+
+    def _parts(self, row: int) -> tuple[int, int, bytes | None, bytes | None]:
+        """The number of a record's type, the version of its value, its key and its value."""
+        frames = self.frames
         (key,), (value,) = frames.keys([row]), frames.values([row])
-        return reason_of(self.types, flaw, number, version, key, value)
+        return int(frames.api_key[row]), int(frames.version[row]), key, value
 
     def faults(self, rows: I64 | None = None) -> list[Fault]:
         """Faults of records, in log order, `MAX_FAULTS` at most; those of batches are not in it.
@@ -403,57 +326,44 @@ class KeyedRecords:
         return [*self.unframed, *self._faults(np.flatnonzero(self._flaws[: self.n_rows]))]
 
     def _faults(self, rows: I64) -> list[Fault]:
-        flaws, found = self._flaws, []
+        found = []
         for row in rows[:MAX_FAULTS].tolist():
-            flaw, offset = Flaw(int(flaws[row])), int(self.frames.offset[row])
+            flaw, offset = self.flaw(row), int(self.frames.offset[row])
             unknown = flaw in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
-            kind = FaultKind.UNKNOWN if unknown else FaultKind.RECORD
             text = what_a_broker_does(self.log, flaw, offset, self.reason(row))
-            position = self.batch_position(row)
-            found.append(Fault(kind, text, self.file_of(row).name, position, offset))
+            found.append(
+                self.fault_at(row, text, FaultKind.UNKNOWN if unknown else FaultKind.RECORD)
+            )
         return found
-
-    def file_of(self, row: int) -> LogFile:
-        """The file that a row's record lies in."""
-        return self.loaded.files[int(self.frames.batches.file[self.frames.batch[row]])]
-
-    def batch_position(self, row: int) -> int:
-        """Where the batch of a row's record begins in its file."""
-        return int(self.frames.batches.pos[self.frames.batch[row]]) - self.file_of(row).start
 
     # Decoding.
 
     def _check(self, name: str) -> None:
         """See that what is wrong with a type's records is known."""
-        if name not in self._checked:
-            record_type, rows = self.types.by_name[name], self.rows(name)
-            for first in range(0, len(rows), _CHECKED_TOGETHER):
-                some = self._checked_rows(record_type, rows[first : first + _CHECKED_TOGETHER])
-                if some.size:
-                    some, _ = self._keys(record_type, some, ())
-                    self._of_versions(record_type, some, self._readable(some), ())
-            self._checked.add(name)
-
-    def _checked_rows(self, record_type: RecordType, rows: I64) -> I64:
-        """Note what is wrong with rows of a type without decoding; returns those that are left."""
-        if self.log is CoordinatorLog.TRANSACTIONS:
+        if name in self._checked:
+            return
+        kind, rows = self.types.by_name[name], self.rows(name)
+        for first in range(0, len(rows), _CHECKED_TOGETHER):
+            some = rows[first : first + _CHECKED_TOGETHER]
             # Records of transactions are checked for more than whether they decode.
-            return rows
-        found = check_keyed(self.frames.spans(), record_type.key, record_type.value, rows)
-        for bad, flaw in ((found.bad_keys, Flaw.BAD_KEY), (found.bad_values, Flaw.BAD_VALUE)):
-            if bad.size:
-                self._note(bad, flaw)
-        return found.left
+            if self.log is not CoordinatorLog.TRANSACTIONS:
+                found = check_keyed(self.frames.spans(), kind.key, kind.value, some)
+                self._note(found.bad_keys, Flaw.BAD_KEY)
+                self._note(found.bad_values, Flaw.BAD_VALUE)
+                some = found.left
+            if some.size:
+                self.decode(name, some, (), ())
+        self._checked.add(name)
 
     def decode(
         self, name: str, rows: I64, key_fields: _Wanted = None, value_fields: _Wanted = None
     ) -> KeyedColumns:
         """Decode the records of the rows given, ascending and of one type: as `columns`."""
-        record_type = self.types.by_name[name]
-        rows, key = self._keys(record_type, rows, key_fields)
-        rows, value, kept = self._values(record_type, rows, value_fields)
-        if len(kept) < key.n:
-            key = key.take(kept)
+        kind = self.types.by_name[name]
+        keyed, key = self._keys(kind, rows, key_fields)
+        rows, value = self._values(kind, keyed, value_fields)
+        if len(rows) < key.n:
+            key = key.take(np.searchsorted(keyed, rows))
         return KeyedColumns(rows, key, value, self.frames.value_size[rows] < 0)
 
     def keys_of(self, record_type: RecordType, rows: I64, wanted: _Wanted = None) -> Columns:
@@ -476,112 +386,43 @@ class KeyedRecords:
         good = np.flatnonzero(key.ok)
         return rows[good], key.take(good)
 
-    def _values(
-        self, record_type: RecordType, rows: I64, wanted: _Wanted
-    ) -> tuple[I64, Columns, I64]:
-        """The rows whose keys and values decode: rows, values and their places."""
-        frames, spec = self.frames, record_type.value
-        parts: list[tuple[I64, Columns]] = []
-        readable = self._readable(rows)
-        if not readable.all():
-            tombstones = np.flatnonzero(~readable & (self._flaws[rows] == Flaw.NONE))
-            nothing = default_columns(frames.arena, spec, len(tombstones), wanted)
-            parts += [(tombstones, nothing)] if tombstones.size else []
-        parts += self._of_versions(record_type, rows, readable, wanted)
-        if not parts:
-            return rows[:0], default_columns(frames.arena, spec, 0, wanted), rows[:0]
-        kept, value = merge_columns(parts)
-        return rows[kept], value, kept
-
-    def _readable(self, rows: I64) -> Bools:
-        """Whether each of the rows, whose keys decode, has a value of a known version: bool[n]."""
-        readable: Bools = self.frames.value_size[rows] >= 0
+    def _values(self, kind: RecordType, rows: I64, wanted: _Wanted) -> tuple[I64, Columns]:
+        """The rows whose values decode, among those whose keys do, and those values."""
         if self._flaws.any():
-            readable &= self._flaws[rows] == Flaw.NONE
-        return readable
+            rows = rows[self._flaws[rows] == Flaw.NONE]
+        parts: list[tuple[I64, Columns]] = []
+        is_tombstone = self.frames.value_size[rows] < 0
+        if is_tombstone.any():
+            gone, rows = rows[is_tombstone], rows[~is_tombstone]
+            nothing = default_columns(self.frames.arena, kind.value, len(gone), wanted)
+            parts.append((gone, nothing))
+        if self.log is not CoordinatorLog.TRANSACTIONS:
+            parts += self._by_version(kind.value, rows, wanted)
+        else:
+            asked = None if wanted is None else {*wanted, *TRANSACTION_FIELDS}
+            for part in self._by_version(kind.value, rows, asked):
+                parts.append(self._loaded_transactions(*part, wanted))
+        return merge_columns(parts)
 
-    def _of_versions(
-        self, record_type: RecordType, rows: I64, readable: Bools, wanted: _Wanted
-    ) -> list[tuple[I64, Columns]]:
-        """Decode the readable rows by version: places of rows that decode, and their values."""
-        versions = self.frames.version[rows]
-        if len(rows) and (readable & (versions == versions[0])).all():
-            every = np.arange(len(rows))
-            return [self._of_version(record_type, int(versions[0]), rows, every, wanted)]
-        found = []
-        # No version below 0 is of a definition.
-        for version in np.flatnonzero(np.bincount(versions[readable])).tolist():
-            these = np.flatnonzero(readable & (versions == version))
-            found.append(self._of_version(record_type, version, rows, these, wanted))
-        return found
-
-    def _of_version(
-        self, record_type: RecordType, version: int, rows: I64, places: I64, wanted: _Wanted
+    def _loaded_transactions(
+        self, rows: I64, value: Columns, wanted: _Wanted
     ) -> tuple[I64, Columns]:
-        """Decode some rows, all of one version: places of rows that decode, and their values."""
-        frames, spec, these = self.frames, record_type.value, rows[places]
-        asked = wanted
-        if self.log is CoordinatorLog.TRANSACTIONS and wanted is not None:
-            asked = {*wanted, *_TRANSACTION_FIELDS}
-        begin = frames.body[these]
-        starts, stops = begin + 2, begin + frames.value_size[these]
-        value = decode(frames.arena, spec, version, starts, stops, asked, trailing=True)
-        if not value.ok.all():
-            self._note(these[~value.ok], Flaw.BAD_VALUE)
-            good = np.flatnonzero(value.ok)
-            value, places = value.take(good), places[good]
-        if self.log is CoordinatorLog.TRANSACTIONS:
-            bad = self._note_transactions(rows[places], value)
-            if bad.any():
-                value, places = value.take(np.flatnonzero(~bad)), places[~bad]
-            if wanted is not None:
-                value.fields = {n: column for n, column in value.fields.items() if n in wanted}
-        return places, value
+        """The transactions that a broker loads; the flaws of the others are noted."""
+        flaws = transaction_flaws(value)
+        if flaws.any():
+            self._flaws[rows] = flaws
+            good = np.flatnonzero(flaws == Flaw.NONE)
+            rows, value = rows[good], value.take(good)
+        if wanted is not None:
+            value.fields = {n: column for n, column in value.fields.items() if n in wanted}
+        return rows, value
 
-    def _note_transactions(self, rows: I64, value: Columns) -> Bools:
-        """Check a transaction's contents like a broker: bool[n], those that it refuses."""
-        if not set(_TRANSACTION_FIELDS) <= value.fields.keys():
-            # A user's definition, of which nothing is known.
-            return np.zeros(value.n, dtype=np.bool_)
-        states = value.fixed("transaction_status")
-        partitions = value.fields["transaction_partitions"]
-        levels = value.fixed("client_transaction_version")
-        nameless = (states < 0) | (states >= len(TRANSACTION_STATES))
-        null = np.zeros(value.n, dtype=np.bool_)
-        if isinstance(partitions, StructArrayColumn):
-            null = (partitions.counts < 0) & (states != 0)
-        strange = (levels < 0) | (levels >= _TRANSACTION_VERSIONS)
-        for mask, flaw in (
-            (strange, Flaw.UNKNOWN_TRANSACTION_VERSION),
-            (null, Flaw.NO_PARTITIONS),
-            (nameless, Flaw.UNKNOWN_STATE),
-        ):
-            self._flaws[rows[mask]] = flaw
-        bad: Bools = nameless | null | strange
-        return bad
+    def _note_undecodable(self, spec: MessageSpec, rows: I64) -> None:
+        self._note(rows, Flaw.BAD_VALUE)
 
-    def _note(self, rows: AnyArray, flaw: Flaw) -> None:
+    def _note(self, rows: I64, flaw: Flaw) -> None:
         """Note rows that do not decode, but for those that a broker does decode."""
         self._flaws[rows] = flaw
         for row in rows[:MAX_FAULTS].tolist():
-            if self._is_over_limit(row, flaw):
+            if why_undecodable(self.types, flaw, *self._parts(row)) is None:
                 self._flaws[row] = Flaw.OVER_LIMIT
-
-    def _is_over_limit(self, row: int, flaw: Flaw) -> bool:
-        """Whether only the columnar decoder refuses a record: an array in it is too large."""
-        frames = self.frames
-        record_type = self.types.by_number[int(frames.api_key[row])]
-        if flaw is Flaw.BAD_KEY:
-            spec, version, (data,) = (
-                record_type.key,
-                record_type.key.versions.low,
-                frames.keys([row]),
-            )
-        else:
-            spec, version = record_type.value, int(frames.version[row])
-            (data,) = frames.values([row])
-        try:
-            decode_prefix(spec, version, (data or b"")[2:])
-        except DecodeError:
-            return False
-        return True

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from json.encoder import encode_basestring
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -90,17 +89,6 @@ class LineForm(ABC):
 
     # Values.
 
-    comma: str
-    """The sign before each field but the first."""
-
-    def key(self, name: str) -> str:
-        """The text before a field's value, the sign that parts fields first."""
-        return field_key(name, is_bare=self.is_bare)
-
-    def array(self, items: Iterable[str]) -> str:
-        """Items that are written already."""
-        return f"[{','.join(items)}]"
-
     @abstractmethod
     def string(self, text: str | None) -> str:
         """A string as a value."""
@@ -163,15 +151,11 @@ class JsonForm(LineForm):
     """
 
     is_bare = False
-    comma = ","
     end = "}"
 
     def string(self, text: str | None) -> str:
         """A string as a value."""
-        if text is None:
-            return "null"
-        quoted: str = encode_basestring(text)
-        return json_text(text) if "\\" in quoted else quoted
+        return json_text(text)
 
     def quoted(self, text: str) -> str:
         """A text that needs no escapes as a value."""
@@ -269,7 +253,6 @@ class ReadableForm(LineForm):
     """
 
     is_bare = True
-    comma = " "
 
     def string(self, text: str | None) -> str:
         """A string as a value; quoted where it could be mistaken for the line's own signs."""

@@ -17,19 +17,15 @@ import numpy as np
 from metashell.kernel import library as kernel_library
 from metashell.kernel.lines import LineTexts
 from metashell.log.compression import NAMES
-from metashell.log.control import control_type_name
 from metashell.log.frames import (
     CONTROL_KEY,
-    KEYED_CONTROL_KEY,
     NO_KEY,
-    NO_NUMBER,
-    is_keyed_control,
 )
 from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
-from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages_of
+from metashell.records.messages import AnyRecords, DecodedMessages, metadata_messages
 from metashell.records.native_lines import Names, NativeTexts, write_lines
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
@@ -198,7 +194,7 @@ class LineWriter:
         places = zip(*(column.tolist() for column in columns), records.raws(rows), strict=True)
         return [
             FaultyRecord(
-                name=type_name(records, key),
+                name=records.type_name(key),
                 is_control=key <= CONTROL_KEY,
                 version=version,
                 reason=reasons[row].reason if row in reasons else "not decoded",
@@ -226,22 +222,23 @@ def messages_of(
         rows: int64[n], ascending.
         is_wanted: Whether messages of a definition are decoded.
     """
-    if isinstance(records, Records):
-        return metadata_messages_of(records, rows, is_wanted)
-    from metashell.records.keyed_messages import keyed_messages_of
+    frames = records.frames
+    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
+    kinds, firsts, kind_of = np.unique(
+        (keys << 32) + versions, return_index=True, return_inverse=True
+    )
+    for kind, first in enumerate(firsts.tolist()):
+        key, version = int(keys[first]), int(versions[first])
+        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
+        if isinstance(records, Records):
+            found = metadata_messages(records, rows[at], key, version, is_wanted)
+        else:
+            from metashell.records.keyed_messages import keyed_messages
 
-    return keyed_messages_of(records, rows, is_wanted)
-
-
-def type_name(records: AnyRecords, key: int) -> str | None:
-    """The name of a type in lines; None where a record has no type."""
-    if not isinstance(records, Records):
-        if is_keyed_control(key):
-            return control_type_name(KEYED_CONTROL_KEY - key)
-        return None if key == NO_NUMBER else records.types.type_name(key)
-    if key <= CONTROL_KEY:
-        return control_type_name(CONTROL_KEY - key)
-    return None if key == NO_KEY else records.registry.type_name(key)
+            found = keyed_messages(records, rows[at], key, version, is_wanted)
+        if found is not None:
+            good, messages = found
+            yield replace(messages, at=at if len(good) == len(at) else np.searchsorted(rows, good))
 
 
 def batch_fields(header: Any) -> dict[str, object]:

@@ -5,13 +5,10 @@ A message of a metadata log is the value of a record without a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-import numpy as np
-
 from metashell.dataclass import dataclass
-from metashell.log.control import control_type_name
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.records import Records
 from metashell.schema.arena import I64
@@ -49,24 +46,13 @@ class DecodedMessages:
     """Set where values say more than their fields do."""
 
 
-def metadata_messages_of(
-    records: Records, rows: I64, is_wanted: Callable[[MessageSpec], bool]
-) -> Iterator[DecodedMessages]:
-    """The messages of some rows of a metadata log; rows ascend."""
-    frames = records.frames
-    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
-    kinds, firsts, kind_of = np.unique(
-        (keys << 32) + versions, return_index=True, return_inverse=True
-    )
-    for kind, first in enumerate(firsts.tolist()):
-        key, version = int(keys[first]), int(versions[first])
-        spec = records.spec_of_key(key)
-        if spec is None or version not in spec.versions or not is_wanted(spec):
-            continue
-        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
-        good, columns = records.decode(spec.name, rows[at])
-        if len(good) < len(at):
-            at = np.searchsorted(rows, good)
-        control = key <= CONTROL_KEY
-        name = control_type_name(CONTROL_KEY - key) if control else spec.type_name
-        yield DecodedMessages(name, at, spec, version, columns, control)
+def metadata_messages(
+    records: Records, rows: I64, key: int, version: int, is_wanted: Callable[[MessageSpec], bool]
+) -> tuple[I64, DecodedMessages] | None:
+    """The rows whose records, all of one type and version, decode, and their messages."""
+    spec = records.spec_of_key(key)
+    if spec is None or version not in spec.versions or not is_wanted(spec):
+        return None
+    rows, columns = records.decode(spec.name, rows)
+    name = records.type_name(key) or ""
+    return rows, DecodedMessages(name, rows, spec, version, columns, key <= CONTROL_KEY)

@@ -15,6 +15,7 @@ from metashell.log.frames import CONTROL_KEY, control_key
 if TYPE_CHECKING:
     from metashell.records.records import Records
     from metashell.schema.arena import I64
+    from metashell.schema.model import MessageSpec
 
 KAFKA_28 = (
     "record frame version 0: written by Kafka 2.8's early-access KRaft, whose format cannot be read"
@@ -22,50 +23,51 @@ KAFKA_28 = (
 )
 
 
-def set_aside(records: Records, name: str, rows: I64, version: int) -> I64:
+def set_aside(records: Records, spec: MessageSpec, rows: I64, version: int) -> I64:
     """Report rows of a version or frame that no definition describes; return the others."""
-    spec = records.registry.by_name[name]
     if version not in spec.versions:
-        for row in records.reported(rows):
-            records.fault(
-                row,
-                f"{spec.type_name} version {version} is not known: kept raw",
-                FaultKind.UNKNOWN,
-            )
+        reason = f"{spec.type_name} version {version} is not known: kept raw"
+        records.report(rows, lambda _: reason, FaultKind.UNKNOWN)
         return rows[:0]
     odd = records.odd(rows)
-    for row in records.reported(rows[odd]):
+
+    def reason_of(row: int) -> str:
         frame_version = int(records.frames_at([row]).frame_version[row])
-        reason = (
-            KAFKA_28 if frame_version == 0 else f"record frame version {frame_version} is not known"
+        return (
+            KAFKA_28 if not frame_version else f"record frame version {frame_version} is not known"
         )
-        records.fault(row, reason, FaultKind.UNKNOWN)
+
+    records.report(rows[odd], reason_of, FaultKind.UNKNOWN)
     return rows[~odd]
 
 
 def report_unread(records: Records, rows: I64) -> None:
     """Say what was said when they were still there."""
     frames = records.frames_at(rows)
-    for row in records.reported(rows):
+
+    def reason_of(row: int) -> str:
         reason = frames.arena.slice(int(frames.start[row]), int(frames.stop[row]))
-        records.fault(row, bytes(reason).decode(errors="replace"), FaultKind.RECORD)
+        return bytes(reason).decode(errors="replace")
+
+    records.report(rows, reason_of, FaultKind.RECORD)
 
 
-def report_undecodable(records: Records, rows: I64) -> None:
+def report_undecodable(records: Records, spec: MessageSpec, rows: I64) -> None:
     """Say why: the scalar decoder reads the record again and finds the field."""
     from metashell.schema.scalar import decode_message
 
     frames = records.frames_at(rows)
-    for row in records.reported(rows):
-        spec = records.spec_of_key(int(frames.api_key[row]))
-        assert spec is not None
+
+    def reason_of(row: int) -> str:
         body, stop = int(frames.body[row]), int(frames.stop[row])
+        reason = "an array in it is over the limit"
         try:
             decode_message(spec, int(frames.version[row]), frames.arena.slice(body, stop))
-            reason = "an array in it is over the limit"
         except DecodeError as e:
             reason = e.message
-        records.fault(row, f"{spec.type_name} can't be decoded: {reason}", FaultKind.RECORD)
+        return f"{spec.type_name} can't be decoded: {reason}"
+
+    records.report(rows, reason_of, FaultKind.RECORD)
 
 
 def first_fault(records: Records, of_files: Sequence[Fault] = ()) -> tuple[int, Fault] | None:
@@ -105,18 +107,19 @@ def report_unknown(records: Records) -> None:
     )
     known = np.append(known, [control_key(ControlType.ABORT), control_key(ControlType.COMMIT)])
     strange = counts & ~np.isin(keys, known)
-    for row in records.reported(np.flatnonzero(strange)):
+
+    def reason_of(row: int) -> str:
         key = int(keys[row])
         if key <= CONTROL_KEY:
-            reason = f"control record type {CONTROL_KEY - key} is not known: kept raw"
-        elif key < 0:
-            reason = "the record has no value that could be metadata"
-        elif records.frames.frame_version[row] == 0:
-            reason = KAFKA_28
-        else:
-            size = int(records.frames.stop[row] - records.frames.body[row])
-            reason = (
-                f"record type {key} version {int(records.frames.version[row])} is not known:"
-                f" kept raw, {size} bytes"
-            )
-        records.fault(row, reason, FaultKind.UNKNOWN)
+            return f"control record type {CONTROL_KEY - key} is not known: kept raw"
+        if key < 0:
+            return "the record has no value that could be metadata"
+        if records.frames.frame_version[row] == 0:
+            return KAFKA_28
+        size, version = (
+            records.frames.stop[row] - records.frames.body[row],
+            records.frames.version[row],
+        )
+        return f"record type {key} version {version} is not known: kept raw, {size} bytes"
+
+    records.report(np.flatnonzero(strange), reason_of, FaultKind.UNKNOWN)

@@ -8,36 +8,33 @@ changed a thing is kept as a row number until somebody asks for its offset.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from threading import RLock
 
 import numpy as np
 
 from metashell.lazy import lazy
+from metashell.log.control import control_type_name
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL_FRAME, CONTROL_KEY, Frames, control_key
-from metashell.log.framing import build_frames, extend_frames
-from metashell.log.read import Loaded, LogFile
+from metashell.log.frames import CONTROL_FRAME, CONTROL_KEY, NO_KEY, Frames, control_key
+from metashell.log.framing import extend_frames
+from metashell.log.read import Loaded
 from metashell.records.late_fields import early_fields, rows_by_version, with_late_fields
+from metashell.records.log_records import MAX_FAULTS, LogRecords
 from metashell.records.record_faults import report_undecodable, report_unread, set_aside
 from metashell.records.transactions import applied_rows
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import prefix_distance
 from metashell.schema.columns import Columns, LateFields, concat_columns, merge_columns
-from metashell.schema.decoding import decode
 from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
-
-MAX_FAULTS = 100_000
-"""Records at fault that are reported one by one: a log may consist of nothing else."""
 
 _SEARCH_ROWS = 32_768
 """Rows compared together, so that what is gathered stays in the cache."""
 
 
-class Records:
-    """Records of a source, decoded by type when asked for.
+class Records(LogRecords):
+    """Records of a metadata log, decoded by type when asked for; see `LogRecords`.
 
     Args:
         loaded: The files.
@@ -46,6 +43,8 @@ class Records:
         whole: The records without that end, whose frames and columns are used.
     """
 
+    has_keys = False
+
     def __init__(
         self,
         loaded: Loaded,
@@ -53,20 +52,11 @@ class Records:
         before: int | None = None,
         whole: Records | None = None,
     ) -> None:
-        self.lock = RLock()
-        """Held while anything is decoded or folded: the image is read by several threads."""
-        self.loaded = loaded
+        super().__init__(loaded, before, whole)
         self.registry = registry
-        self.before = before
-        self._whole = whole
-        self.faults: list[Fault] = []
-        """The faults found so far; more come as records are decoded and folded."""
         self.faults_left_out = 0
         """Records at fault beyond `MAX_FAULTS`, which are not in `faults`."""
         self._fault_rows: dict[int, Fault] = {}
-        self._unframed: list[Fault] = []
-        self._framed: tuple[Frames, list[Fault]] | None = None
-        """The frames and faults given to `of_frames`."""
         self._undecodable: list[I64] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
         self._rows: dict[str, I64] = {}
@@ -97,9 +87,8 @@ class Records:
             Records.frames.preset(new, frames)
             new._unframed = [*self._unframed, *faults]
             if self.open_transaction is not None:
-                new.faults = list(new._unframed)
                 return new
-            new.faults, new.faults_left_out = [*self.faults, *faults], self.faults_left_out
+            new.faults_left_out = self.faults_left_out
             new._fault_rows = dict(self._fault_rows)
             n = new._n_earlier = len(self.frames)
             decoded = {key: (n, *columns) for key, columns in self._columns.items()}
@@ -111,26 +100,14 @@ class Records:
         """How many of the first rows are those that `grown` was called on; 0 without any."""
         return self._n_earlier
 
-    @lazy
-    def frames(self) -> Frames:
-        """Every record of the files. Cost: the first look at them."""
-        if self._whole is not None:
-            frames = self._whole.frames
-            self._unframed = self._whole._unframed
-            self.faults.extend(self._unframed)
-            return frames
-        frames, faults = self._framed or build_frames(self.loaded)
-        self.faults.extend(faults)
-        self._unframed = faults
-        return frames
-
     @classmethod
     def of_frames(
         cls, frames: Frames, loaded: Loaded, registry: Registry, faults: Sequence[Fault] = ()
     ) -> Records:
         """Records that are framed already, such as those of a reduced log."""
         records = cls(loaded, registry)
-        records._framed = frames, list(faults)
+        Records.frames.preset(records, frames)
+        records._unframed = faults
         return records
 
     def let_go(self) -> None:
@@ -139,18 +116,12 @@ class Records:
             for value in (Records.frames, Records.counted, Records.applied):
                 value.forget(self)
             self._columns, self._rows, self._undecodable = {}, {}, []
-            self.faults, self._fault_rows = [], {}
+            self._unframed, self._fault_rows = (), {}
 
     @property
-    def unframed(self) -> Sequence[Fault]:
-        """Faults of batches whose records could not be framed. Cost: frames."""
-        _ = self.frames
-        return self._unframed
-
-    def frames_at(self, rows: AnyArray | Sequence[int]) -> Frames:
-        """Frames where at least the rows given are filled in: for who looks at single records."""
-        del rows
-        return self.frames
+    def faults(self) -> list[Fault]:
+        """The faults found so far; more come as records are decoded and folded."""
+        return [*self._unframed, *self._fault_rows.values()]
 
     last_applied: tuple[int, int, int] | None = None
     """Offset, epoch and time of the last record that counts, where they are known already."""
@@ -159,8 +130,7 @@ class Records:
     """Whether records at fault stand for others as well, whose faults nobody knows any more."""
 
     def until(self, before: int) -> Records:
-        """The records before a row, as of then; what is decoded of these is used for those."""
-        return Records(self.loaded, self.registry, before, whole=self._whole or self)
+        return Records(self.loaded, self.registry, before, self.whole)
 
     @lazy
     def every(self) -> Records:
@@ -170,16 +140,6 @@ class Records:
         every = Records(loaded, self.registry, self.before)
         Records.frames.preset(every, self.frames)
         return every
-
-    def file_of(self, row: int) -> LogFile:
-        """The file that a row's record lies in."""
-        frames = self.frames_at([row])
-        return self.loaded.files[int(frames.batches.file[frames.batch[row]])]
-
-    def batch_position(self, row: int) -> int:
-        """Where the batch of a row's record begins in its file."""
-        frames = self.frames_at([row])
-        return int(frames.batches.pos[frames.batch[row]]) - self.file_of(row).start
 
     @lazy
     def counted(self) -> Bools:
@@ -252,9 +212,8 @@ class Records:
         Args:
             fields: Names of columns, of any message.
         """
-        whole = self if self._whole is None else self._whole
         with self.lock:
-            whole._expected |= frozenset(fields)
+            self.whole._expected |= frozenset(fields)
 
     def _decode_late(self, name: str) -> tuple[I64, Columns]:
         """Decode all fields, of which few may be decoded yet; see `columns`."""
@@ -293,7 +252,6 @@ class Records:
             end = self.open_transaction
         for row, fault in whole.faults_by_row():
             if row < end and fault.kind is not FaultKind.REPLAY and row not in self._fault_rows:
-                self.faults.append(fault)
                 self._fault_rows[row] = fault
         n = int(np.searchsorted(rows, end))
         return rows[:n], columns.head(n)
@@ -302,35 +260,22 @@ class Records:
         self, name: str, rows: I64, fields: Collection[str] | None = None
     ) -> tuple[I64, Columns]:
         """Decode the records of the rows given, all of one message: as `columns`."""
-        spec = self.registry.by_name[name]
-        frames = self.frames_at(rows)
-        parts: list[tuple[I64, Columns]] = []
-        for version, of_version in rows_by_version(frames, rows):
-            these = of_version
-            if version not in spec.versions or (
-                spec.api_key is not None and self.any_odd and self.odd(these).any()
-            ):
-                these = set_aside(self, spec.name, these, version)
-                if not len(these):
-                    continue
-            unread = frames.unread(these)
-            if unread.any():
-                report_unread(self, these[unread])
-                these = these[~unread]
-            decoded = decode(
-                frames.arena, spec, version, frames.body[these], frames.stop[these], fields
-            )
-            if not decoded.ok.all():
-                self._undecodable.append(these[~decoded.ok])
-                report_undecodable(self, these[~decoded.ok])
-                good = np.flatnonzero(decoded.ok)
-                these, decoded = these[good], decoded.take(good)
-            parts.append((these, decoded))
-        if not parts:
-            nowhere = np.empty(0, dtype=np.int64)
-            empty = decode(frames.arena, spec, spec.versions.high, nowhere, nowhere, fields)
-            return nowhere, empty
-        return merge_columns(parts)
+        return merge_columns(self._by_version(self.registry.by_name[name], rows, fields))
+
+    def _readable(self, spec: MessageSpec, version: int, rows: I64) -> I64:
+        if version not in spec.versions or (
+            spec.api_key is not None and self.any_odd and self.odd(rows).any()
+        ):
+            rows = set_aside(self, spec, rows, version)
+        unread = self.frames_at(rows).unread(rows)
+        if unread.any():
+            report_unread(self, rows[unread])
+            rows = rows[~unread]
+        return rows
+
+    def _note_undecodable(self, spec: MessageSpec, rows: I64) -> None:
+        self._undecodable.append(rows)
+        report_undecodable(self, spec, rows)
 
     def check_the_rest(self) -> None:
         """Decode the types that nothing asked for, a vendor's among them, for their faults."""
@@ -391,6 +336,9 @@ class Records:
         """int64: rows that did not decode, of what was decoded so far."""
         return np.concatenate([np.empty(0, dtype=np.int64), *self._undecodable])
 
+    def type_name(self, key: int) -> str | None:
+        return type_of(key, self.registry)
+
     def spec_of_key(self, key: int) -> MessageSpec | None:
         """The definition of the records of an api key; None where there is none."""
         if key <= CONTROL_KEY:
@@ -404,17 +352,14 @@ class Records:
         if len(self._fault_rows) >= MAX_FAULTS:
             self.faults_left_out += 1
             return
-        offset = int(self.frames_at([row]).offset[row])
-        fault = Fault(kind, reason, self.file_of(row).name, self.batch_position(row), offset)
-        self.faults.append(fault)
-        self._fault_rows[row] = fault
+        self._fault_rows[row] = self.fault_at(row, reason, kind)
 
-    def reported(self, rows: I64) -> list[int]:
-        """The rows among these at fault that are still reported; the others are counted."""
+    def report(self, rows: I64, reason_of: Callable[[int], str], kind: FaultKind) -> None:
+        """Note records at fault, with their reasons; those beyond `MAX_FAULTS` are counted."""
         room = max(MAX_FAULTS - len(self._fault_rows), 0)
         self.faults_left_out += max(len(rows) - room, 0)
-        told: list[int] = rows[:room].tolist()
-        return told
+        for row in rows[:room].tolist():
+            self.fault(row, reason_of(row), kind)
 
     def faults_by_row(self) -> Iterator[tuple[int, Fault]]:
         """Faults of single records, by row."""
@@ -475,3 +420,10 @@ class Records:
                 offset[inside] = file.end_offset - 1
                 known[inside] = False
         return offset, known
+
+
+def type_of(key: int, registry: Registry) -> str | None:
+    """The type of records with an api key (`metashell.log.frames`); None for values without."""
+    if key <= CONTROL_KEY:
+        return control_type_name(CONTROL_KEY - key)
+    return None if key == NO_KEY else registry.type_name(key)

@@ -5,24 +5,25 @@ Every secret is redacted here, as in lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from json.encoder import encode_basestring
 from typing import Any, Final
 
 import numpy as np
 
 from metashell.kernel import library as kernel_library
 from metashell.log.frames import NO_KEY, NO_NUMBER
+from metashell.log.read import Loaded
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LinePieces, topic_ids
-from metashell.records.lines import LineWriter, type_name
+from metashell.records.lines import LineWriter
 from metashell.records.messages import AnyRecords, DecodedMessages
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.columns import SpanColumn
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import json_text
+from metashell.schema.registry import Registry
 
 _OF_BODY: Final = ("topic", "data", "error", "raw")
 """Columns that need the record itself."""
@@ -38,48 +39,42 @@ class DataForm(JsonForm):
         return True
 
     def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
-        """Add the fields."""
-        texts.literal("{", opens=True)
-        is_written = self.value(texts, found)
-        texts.literal("}")
+        """Add the fields; in a log with keys those of key and value, where it is no marker."""
+        if found.type is None or found.key is None:
+            texts.literal("{", opens=True)
+            is_written = self.value(texts, found)
+            texts.literal("}")
+            return is_written
+        spec = found.type.key
+        texts.literal('{"key":{', opens=True)
+        is_written = texts.fields(spec, spec.versions.low, found.key)
+        if found.version == NO_NUMBER:
+            texts.literal('},"value":null}')
+            return is_written
+        texts.literal('},"value":{', opens=True)
+        is_written &= self.value(texts, found)
+        texts.literal("}}")
         return is_written
 
 
-class KeyedDataForm(DataForm):
-    """The fields of the key and of the value, spaces between them; see `to_json`."""
-
-    comma = ", "
-
-    def key(self, name: str) -> str:
-        """The text before a field's value."""
-        return f', "{name}": '
-
-    def array(self, items: Iterable[str]) -> str:
-        """Items that are written already."""
-        return f"[{', '.join(items)}]"
-
-    def string(self, text: str | None) -> str:
-        """A string as a value."""
-        return "null" if text is None else encode_basestring(text)
-
-    def of_object(self, data: Mapping[str, object]) -> str:
-        """Fields that were turned into plain values."""
-        return f", {to_json(data)[1:-1]}" if data else ""
+class _TypedForm(DataForm):
+    """The type, the version and the fields of a record of a metadata log."""
 
     def message(self, texts: LinePieces, found: DecodedMessages) -> bool:
-        """Add the fields of both; those of a marker stand alone."""
-        if found.type is None or found.key is None:
-            return super().message(texts, found)
-        spec = found.type.key
-        texts.literal('{"key": {', opens=True)
-        texts.fields(spec, spec.versions.low, found.key)
-        if found.version == NO_NUMBER:
-            texts.literal('}, "value": null}')
-            return True
-        texts.literal('}, "value": {', opens=True)
-        self.value(texts, found)
-        texts.literal("}}")
-        return True
+        """Add all of them."""
+        texts.literal(f"{found.name} version {found.version} ")
+        return super().message(texts, found)
+
+    def error(self, fault: FaultyRecord) -> str:
+        """Add the reason."""
+        return f"UNKNOWN {fault.reason}"
+
+
+def record_texts(loaded: Loaded, registry: Registry, redaction: Redaction) -> Sequence[str]:
+    """Metadata records of small files as lines: type, version and JSON, secrets redacted."""
+    records = Records(loaded, registry)
+    rows = np.flatnonzero(~records.frames.is_control)
+    return LineWriter(_TypedForm(), redaction).lines(records, rows)
 
 
 def data_writer(redaction: Redaction) -> LineWriter:
@@ -102,7 +97,6 @@ class RecordRows:
     def __init__(self, names: TopicNames, redaction: Redaction, columns: Collection[str]) -> None:
         self._names = names
         self._writer = data_writer(redaction)
-        self._keyed_writer = LineWriter(KeyedDataForm(), redaction)
         self.columns = tuple(columns)
         """The columns wanted, in the order of a row's values."""
         self._reads_bodies = not {*_OF_BODY}.isdisjoint(self.columns)
@@ -132,10 +126,9 @@ class RecordRows:
         n = len(rows)
         topics: list[str | None] = [None] * n
         errors, raws = topics.copy(), topics.copy()
-        writer = self._writer if isinstance(records, Records) else self._keyed_writer
-        data = writer.written(records, rows, partial(self._note_topics, topics))
+        data = self._writer.written(records, rows, partial(self._note_topics, topics))
         left = [i for i, text in enumerate(data) if text is None]
-        for i, fault in zip(left, writer.faults(records, rows[left]), strict=True):
+        for i, fault in zip(left, self._writer.faults(records, rows[left]), strict=True):
             errors[i], (data[i], raws[i]) = fault.reason, _data_or_raw(fault)
         return {"topic": topics, "data": data, "error": errors, "raw": raws}
 
@@ -163,7 +156,7 @@ class RecordRows:
     @staticmethod
     def _types(records: AnyRecords, rows: I64) -> list[str | None]:
         keys, key_of = np.unique(records.frames.api_key[rows], return_inverse=True)
-        names = [type_name(records, key) for key in keys.tolist()]
+        names = [records.type_name(key) for key in keys.tolist()]
         return [names[i] for i in key_of.tolist()]
 
     @staticmethod
@@ -190,6 +183,6 @@ def _data_or_raw(fault: FaultyRecord) -> tuple[str | None, str | None]:
     parts = {"key": (fault.raw_key, fault.key), "value": (fault.raw, fault.value)}
     unread = {name: raw for name, (raw, text) in parts.items() if raw is not None and text is None}
     if unread:
-        return None, to_json(unread)
+        return None, json_text(unread)
     texts = {name: "null" if text is None else f"{{{text}}}" for name, (_, text) in parts.items()}
-    return f'{{"key": {texts["key"]}, "value": {texts["value"]}}}', None
+    return f'{{"key":{texts["key"]},"value":{texts["value"]}}}', None

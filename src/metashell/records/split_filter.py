@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.control import CONTROL_NAMES, control_type_name
-from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
+from metashell.log.control import CONTROL_NAMES
+from metashell.log.frames import control_key
 from metashell.log.read import Loaded
 from metashell.records.filter import (
     MAX_OFFSET,
@@ -17,7 +17,7 @@ from metashell.records.filter import (
     select_batches,
     select_rows,
 )
-from metashell.records.records import Records
+from metashell.records.records import Records, type_of
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 from metashell.schema.uuids import parse_uuid
@@ -81,13 +81,6 @@ class RowFilter:
         by_topic = Selection(topic=self.topics.__contains__)
         wanted = np.union1d(select_rows(records, by_topic, names), _made(records, ids))
         return np.intersect1d(rows, wanted, assume_unique=True)
-
-
-def type_of(key: int, registry: Registry) -> str | None:
-    """The type of records with an api key (`metashell.log.frames`); None for values without."""
-    if key <= CONTROL_KEY:
-        return control_type_name(CONTROL_KEY - key)
-    return None if key == NO_KEY else registry.type_name(key)
 
 
 def _made(records: Records, ids: set[bytes]) -> I64:

@@ -6,19 +6,19 @@ Owns which files and windows are read for a selection, and what is told about da
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import METADATA, Chain, LogKind
+from metashell.log.chain import METADATA, LogKind
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
-from metashell.log.read import Loaded, LogFile, not_read
+from metashell.log.read import Loaded, not_read
 from metashell.log.truncation import ReadUpTo
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.places.files import FileRef
@@ -27,6 +27,8 @@ from metashell.records.filter import (
     Selection,
     TopicNames,
     framed_apart,
+    in_memory,
+    of_batches,
     select_batches,
     select_rows,
 )
@@ -296,26 +298,11 @@ def _records_of(
 
 
 def _in_memory(log: MetadataLog, name: str) -> Iterator[Loaded] | None:
-    """Windows of a file that is read already; None where it is not, or is compressed.
-
-    Inflating copies the whole buffer, which the windows of a file read again keep small.
-    """
-    whole = log.loaded
-    file = next((f for f in whole.files if f.name == name), None)
-    if file is None:
+    """Windows of a file that is read already, some without batches; None where there are none."""
+    found = in_memory(log.loaded, name)
+    if found is None:
         return None
-    pos = np.frombuffer(file.chain.positions, dtype=np.int64)
-    if (np.frombuffer(whole.buffer, dtype=np.uint8)[pos + 22] & 0x07).any():
-        return None
-    return _slices(whole, file, pos)
-
-
-def _slices(whole: Loaded, file: LogFile, pos: I64) -> Iterator[Loaded]:
-    if not len(pos):
-        # A segment without batches is new: it was just rolled.
-        return
+    file, pos = found
     cuts = np.searchsorted(pos, np.arange(file.start, file.start + file.size, WINDOW_BYTES))
-    for first, end in zip(cuts.tolist(), [*cuts[1:].tolist(), len(pos)], strict=True):
-        positions = array("q", pos[first:end].tobytes())
-        chain = Chain(positions)
-        yield Loaded(whole.buffer, whole.size, [LogFile(file.name, file.start, file.size, chain)])
+    cuts = np.append(cuts, len(pos))
+    return (of_batches(log.loaded, file, pos[a:b]) for a, b in pairwise(cuts.tolist()))

@@ -9,7 +9,6 @@ looked through.
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -21,7 +20,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import Chain, batches
+from metashell.log.chain import batches
 from metashell.log.directory import MetadataLog
 from metashell.log.read import Loaded, LogFile
 from metashell.log.window import windows
@@ -31,6 +30,8 @@ from metashell.records.filter import (
     MAX_OFFSET,
     Selection,
     TopicNames,
+    in_memory,
+    of_batches,
     select_batches,
     select_rows,
 )
@@ -238,18 +239,8 @@ class LogReader:
     def _in_memory(self, piece: LogPiece) -> Loaded | None:
         """A piece of a file that is read already; None where it is not, or is compressed."""
         whole = self.log.loaded
-        file = next((f for f in whole.files if f.name == piece.name), None)
-        if file is None:
-            return None
-        pos = np.frombuffer(file.chain.positions, dtype=np.int64)
-        begin = file.start + piece.begin
-        first, behind = np.searchsorted(pos, [begin, begin + piece.size])
-        pos = pos[first:behind]
-        # Inflating copies the whole buffer.
-        if not len(pos) or (np.frombuffer(whole.buffer, dtype=np.uint8)[pos + 22] & 0x07).any():
-            return None
-        chain = Chain(array("q", pos.tobytes()))
-        return Loaded(whole.buffer, whole.size, [LogFile(file.name, file.start, file.size, chain)])
+        found = in_memory(whole, piece.name, piece.begin, piece.begin + piece.size)
+        return of_batches(whole, *found) if found is not None and len(found[1]) else None
 
     def _read(self, piece: LogPiece) -> Iterator[tuple[LogPiece, LogPiece | None, Loaded]]:
         """Pieces of a piece, what is left behind each, and their batches."""

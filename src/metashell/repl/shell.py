@@ -30,6 +30,7 @@ from metashell.commands.framework.statement import is_comment, logical_lines, ne
 from metashell.commands.shared.pager import pager_command
 from metashell.commands.shared.session_place import follow
 from metashell.commands.shared.status import SourceStatus, status_of, with_live_facts
+from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, InternalError, MetashellError
 from metashell.fs.escape import diagnostic, escape
 from metashell.repl import appearance
@@ -305,8 +306,10 @@ class Shell:
             return
         self._out.reveal()  # what was written before comes before
         line = diagnostic(line)
-        if self._stderr.isatty() and self._has_colour and not self._session.is_plain:
-            line = f"\x1b[31m{line}\x1b[0m"
+        if self._stderr.isatty():
+            line = "\n".join(sentence_lines(line, terminal_size(self._stderr).columns))
+            if self._has_colour and not self._session.is_plain:
+                line = f"\x1b[31m{line}\x1b[0m"
         write_to(self._stderr, f"{line}\n")
 
     def _tell_held_warnings(self) -> None:

@@ -98,7 +98,7 @@ def load_record_types(log: CoordinatorLog, extra: Iterable[Path] = ()) -> Record
         SchemaError: A file is no definition, or a key has no value or the reverse.
     """
     halves: dict[tuple[int, bool], MessageSpec] = {}
-    for spec in (*_builtin(log), *_users(log, extra)):
+    for spec in (*builtin_definitions(log), *_users(log, extra)):
         halves[_number_of(spec), spec.kind == COORDINATOR_KEY] = spec
     types = []
     for number in {number for number, _ in halves}:
@@ -124,7 +124,8 @@ def data_message(name: str) -> MessageSpec:
 
 
 @cache
-def _builtin(log: CoordinatorLog) -> tuple[MessageSpec, ...]:
+def builtin_definitions(log: CoordinatorLog) -> tuple[MessageSpec, ...]:
+    """Read Kafka's own definitions of a log's records, once per process."""
     return tuple(read_definitions(shipped(__file__, "coordinator_messages") / _FOLDERS[log]))
 
 
@@ -132,7 +133,7 @@ def _users(log: CoordinatorLog, extra: Iterable[Path]) -> Iterable[MessageSpec]:
     specs = [spec for path in extra for spec in read_definitions(path) if spec.of_coordinator]
     if not specs:
         return ()
-    log_of = {spec.name: each for each in CoordinatorLog for spec in _builtin(each)}
+    log_of = {spec.name: each for each in CoordinatorLog for spec in builtin_definitions(each)}
     return [spec for spec in specs if log_of.get(spec.name, CoordinatorLog.GROUPS) is log]
 
 

@@ -10,17 +10,19 @@ Source: org.apache.kafka.message.JsonConverterGenerator, DumpLogSegments.
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from json import JSONEncoder
+from json.encoder import encode_basestring
 from typing import Final
 
 from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.scalar import default_value
 from metashell.schema.uuids import uuid_text
 
+_encode: Final = JSONEncoder(ensure_ascii=False).encode
 _ESCAPE: Final = re.compile(r"\\(?:u00[01][0-9a-f]|.)")
 
 
@@ -43,6 +45,10 @@ def fields_json(spec: MessageSpec, version: int, fields: Mapping[str, object]) -
 def json_text(value: object) -> str:
     """Write JSON as Jackson does: compact, doubles in Java's notation, unicode as it is."""
     match value:
+        case str():
+            text: str = encode_basestring(value)
+            # Jackson's escapes of control characters have capital digits.
+            return _ESCAPE.sub(_with_capitals, text) if "\\" in text else text
         case dict():
             items = (f"{json_text(k)}:{json_text(v)}" for k, v in value.items())
             return "{" + ",".join(items) + "}"
@@ -51,9 +57,11 @@ def json_text(value: object) -> str:
         case float():
             return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
         case _:
-            text = json.dumps(value, ensure_ascii=False)
-            # Jackson's escapes of control characters have capital digits.
-            return _ESCAPE.sub(lambda m: m[0][:2] + m[0][2:].upper(), text)
+            return _encode(value)
+
+
+def _with_capitals(escape: re.Match[str]) -> str:
+    return escape[0][:2] + escape[0][2:].upper()
 
 
 def java_double(value: float) -> str:

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
-from metashell.image.coordinators.record_tables import record_batches, record_schema
+from metashell.image.coordinators.record_tables import record_batches, record_schema, sorted_rows
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
-from metashell.sources.partition_ends import partition_producers
-from metashell.sources.partition_logs import partition_logs
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
@@ -133,7 +131,10 @@ class SourceTables(CoordinatorTables):
         """
         log = self.log_of(name)
         if log is None:
-            yield from self._producers(columns, poll, report)
+            poll()
+            for rows in hook(coordinator_parts()[name].rows)(self._source, report):
+                yield from rows.select(list(columns)).to_batches()
+                poll()
         elif name in self.states:
             yield from self._state(coordinator_parts()[name], log, columns, poll, report)
         else:
@@ -146,9 +147,7 @@ class SourceTables(CoordinatorTables):
         found = pa.Table.from_batches(batches, schema)
         if name not in self.states:
             return found
-        return found.sort_by(
-            [(column, "ascending") for column in coordinator_parts()[name].rows_by]
-        )
+        return sorted_rows(coordinator_parts()[name], found)
 
     def _partitions(
         self, log: CoordinatorLog, poll: Poll, report: ReadReport
@@ -187,17 +186,6 @@ class SourceTables(CoordinatorTables):
         for found, state in self._partitions(log, poll, report):
             state.tell(found.faults())
             yield from more(rows_of(part, state)).select(list(columns)).to_batches()
-
-    def _producers(
-        self, columns: Sequence[str], poll: Poll, report: ReadReport
-    ) -> Iterator[pa.RecordBatch]:
-        logs = partition_logs(self._source)
-        if logs is None:
-            return
-        poll()
-        for found in partition_producers(logs, report):
-            yield from found.table.select(list(columns)).to_batches()
-            poll()
 
     def _records(
         self,

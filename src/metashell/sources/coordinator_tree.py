@@ -12,6 +12,7 @@ from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Node
 from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.image.coordinators.placement import partition_of
 from metashell.parts.known import coordinator_roots
+from metashell.parts.spec import hook
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
 from metashell.sources.coordinator_reading import topic_names
@@ -57,10 +58,23 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     return FixedDirectory({topic: partial(FixedDirectory, each) for topic, each in numbers.items()})
 
 
+def directories_beside(source: Source, told: list[str]) -> dict[str, Callable[[], Directory]]:
+    """Gives what makes the directories of parts of no coordinator, by name.
+
+    Args:
+        source: The source whose log directories are looked at.
+        told: Takes sentences about logs that could not be read.
+    """
+    every = coordinator_roots().items()
+    return {n: partial(hook(parts[0].node), source, told) for n, parts in every if parts[0].node}
+
+
 def coordinator_directories(source: Source) -> dict[str, PartitionsDirectory]:
     """The directories of the logs that are there, by name. Reads none of them."""
     found: dict[str, PartitionsDirectory] = {}
     for name, parts in coordinator_roots().items():
+        if not parts[0].log:
+            continue
         logs = source.coordinator_logs(CoordinatorLog(parts[0].log))
         if logs is not None and logs.partitions:
             found[name] = PartitionsDirectory(reader_of(source, logs), parts)

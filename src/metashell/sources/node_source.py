@@ -150,7 +150,7 @@ class NodeSource(SourceContents):
         """
         if self._directory is None:
             return ()
-        from metashell.records.dump import record_texts
+        from metashell.records.rows import record_texts
 
         zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
         places = [child_of(self._directory, name) for name in zero]

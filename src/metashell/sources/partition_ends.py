@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from metashell.answers.hanging import open_producers, open_table, with_hanging
-from metashell.answers.producers import PRODUCER_SCHEMA, producers_table
+from metashell.answers.hanging import (
+    PRODUCER_SCHEMA,
+    open_producers,
+    open_table,
+    producers_table,
+    with_hanging,
+)
 from metashell.answers.stalled import LogBehind
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
 from metashell.dataclass import dataclass
@@ -33,7 +38,7 @@ class PartitionProducers:
     """The producers of a partition."""
 
     table: pa.Table
-    """Columns of `metashell.answers.producers.PRODUCER_SCHEMA`."""
+    """Columns of `metashell.answers.hanging.PRODUCER_SCHEMA`."""
     last_timestamp_ms: int
     """The highest timestamp behind its snapshot, ms since the epoch; -1 for none."""
 
@@ -140,6 +145,13 @@ def partition_producers(
         report_faults(report, tail.name, history.faults)
         table = producers_table(fold_producers(history), *partition)
         yield PartitionProducers(table, history.last_timestamp_ms)
+
+
+def producer_rows(source: Source, report: ReadReport) -> Iterator[pa.Table]:
+    """The rows of the table `producers`, one log at a time; none where there is no log."""
+    logs = partition_logs(source)
+    if logs is not None:
+        yield from (found.table for found in partition_producers(logs, report))
 
 
 def open_transactions(

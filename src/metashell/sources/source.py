@@ -203,11 +203,11 @@ class Source(NodeSource):
     def _log_nodes(self) -> Mapping[str, Directory | Callable[[], Directory]]:
         """The directories that are there because of topics' logs, or what makes them."""
         found: dict[str, Directory | Callable[[], Directory]] = {**self.coordinator_directories}
-        # Nothing tells an earlier state of a producer.
+        # Nothing tells an earlier state of what has no coordinator.
         if self._newest is None and self._topics_of_logs:
-            from metashell.sources.coordinator_tree import producers_directory
+            from metashell.sources.coordinator_tree import directories_beside
 
-            found["producers"] = lambda: producers_directory(self, self._unread_logs)
+            found |= directories_beside(self, self._unread_logs)
         return found
 
     @lazy

@@ -7,6 +7,7 @@ data that a task could not read come among its rows, so nothing is read twice fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _CLUSTER: Final = "cluster"
-_TOLD: Final = (
-    pa.field("told_by", pa.int32()),
-    pa.field("told_kind", pa.int32()),
-    pa.field("told", pa.string()),
+_TOLD: Final = pa.schema(
+    [("told_by", pa.int32()), ("told_kind", pa.int32()), ("told", pa.string())]
 )
-"""Columns in front: the place of the piece, and what it tells; null in rows of the table."""
+"""Columns in front, as `Told` has them; null in rows of the table."""
 
 _Work = tuple[int, str | None, PartitionPiece]
-"""A piece's place, the name of its cluster, and the piece."""
+"""The number of a piece's directory, the name of its cluster, and the piece."""
 
 
 class CoordinatorFrames:
@@ -54,44 +53,42 @@ class CoordinatorFrames:
         names: Sequence[str] | None = None,
     ) -> None:
         self._nodes, self._settings, self._names = nodes, settings, names
-        self._kept: dict[str, tuple[SparkSession, DataFrame, Sequence[int], Sequence[Told]]] = {}
+        self._spark: SparkSession | None = None
+        self._kept: dict[str, tuple[DataFrame, Sequence[Told]]] = {}
         self._told: dict[str, Sequence[Told]] = {}
 
     def table(self, spark: SparkSession, name: str) -> DataFrame:
         """The rows of a table."""
         frame = self._frame(spark, name)[0]
-        return frame.where(frame["told_by"].isNull()).drop(*(field.name for field in _TOLD))
+        return frame.where(frame["told_by"].isNull()).drop(*_TOLD.names)
 
     def told(self, spark: SparkSession, name: str) -> Sequence[Told]:
         """The gaps of a table, and remarks for the user, in the order of the local engine.
 
         Cost: reads all of the table, which is kept.
         """
+        frame, told = self._frame(spark, name)
         if name not in self._told:
-            frame, sites, told = self._frame(spark, name)
-            rows = frame.where(frame["told_by"].isNotNull()).select(*(f.name for f in _TOLD))
-            found = sorted(rows.toArrow().to_pylist(), key=lambda row: row["told_by"])
-            of_tasks = [(sites[r["told_by"]], r["told_kind"], r["told"]) for r in found]
-            self._told[name] = list(dict.fromkeys([*told, *of_tasks]))
+            rows = frame.where(frame["told_by"].isNotNull()).select(*_TOLD.names).toArrow()
+            of_tasks = [tuple(row.values()) for row in rows.to_pylist()]
+            found = sorted(of_tasks, key=itemgetter(0))
+            self._told[name] = list(dict.fromkeys([*told, *found]))
         return self._told[name]
 
-    def _frame(
-        self, spark: SparkSession, name: str
-    ) -> tuple[DataFrame, Sequence[int], Sequence[Told]]:
-        """Rows and what is told; the directory of each piece; what was found out while planning."""
-        kept = self._kept.get(name)
-        if kept is None or kept[0] is not spark:
-            work, sites, told = self._plan(name)
+    def _frame(self, spark: SparkSession, name: str) -> tuple[DataFrame, Sequence[Told]]:
+        """Rows and what is told, and what was found out while planning."""
+        if self._spark is not spark:
+            self._spark, self._kept, self._told = spark, {}, {}
+        if name not in self._kept:
+            work, told = self._plan(name)
             schema, settings = self._schema(name), self._settings
 
             def read(one: _Work) -> Batches:
                 yield from _piece_batches(one, name, schema, settings)
 
             weighed = [(FILE_BYTES, one) for one in work]
-            frame = run_packed(spark, weighed, read, schema).persist()
-            kept = self._kept[name] = spark, frame, sites, told
-            self._told.pop(name, None)
-        return kept[1:]
+            self._kept[name] = run_packed(spark, weighed, read, schema).persist(), told
+        return self._kept[name]
 
     def _schema(self, name: str) -> pa.Schema:
         own = coordinator_tables(tuple(self._settings.schemas)).schema(name)
@@ -99,10 +96,9 @@ class CoordinatorFrames:
         typed = [pa.field(column.name, spark_type(column.type)) for column in own]
         return pa.schema([*_TOLD, *cluster, *typed])
 
-    def _plan(self, name: str) -> tuple[list[_Work], list[int], list[Told]]:
+    def _plan(self, name: str) -> tuple[list[_Work], list[Told]]:
         log = coordinator_tables(tuple(self._settings.schemas)).log_of(name)
         work: list[_Work] = []
-        sites: list[int] = []
         told: list[Told] = []
         for number, node in enumerate(self._nodes):
             try:
@@ -114,17 +110,15 @@ class CoordinatorFrames:
                 told.append((number, FAILED, str(error)))
                 continue
             cluster = None if self._names is None else self._names[number]
-            for partition in found:
-                work.append((len(work), cluster, PartitionPiece(node, partition)))
-                sites.append(number)
-        return work, sites, told
+            work += [(number, cluster, PartitionPiece(node, each)) for each in found]
+        return work, told
 
 
 def _piece_batches(
     one: _Work, name: str, schema: pa.Schema, settings: ReadSettings
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a piece, then what it tells."""
-    place, cluster, piece = one
+    number, cluster, piece = one
     report = PartitionReport()
     try:
         for batch in partition_batches(piece, name, Reading(settings=settings), report):
@@ -132,13 +126,15 @@ def _piece_batches(
             own = dict(zip(rows.schema.names, rows.columns, strict=True))
             n, name_of = rows.num_rows, pa.scalar(cluster, pa.string())
             yield filled(n, {_CLUSTER: pa.repeat(name_of, n), **own}, schema)
-        told = [(UNREAD, text) for text in report.unread_texts]
-        told += [(REMARKED, text) for text in report.remarks]
-        told += [(WARNED, text) for text in report.warnings]
+        kinds = {
+            UNREAD: report.found.faults,
+            REMARKED: report.found.remarks,
+            WARNED: report.warnings,
+        }
+        told = [(kind, text) for kind, texts in kinds.items() for text in texts]
     except MetashellError as error:
         told = [(FAILED, str(error))]
-    if told:
-        kinds, texts = zip(*told, strict=True)
-        values = ([place] * len(kinds), kinds, texts)
-        columns = {f.name: pa.array(v, f.type) for f, v in zip(_TOLD, values, strict=True)}
-        yield filled(len(kinds), columns, schema)
+    rows = pa.RecordBatch.from_pylist(
+        [dict(zip(_TOLD.names, (number, *each), strict=True)) for each in told], _TOLD
+    )
+    yield filled(len(told), dict(zip(_TOLD.names, rows.columns, strict=True)), schema)

@@ -276,8 +276,9 @@ class KRaftReader(DataSourceReader):
                 if report.place not in origins:
                     origins[report.place] = _origin(node, report.place)
                 yield own, origins[report.place]
-            if report.unread_texts and report.place is None:
-                raise SourceError(report.unread_texts[0])
+            if report.place is None:
+                for text in report.found.faults:
+                    raise SourceError(text)
         except MetashellError:
             # One cluster among many never fails a query.
             if piece.is_alone:

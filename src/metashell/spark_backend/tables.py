@@ -27,10 +27,12 @@ from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import METADATA_DIRECTORY, SegmentName, parse_name
 from metashell.log.splits import Split
+from metashell.log.unread import Unread, UnreadReport
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import Place, base_name, parent_of, place_of
 from metashell.read_settings import ReadSettings
-from metashell.records.split_filter import RowFilter, type_of
+from metashell.records.records import type_of
+from metashell.records.split_filter import RowFilter
 from metashell.redact import Redaction
 from metashell.reduced.log import ReducedLog, reduce_place
 from metashell.schema.coordinators import CoordinatorLog
@@ -266,26 +268,17 @@ def _replay_faults(site: Site, options: Options) -> tuple[Sequence[Fault], set[s
 # Tables of coordinators' logs.
 
 
-class PartitionReport:
+class PartitionReport(UnreadReport):
     """Keeps what is told of a partition."""
 
     def __init__(self) -> None:
-        self.unread_texts: list[str] = []
-        """The texts on unread data."""
-        self.remarks: list[str] = []
-        """More remarks for the user."""
+        self.found = Unread()
+        """The texts on unread data, and remarks."""
+        super().__init__(self.found)
         self.warnings: Sequence[str] = ()
         """Warnings where there is no metadata log."""
         self.place: Place | None = None
         """The log of the partition that the last rows are of."""
-
-    def unread(self, text: str) -> None:
-        """Keep that something was not read."""
-        self.unread_texts.append(text)
-
-    def remark(self, text: str) -> None:
-        """Keep something else."""
-        self.remarks.append(text)
 
 
 def partition_batches(

@@ -40,9 +40,8 @@ from metashell.parts.known import part_of_table
 from metashell.places.place import Place
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
-from metashell.records.records import Records
+from metashell.records.records import Records, type_of
 from metashell.records.rows import data_writer
-from metashell.records.split_filter import type_of
 from metashell.records.stream import (
     Block,
     LogPath,

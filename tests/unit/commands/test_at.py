@@ -12,9 +12,9 @@ from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.errors import NotCoveredError
-from support.fixtures import fixture
+from support.fixtures import fixture, fixture_dir
 from support.logs import make_directory, topic_record
-from support.shell import Captured
+from support.shell import Captured, run_on
 
 
 class Session:
@@ -145,3 +145,28 @@ def test_times_before_the_first_batch(tmp_path: Path) -> None:
     source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
     with pytest.raises(NotCoveredError, match="the files reach from 1970-01-01T00:16:40"):
         source.at("1970-01-01T00:16:39Z")
+
+
+def test_an_age_older_than_the_log_means_its_oldest_state(tmp_path: Path) -> None:
+    """It is told; so does ``--since``. A time says what it means, and is refused."""
+    batches = [
+        encode_batch([topic_record(i)], base_offset=i, timestamp=1_000_000 * (i + 1))
+        for i in range(3)
+    ]
+    source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
+    then = source.at("-2h")
+    assert 0 == then.image.provenance.offset
+    (note,) = then.moment_notes
+    assert "is before the log: shown is its oldest state, of 1970-01-01T00:16:40.000Z" in note
+    ran = run_on(source, "changes --since -2h -o csv --columns offset /image/topics/byName")
+    assert ["0", "1", "2"] == ran.out.split()[1:]
+    assert "-2h (1969-12-31T22:50:00.000Z) is before the log: the first record" in ran.err[0]
+    assert 1 == run_on(source, "diff 00:00 end").status
+    ran = run_on(source, "changes --since 1970-01-01T00:00:01 --count /image")
+    assert not any("before the log" in line for line in ran.err)
+
+
+def test_an_age_older_than_the_oldest_checkpoint() -> None:
+    """The oldest state is the checkpoint's."""
+    then = metashell.open(fixture_dir("real-44-trimmed")).at("-9000d")
+    assert 3262 == then.moment_offset

@@ -10,6 +10,7 @@ import pytest
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster
+from support.terminals import see
 
 TOPIC_ID: Final = (1).to_bytes(16, "big")
 KEY: Final[dict[str, Any]] = {"topic_id": TOPIC_ID, "partition_id": 0}
@@ -42,9 +43,9 @@ def partition(**change: object) -> tuple[bytes, ...]:
 def test_epochs(change: dict[str, Any], short: str, verbose: str) -> None:
     """Lines have them where nothing else changed, and all with -v; rows and JSON always do."""
     with cluster(*partition(**change)) as source:
-        assert run_on(source, f"changes -n 1 {PATH}").out.endswith(f"  {short}\n")
-        assert run_on(source, f"changes -n 1 -v {PATH}").out.endswith(f"  {verbose}\n")
-        (row,) = json.loads(run_on(source, f"changes -n 1 --json {PATH}").out)
+        assert run_on(source, f"changes --newest 1 {PATH}").out.endswith(f"  {short}\n")
+        assert run_on(source, f"changes --newest 1 -v {PATH}").out.endswith(f"  {verbose}\n")
+        (row,) = json.loads(run_on(source, f"changes --newest 1 --json {PATH}").out)
 
     assert [7, 8] == row["fields"]["partitionEpoch"]
     assert ([3, 4] if "leader" in change else None) == row["fields"].get("leaderEpoch")
@@ -82,6 +83,19 @@ def test_a_new_partition_in_short(more: dict[str, Any], short: str) -> None:
     assert "AAAAAAAAAAAAAAAAAAAAAQ" not in verbose
     assert [None, 0] == row["fields"]["partitionEpoch"]
     assert "AAAAAAAAAAAAAAAAAAAAAQ" == row["fields"]["directories"][1][0]
+
+
+def test_two_lines_on_a_terminal() -> None:
+    """When and where, then what; a wide terminal and a pipe have one line."""
+    with cluster(*partition(leader=2)) as source:
+        (line,) = run_on(source, f"changes --newest 1 {PATH}").out.splitlines()
+        assert see(source, f"changes --newest 1 {PATH}", 160).lines == [line]
+        offset, time, epoch, controller, kind, path, what = line.split("  ")
+        assert see(source, f"changes --newest 1 {PATH}", 80).lines == [
+            f"{offset}  {time}  {path}",
+            f"    {what}  ({epoch}, {controller})",
+        ]
+        assert f"{controller}, {kind})" in see(source, f"changes -v --newest 1 {PATH}").text
 
 
 def test_nothing_changed() -> None:

@@ -99,6 +99,150 @@ def test_sentences_are_wrapped(demo: Source) -> None:
     assert expected == out.text.splitlines()
 
 
+def drawn(
+    demo: Source, table: pa.Table, *columns: Column, width: int, named: tuple[str, ...] = ()
+) -> list[str]:
+    """The lines of a table on a terminal."""
+    out = Drawable(width)
+    declared = {column.name: column for column in columns}
+    context = Context(demo.root, out, out.parts.append)
+    write_table(context, Table.of(table, declared, short=True, named=named))
+    return out.text.splitlines()
+
+
+def test_needed_columns_take_more_lines_before_they_go(demo: Source) -> None:
+    """Headers and cells break behind signs; of two narrowings that with fewer lines is taken."""
+    table = pa.table(
+        {
+            "resource_type": ["TOPIC", "TOPIC"],
+            "key": ["min.insync.replicas", "retention.ms"],
+            "value": ["2", "1"],
+            "other": ["x" * 9, "y" * 9],
+        }
+    )
+    columns = [Column(name, "", priority=8) for name in ("resource_type", "key", "value")]
+    expected = [
+        "RESOURCE_  KEY           VALUE",
+        "TYPE",
+        "TOPIC      min.insync.   2",
+        "           replicas",
+        "TOPIC      retention.ms  1",
+        "… more columns (--columns, -o",
+        "  json): other",
+    ]
+    assert expected == drawn(demo, table, *columns, Column("other", ""), width=30)
+    assert "OTHER" in drawn(demo, table, *columns, Column("other", ""), width=70)[0]
+
+
+def test_named_columns_come_on_pages_and_no_cell_of_them_is_cut(demo: Source) -> None:
+    """Each page begins with the columns that identify a row."""
+    table = pa.table({"id": [7], "a": [10**12], "b": [10**13], "c": [["x" * 12, "y" * 12]]})
+    columns = [Column("id", "", priority=9), Column("a", ""), Column("b", ""), Column("c", "")]
+    expected = [
+        "ID              A",
+        " 7  1000000000000",
+        "",
+        "ID               B",
+        " 7  10000000000000",
+        "",
+        "ID  C",
+        " 7  xxxxxxxxxxxx,",
+        "    yyyyyyyyyyyy",
+    ]
+    assert expected == drawn(demo, table, *columns, width=24, named=("id", "a", "b", "c"))
+    assert "more columns" in " ".join(drawn(demo, table, *columns, width=24))
+
+
+@pytest.mark.parametrize("line", ["topics --columns all", "topics --sort=-history_records"])
+def test_columns_that_the_user_named_are_all_there(line: str, demo: Source) -> None:
+    """Whether they are to be shown or to be sorted by."""
+    text = see(demo, line, 60).text
+    assert "HISTORY_" in text
+    if "all" in line:
+        assert set(run_on(demo, "topics -o csv").out.split("\n")[0].upper().split(",")) <= set(
+            text.split()
+        )
+        assert "more columns" not in text
+
+
+def test_a_column_that_says_what_is_usual_is_not_there(demo: Source) -> None:
+    """Unless one row says something else, or the user named it."""
+    column = Column("known", "", usual=("yes",))
+    rows = pa.table({"key": ["a", "b"], "known": [True, True]})
+    assert ["KEY", "a", "b"] == drawn(demo, rows, Column("key", ""), column, width=200)
+    named = drawn(demo, rows, Column("key", ""), column, width=200, named=("known",))
+    assert "KEY  KNOWN" == named[0]
+    rows = pa.table({"key": ["a", "b"], "known": [True, False]})
+    assert "KEY  KNOWN" == drawn(demo, rows, Column("key", ""), column, width=200)[0]
+
+
+def test_the_line_below_a_table_is_whole(demo: Source) -> None:
+    """It takes more lines: the date and each name are there."""
+    for width in range(40, 120, 9):
+        seen = see(demo, "partitions --under-replicated", width, height=10)
+        note = SGR.sub("", seen.text).split("…", 1)[1]
+        note = " ".join(note.split())
+        assert "-n 20 shows the first 20" in note
+        if "SINCE_TIME" in seen.text:
+            assert "times of 2026-11-22 UTC" in note
+        left_out = note.partition("-o json): ")[2].split(", ")
+        shown = run_on(demo, "partitions --under-replicated").out.split("\n")[0].lower().split()
+        assert set(left_out) <= {*shown, ""}
+
+
+def test_no_word_breaks(demo: Source) -> None:
+    """Nor a path, in a column of sentences, while the terminal has room for it."""
+    path = "/image/topics/byName/orders/0/leader"
+    table = pa.table({"a": ["x" * 20], "why": [f"since 12:39 it waits, see {path} there"]})
+    why = Column("why", "", shrink=Shrink.WRAP)
+    words = " ".join(drawn(demo, table, Column("a", "", priority=1), why, width=60)).split()
+    assert path in words
+
+
+def offline_topic(*leaders: int) -> list[bytes]:
+    """The records of a topic whose partitions have two replicas each, in an order of their own."""
+    values = [broker(1, fenced=True), broker(2, fenced=True)]
+    values.append(record("TopicRecord", name="t", topic_id=TOPIC_ID))
+    return values + [
+        record(
+            "PartitionRecord",
+            partition_id=i,
+            topic_id=TOPIC_ID,
+            replicas=[1, 2] if i % 2 else [2, 1],
+            isr=[1, 2],
+            leader=leader,
+        )
+        for i, leader in enumerate(leaders)
+    ]
+
+
+def test_runs_of_partitions_are_one_line() -> None:
+    """Replicas give way where that halves the lines; -v, a pipe and a format have each row."""
+    with cluster(*offline_topic(*[-1] * 6)) as source:
+        lines = [line.split()[:3] for line in see(source, "partitions --offline").lines]
+        assert lines[:2] == [["TOPIC", "PARTITION", "WHY"], ["t", "0-5", "waits"]]
+        assert lines[2][0] == "…"
+        assert 6 == see(source, "partitions --offline -v").text.count("waits")
+        assert 6 == run_on(source, "partitions --offline").out.count("waits")
+        assert "6\n" == run_on(source, "partitions --offline --count").out
+        assert 6 == see(source, "partitions --offline -o csv").text.count("waits")
+        assert 6 == see(source, "partitions").text.count("offline")
+
+
+def test_a_run_has_a_gap(demo: Source) -> None:
+    """Numbers that do not follow, and rows that differ, are lines of their own."""
+    columns = [Column("topic", ""), Column("partition", "", runs=True), Column("why", "")]
+    table = pa.table(
+        {
+            "topic": ["a", "a", "a", "a", "b", "b"],
+            "partition": [0, 1, 3, 4, 5, 6],
+            "why": ["x", "x", "x", "y", "y", "y"],
+        }
+    )
+    rows = [line.split() for line in drawn(demo, table, *columns, width=80)[1:]]
+    assert rows == [["a", "0-1", "x"], ["a", "3", "x"], ["a", "4", "y"], ["b", "5-6", "y"]]
+
+
 # Times.
 
 
@@ -167,7 +311,7 @@ def test_limit(options: str, demo: Source) -> None:
         assert every[:4] == run_on(demo, f"partitions {sort}{options} -o csv").out.splitlines()
         assert every[:4] == run_on(demo, f"partitions -o csv {options} {sort}").out.splitlines()
     assert "3\n" == run_on(demo, f"partitions {options} --count").out
-    assert 5 == len(see(demo, f"partitions {options}").lines)
+    assert 5 == len(see(demo, f"partitions {options}", 100).lines)
 
 
 WITH_ROWS = [c for c in map(get, all_names()) if isinstance(c, RowsCommand)]

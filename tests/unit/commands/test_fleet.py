@@ -285,7 +285,7 @@ def test_one_cluster_is_needed(parent: Path) -> None:
 def test_a_path_chooses_the_cluster(parent: Path, path: str) -> None:
     """As typed, quoted, with a pattern in it."""
     fleet, source = fleet_of(parent), metashell.open(SAMPLE)
-    line = "changes -n 3 {}"
+    line = "changes --newest 3 {}"
     wanted = run(source.root, line.format("/image/topics/byName/ord*/*"), source=source)
     typed = path.format("/clusters/controller-2/image/topics/byName/ord*/*")
     if path.startswith("'"):

@@ -115,7 +115,7 @@ def test_changes_whose_beginning_was_not_followed(tmp_path: Path) -> None:
     write_log(directory / f"{0:020}.log", CoordinatorLog.GROUPS, commits)
     opened = open_request(OpenRequest(choice=Choice(str(directory))))
     assert isinstance(opened, Source)
-    first, second = run_on(opened, "changes --newest 2 /groups/g").out.splitlines()
+    first, second = run_on(opened, "changes --records 2 /groups/g").out.splitlines()
 
     assert "  offset ? → 2" in first
     assert second.endswith("  offset 2 → 3")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -17,8 +18,13 @@ from metashell.commands.framework.run import run_line
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.sources.source import Source
 from metashell.spelling import distance, near
-from support.fixtures import SAMPLE
+from support.fixtures import DEMO, SAMPLE
 from support.shell import Captured, run_on
+
+DESCRIBES = "`describe NAME` shows a topic, broker, group or user; `help` lists commands"
+SCHEMA = '`sql ".schema topics"` the columns of one'
+ISR = "`partitions --under-replicated`; `partitions NAME` has the ISR of each"
+STRAY = "`partitions --replica N` lists what broker N has; any other log on its disks is a stray"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +61,23 @@ def sample() -> Source:
         ("part", "did you mean partitions?"),
         ("Topics", "did you mean topics?"),
         ("foo", "help lists the commands"),
+        ("show", DESCRIBES),
+        ("get", DESCRIBES),
+        ("desc", DESCRIBES),
+        ("show nosuch", DESCRIBES),
+        ("get topic orders", "`describe topic orders`"),
+        ("show topics --offline", "`topics --offline`"),
+        ("get broker", "`brokers`"),
+        ("show tables", f"`sql .tables` lists tables, {SCHEMA}"),
+        ("\\\\dt", f"`sql .tables` lists tables, {SCHEMA}"),
+        ("show isr", ISR),
+        ("isr", ISR),
+        ("status", "`health` tells what is wrong, `quorum` who leads"),
+        ("strays", STRAY),
+        ("stray", STRAY),
+        ("features", "`cat /image/features/*`; `can-upgrade VERSION` tells who supports what"),
+        ("import", "help lists the commands"),
+        ("report", "help lists the commands"),
         ("ls /imag", "did you mean /image?"),
         ("ls /topics/byName", "did you mean /image/topics/byName?"),
         ("cat /image/features/metadataversion", "did you mean /image/features/metadataVersion?"),
@@ -69,6 +92,23 @@ def test_hints(line: str, hint: str, sample: Source) -> None:
     context.interactive = True
     assert run_line(context, line) in (1, 2)
     assert f"  hint: {hint}" == warned[-1]
+
+
+def test_guesses_lead_to_something() -> None:
+    """Each command line that a hint quotes runs on the demo."""
+    demo = metashell.open(DEMO)
+    words = {"N": " 104", "NAME": " orders", "VERSION": " 4.1"}
+    quoted = {
+        re.sub(" (N|NAME|VERSION)$", lambda word: words[word[1]], line)
+        for meant in other_tools._MEANT.values()
+        for line in re.findall(r"`([^`]+)`", f"{meant} {other_tools._DESCRIBES}")
+    }
+    ours = {line for line in quoted if get(line.split()[0]) is not None} - {"exit", "quit"}
+    assert len(ours) > 15
+    for line in ours - {'sql "select ..."', "offsets --lag"}:
+        ran = run_on(demo, line)
+        assert ran.status in (0, 1), line
+        assert ran.out, line
 
 
 def test_clusters_are_chosen_at_the_start(sample: Source) -> None:

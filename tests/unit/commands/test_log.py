@@ -18,13 +18,13 @@ from metashell.commands import get
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.log.read import load
-from metashell.records.dump import dump
 from metashell.records.filter import Selection, TopicNames
 from metashell.records.lines import json_lines
 from metashell.records.stream import LogStream, segment_paths
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
 from metashell.sources.source import Source
+from support.dumped import dump
 from support.fixtures import copy_of, differing, fixture, fixture_names
 from support.logs import make_directory, record, topic_batch, topic_record
 from support.shell import Captured, run_on

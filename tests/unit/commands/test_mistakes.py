@@ -90,13 +90,6 @@ def test_brokers_that_are_not_there(sample: Source) -> None:
         assert () == run_on(sample, f"partitions {flag} 101 --count").err
 
 
-def test_a_principal_without_its_type(sample: Source) -> None:
-    """``alice`` has no ACLs, and User:alice may have: it is told."""
-    ran = run_on(sample, "acls --principal alice --count")
-    assert "0\n" == ran.out
-    assert ("acls: --principal alice: has no type; User:alice is another",) == ran.err
-
-
 def test_exact_of_nothing(sample: Source) -> None:
     """--exact without a name to be exact about is refused, not passed over."""
     for line in ("acls --exact", "acls --exact --resource topic"):

@@ -30,13 +30,13 @@ from metashell.image.split_tables import (
 from metashell.log.fault import FaultKind
 from metashell.log.read import load
 from metashell.log.splits import Split, plan_splits
-from metashell.records.dump import dump
 from metashell.records.record_faults import report_unknown
 from metashell.records.split_filter import RowFilter
 from metashell.redact import REDACTED, Redaction
 from metashell.schema.dump import json_text
 from metashell.schema.registry import load_registry
 from metashell.schema.uuids import uuid_text
+from support.dumped import dump
 from support.fixtures import differing_directories, fixture
 from support.logs import make_directory, record, topic_batch
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from metashell.fs.record_paths import forms_of
 from metashell.parts.forms import form_of
 from metashell.parts.known import (
     all_parts,
-    check_levels,
+    check_part,
     coordinator_parts,
     find_part,
     part_names,
@@ -24,9 +25,8 @@ from metashell.parts.known import (
     puts_by_record,
 )
 from metashell.parts.paths import check_path
-from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, hook
+from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, RecordGroup, hook
 from metashell.parts.view import PartView
-from metashell.records.density import RecordGroup
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.model import parse_message
 from metashell.schema.registry import Registry, load_registry
@@ -152,8 +152,44 @@ def test_a_declaration_that_cannot_work_says_so(key: str, level: str, expected: 
         levels=(PathLevel((level,)),),
     )
     with pytest.raises(SchemaError, match=f"part keyed_by: {expected}"):
-        check_levels(part)
+        check_part(part)
         PartView(part, Registry([parse_message(text)]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected", "hint"),
+    [
+        ({"group": "gadgets"}, "its group is gadgets, and no group is", "one of topics, nodes,"),
+        ({"group": ""}, "its group is empty, and no group is", "one of topics, nodes,"),
+        ({"levels": ()}, "nothing names its leaves below /image/keyedBy", "levels="),
+        ({"levels": (), "leaf": "all"}, "nothing names its leaves below", "broker_id"),
+        ({"levels": (), "key": ()}, "nothing names its leaves below", "declare leaf"),
+        ({"fields": (PartField("nam"),)}, "its field nam is no column of .*has name,", "name a c"),
+    ],
+)
+def test_a_declaration_that_names_nothing_there_says_so(
+    wrong: dict[str, Any], expected: str, hint: str
+) -> None:
+    """The error teaches which names there are."""
+    given = {
+        "group": "configs",
+        "key": (PartField("broker_id"),),
+        "levels": (PathLevel(("broker_id",)),),
+    }
+    part = PartSpec(
+        name="keyed_by",
+        help="",
+        events=(Put("KeyedByRecord"),),
+        path=("keyedBy",),
+        **given | wrong,
+    )
+    text = """{"apiKey": 1000, "type": "metadata", "name": "KeyedByRecord", "validVersions": "0",
+        "fields": [{"name": "Name", "type": "string", "versions": "0+"},
+                   {"name": "BrokerId", "type": "int32", "versions": "0+"}]}"""
+    with pytest.raises(SchemaError, match=f"part keyed_by: {expected}") as raised:
+        check_part(part)
+        PartView(part, Registry([parse_message(text)]))
+    assert hint in str(raised.value.hint)
 
 
 def test_a_form_that_is_not_there_says_so() -> None:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.commands.stats.timeline import density_of_source, grown_density, reach
+from metashell.parts.spec import RecordGroup
 from metashell.records.density import (
     LEADER_CHANGE,
     NO_OP,
     Axis,
     Density,
-    RecordGroup,
     density_of,
     extended,
     group_of,

@@ -31,10 +31,10 @@ def run(
     """The rows of a table, and what the tasks tell."""
     settings = ReadSettings()
     frames = CoordinatorFrames([NodePlaces(path=str(path)) for path in paths], settings, names)
-    schema, (work, _, told) = frames._schema(table), frames._plan(table)
+    schema, (work, told) = frames._schema(table), frames._plan(table)
     found = [batch for one in work for batch in _piece_batches(one, table, schema, settings)]
     every = pa.Table.from_batches(found, schema=schema)
-    own = every.filter(every["told_by"].is_null()).drop_columns([f.name for f in _TOLD])
+    own = every.filter(every["told_by"].is_null()).drop_columns(_TOLD.names)
     more = every.filter(every["told_by"].is_valid()).to_pylist()
     texts = {(kind, text) for _, kind, text in told}
     return own, texts | {(row["told_kind"], row["told"]) for row in more}

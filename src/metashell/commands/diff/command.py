@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -18,11 +17,12 @@ from metashell.commands.diff.logs import (
     offset_in,
     one_point,
 )
+from metashell.commands.diff.scope import ROOT, scope_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.targets import matches, shown, stop_if_cancelled, write_chunks
+from metashell.commands.framework.targets import shown, stop_if_cancelled, write_chunks
 from metashell.commands.rows.columns import AnswerTable, Column, integer, json_value, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -30,7 +30,6 @@ from metashell.errors import (
     ExitCode,
     MetashellError,
     NotCoveredError,
-    PathError,
     SourceError,
     UsageError,
 )
@@ -40,7 +39,7 @@ from metashell.fs.java import java_bool, java_list
 from metashell.fs.node import Directory, JsonValue, Leaf
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
-from metashell.fs.path import encode_path, resolve
+from metashell.fs.path import encode_path
 from metashell.log.time_spec import TimeSpec
 from metashell.redact import Redaction
 from metashell.schema.dump import java_double
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _CHUNK_LINES: Final = 512
-_ROOT: Final = "image"
-_PROVENANCE: Final = "provenance"
 _AGE: Final = re.compile(r"-(?=[0-9])")
 _VALUES: Final = ("--at", "--with", "-o", "--output", "--columns", "--sort")
 _MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
@@ -107,6 +104,8 @@ class DiffCommand(RowsCommand):
             "node that only the second state has, - one that only the first has. ~ marks a "
             "changed node, with the old and the new value of each field.\n\n"
             "PATH limits the comparison; the default is /image. Wildcards are allowed. "
+            "topic:orders stands for the topic and its configs. So does orders, where no other "
+            "resource has this name. "
             "/groups and /transactions are compared where both states have their logs; what lies "
             "in a partition that only one of them has is left out. "
             "/image/provenance always differs and is left out.\n\n"
@@ -201,9 +200,9 @@ class DiffCommand(RowsCommand):
             until = offset_in(parsed.values.get("--at"))
             if logs_differ(context, left, right, until):
                 status = ExitCode.FAILED
-        scope = _scope(context, left, right, path)
+        scope = scope_of(context, left, right, path)
         found: Iterator[Difference] = iter(())
-        if scope.touches((_ROOT,)):
+        if scope.touches((ROOT,)):
             found = find_differences(
                 left.image,
                 right.image,
@@ -291,49 +290,11 @@ def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Diff
     """The differences of groups and transactions, as far as both sources have their logs."""
     from metashell.fs.differences import node_differences
 
-    if scope.covers((_ROOT,)) and not scope.covers(()):
+    if scope.covers((ROOT,)) and not scope.covers(()):
         return
     before, after = left.coordinator_directories, right.coordinator_directories
     for name in sorted(before.keys() & after.keys()):
         yield from node_differences(before[name], after[name], (name,), scope)
-
-
-def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:
-    """The scope that a path names in either state.
-
-    Raises:
-        PathError: Nothing in both.
-        UsageError: It is not of the image.
-    """
-    from metashell.fs.differences import Scope
-
-    if path is None:
-        return Scope([(_ROOT,) if left.capabilities.has_image else ()])
-    found: set[Names] = set()
-    error: PathError | None = None
-    for source in (left, right):
-        try:
-            there = replace(context, root=source.root, cwd=_cwd_in(source, context.cwd))
-            found.update(match.place.names() for match in matches(there, path))
-        except PathError as missing:
-            error = missing
-    if not found and error is not None:
-        raise error
-    roots = {_ROOT}.union(left.coordinator_directories, right.coordinator_directories)
-    compared = [n for n in found if not n or (n[0] in roots and n[:2] != (_ROOT, _PROVENANCE))]
-    if not compared:
-        below = ", ".join(f"/{root}" for root in sorted(roots))
-        raise UsageError(f"{path}: only what is below {below} is compared, {_PROVENANCE} aside")
-    return Scope(compared)
-
-
-def _cwd_in(source: Source, cwd: str) -> str:
-    """The current directory, which need not be there in both states."""
-    try:
-        resolve(source.root, cwd)
-    except PathError:
-        return "/"
-    return cwd
 
 
 class _Sides:
@@ -381,7 +342,7 @@ class _Tree:
         if not source.redaction.show_secrets:
             open_image = Redaction(show_secrets=True)
             self._open = RootDirectory(
-                {_ROOT: lambda: image_node(lambda: source.image, open_image)},
+                {ROOT: lambda: image_node(lambda: source.image, open_image)},
                 lambda: source.coordinator_directories,
             )
         self._last: dict[int, tuple[Names, Directory]] = {}

@@ -6,11 +6,13 @@ meant to be is the business of `metashell.commands.framework.near`. Imported for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from shutil import which
 from typing import Final
 
 from metashell.commands import all_names, get
+from metashell.commands.framework.command_line import quote_words
+from metashell.spelling import near
 
 _READS: Final = "metashell only reads; change the cluster with Kafka's own tools"
 _DECODES: Final = "`log` decodes the records; `metashell -s FILE log` reads one file"
@@ -100,8 +102,33 @@ _TOOLS: Final[Mapping[str, str]] = {
 }
 _MEANT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("dir", "vdir"), "`ls` lists names"),
-    **dict.fromkeys(("q", ":q", ":wq", "logout", "bye", "close"), "`exit` leaves"),
-    **dict.fromkeys(("select", "describe", "desc", "show", "with"), '`sql "select ..."` runs SQL'),
+    **dict.fromkeys(("q", ":q", ":wq", "\\q", "logout", "bye", "close"), "`exit` leaves"),
+    **dict.fromkeys(("select", "with"), '`sql "select ..."` runs SQL'),
+    **dict.fromkeys(
+        ("\\dt", "\\d", "\\l", ".tables", "tables"),
+        '`sql .tables` lists tables, `sql ".schema topics"` the columns of one',
+    ),
+    **dict.fromkeys(
+        ("stray", "strays"),
+        "`partitions --replica N` lists what broker N has; any other log on its disks is a stray",
+    ),
+    **dict.fromkeys(
+        ("feature", "features"),
+        "`cat /image/features/*`; `can-upgrade VERSION` tells who supports what",
+    ),
+    **dict.fromkeys(
+        ("isr", "isrs", "urp"),
+        "`partitions --under-replicated`; `partitions NAME` has the ISR of each",
+    ),
+    "version": "`cat /image/features/metadataVersion`; `nodes` has releases, `cat /local/version` "
+    "metashell's",
+    **dict.fromkeys(
+        ("status", "state", "info", "cluster"), "`health` tells what is wrong, `quorum` who leads"
+    ),
+    **dict.fromkeys(
+        ("leader", "leaders", "controller", "controllers"),
+        "`quorum` has the leading controller, `partitions` the leader of each partition",
+    ),
     **dict.fromkeys(
         ("rm", "rmdir", "mv", "cp", "mkdir", "touch", "chmod", "chown", "ln", "dd"),
         "metashell only reads",
@@ -115,6 +142,9 @@ _MEANT: Final[Mapping[str, str]] = {
     "env": "`metashell man config` tells of settings",
     "connect": "`metashell -q HOST:PORT` connects to a quorum",
 }
+_VERBS: Final = frozenset({"desc", "display", "get", "info", "inspect", "list", "show", "view"})
+"""Words before the thing that they ask for."""
+_DESCRIBES: Final = "`describe NAME` shows a topic, broker, group or user; `help` lists commands"
 _FILTERS: Final = frozenset(
     {
         "awk", "bat", "column", "cut", "egrep", "fgrep", "fold", "gawk", "head", "jq", "less",
@@ -125,24 +155,37 @@ _FILTERS: Final = frozenset(
 """Programs that people put behind a pipe."""
 
 
-def hint_of_command(name: str, *, runs_programs: bool) -> str | None:
+def hint_of_command(name: str, args: Sequence[str] = (), *, runs_programs: bool) -> str | None:
     """The hint for the name of another tool's command; None for a word that nobody knows.
 
     Args:
         name: The word.
+        args: The words behind it.
         runs_programs: Whether ``!`` is there.
     """
+    if name in _VERBS and args:
+        return _hint_of_thing(args)
     tool = name.removesuffix(".sh").removesuffix(".bat").removesuffix(".exe")
     if tool in _TOOLS:
         return f"use {_TOOLS[tool]}"
-    if tool in _MEANT:
-        return _MEANT[tool]
+    if tool in _MEANT or name in _VERBS:
+        return _MEANT.get(tool, _DESCRIBES)
     if name in _FILTERS:
         return f"pipe into it: `ls | {name}`"
     is_plain = name.isascii() and name.isprintable() and "/" not in name
     if runs_programs and is_plain and which(name) is not None:
         return f"`!{name}` runs the program of the system"
     return None
+
+
+def _hint_of_thing(words: Sequence[str]) -> str:
+    """The command that shows the thing that some words name: a page, or a list."""
+    thing, *rest = words
+    if rest and thing in ("topic", "broker", "group", "user"):
+        return f"`describe {quote_words(words)}`"
+    command = thing if thing in all_names() else near(thing, all_names())
+    meant = hint_of_command(thing, rest, runs_programs=False) if command is None else None
+    return f"`{quote_words([command, *rest])}`" if command else meant or _DESCRIBES
 
 
 def hint_of_option(flag: str, command: str | None) -> str | None:

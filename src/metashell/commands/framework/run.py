@@ -194,7 +194,7 @@ def _unknown(context: Context, name: str, args: Sequence[str]) -> UsageError:
     from metashell.commands.framework.other_tools import hint_of_command
     from metashell.spelling import near
 
-    meant = hint_of_command(name, runs_programs=False)
+    meant = hint_of_command(name, args, runs_programs=False)
     close = near(name, (*all_names(), *context.habits.aliases)) if meant is None else None
     if close is not None:
         meant = f"did you mean {close}?"

@@ -30,6 +30,8 @@ class Targets:
         self._n_hints = 0
         self._told = ""
         """The last line, which a walk may bring twice: for a node's names and for what is below."""
+        self._hinted: str | None = None
+        """The hint of the last error, which the next one may share."""
         self.before_warning: Callable[[], None] = lambda: None
         """Called first, so that what was printed before a diagnostic is out before it."""
 
@@ -57,12 +59,18 @@ class Targets:
         self._told = line
 
     def _hint(self, error: MetashellError) -> None:
-        """Say what a path was meant to be; not of hundreds."""
-        if isinstance(error, NoSuchPathError) and self._n_hints < _MOST_HINTS:
+        """Say the next step, or what a path was meant to be; not of hundreds."""
+        hint = None if error.hint == self._hinted else error.hint
+        self._hinted = error.hint
+        if (
+            error.hint is None
+            and isinstance(error, NoSuchPathError)
+            and self._n_hints < _MOST_HINTS
+        ):
             self._n_hints += 1
             hint = path_hint(self._context.root, self._context.cwd, error)
-            if hint is not None:
-                self._context.warn(escape(f"  hint: {hint}"))
+        if hint is not None:
+            self._context.warn(escape(f"  hint: {hint}"))
 
 
 def path_hint(root: Directory, cwd: str, error: NoSuchPathError) -> str | None:

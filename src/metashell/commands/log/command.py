@@ -117,7 +117,7 @@ class LogCommand(RowsCommand):
                 metavar="REGEX",
             ),
             Option(("--limit", "-n"), "Stop after N records.", metavar="N"),
-            Option(("--tail",), "Print only the last N records.", metavar="N"),
+            Option(("--tail", "--newest"), "Print only the last N records.", metavar="N"),
             Option(
                 ("--follow", "-f"),
                 "Go on and print new records. --tail N begins with the last N; --tail 0 with none.",

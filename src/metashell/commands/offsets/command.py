@@ -21,6 +21,7 @@ from metashell.commands.rows.columns import (
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.errors import UsageError
 from metashell.parts.coordinators.offsets import PART
 
 _KEY: Final = (
@@ -177,6 +178,12 @@ class OffsetsCommand(PartCommand):
         if SUMMARY.flags[0] in parsed.switches:
             return SUMMARY_COLUMNS
         if LAG.flags[0] not in parsed.switches:
+            for word in parsed.values.get("--sort", "").split(","):
+                if word.strip().removeprefix("-") in PART.asked_for:
+                    raise UsageError(
+                        f"--sort {word.strip()} needs --lag",
+                        hint=f"`offsets --lag --sort {word.strip()}`",
+                    )
             return COLUMNS
         return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
 

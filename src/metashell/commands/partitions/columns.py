@@ -68,7 +68,7 @@ _RED: Final = ("offline", "under-min-isr", "recovering")
 
 COLUMNS: Final = (
     text("topic", "The topic's name.", priority=9),
-    integer("partition", "The partition's id.", priority=9),
+    integer("partition", "The partition's id.", priority=9, runs=True),
     integer("leader", "The broker that leads; null for none.", priority=7, red=("-",)),
     integers("replicas", "Brokers of the replicas, the preferred leader first.", priority=5),
     integers("isr", "Replicas that are in sync.", priority=5),
@@ -80,6 +80,7 @@ COLUMNS: Final = (
         "would_elect",
         "Without a leader: the broker that the controller would elect now; null for none.",
         priority=4,
+        usual=("-",),
     ),
     sentence(
         "why",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -29,7 +29,11 @@ _SUMMARIES: Final = ("broker", "rack", "topic")
 
 
 _OF_ELECTION: Final = ("would_elect", "why")
-"""In the table only for --offline."""
+"""In the table only where they say something of the states asked for."""
+_EXPLAINED: Final = ("--offline", "--under-min-isr", "--under-replicated")
+"""States that `why` explains."""
+_OF_PLACEMENT: Final = ("leader", "replicas", "isr", "elr", "min_isr")
+"""Unlike for the partitions of a topic that have one cause."""
 _OF_REASSIGNMENT: Final = ("adding_replicas", "removing_replicas")
 """In the table only where partitions that are being reassigned were asked for."""
 
@@ -119,22 +123,7 @@ class PartitionsCommand(RowsCommand):
         """Counts where a summary is asked for."""
         by = parsed.values.get("--summary")
         if by is None:
-            if "--offline" in parsed.switches:
-                # All are offline, and nobody leads: when and why is the news.
-                return _with_priority(since_time=8, leader=8, state=0)
-            asks_state = any(option.flags[0] in parsed.switches for option in STATES)
-            columns = (
-                _with_priority(replicas=6, isr=6, since_time=5, state=4) if asks_state else COLUMNS
-            )
-            if "--reassigning" in parsed.switches:
-                # Which replicas come and go is what was asked for.
-                columns = _with_priority(replicas=6, **dict.fromkeys(_OF_REASSIGNMENT, 8))
-            return tuple(
-                replace(c, shown=c.name in _OF_REASSIGNMENT and "--reassigning" in parsed.switches)
-                if c.name in (*_OF_ELECTION, *_OF_REASSIGNMENT)
-                else c
-                for c in columns
-            )
+            return _columns_for(parsed.switches)
         key = one_of("--summary", by, _SUMMARIES)
         make = integer if key == "broker" else text
         return (make(key, f"The {key}."), *COUNTS)
@@ -157,10 +146,32 @@ class PartitionsCommand(RowsCommand):
         return super().complete(context, args, word)
 
 
-def _with_priority(**priorities: int) -> tuple[Column, ...]:
-    """The columns with other priorities by their names."""
+def _columns_for(switches: Collection[str]) -> tuple[Column, ...]:
+    """The columns for the states asked for: the table has what is news of them."""
+    asked = {option.flags[0] for option in STATES}.intersection(switches)
+    priorities: dict[str, int] = {}
+    hidden = {*_OF_ELECTION, *_OF_REASSIGNMENT}
+    if asked:
+        priorities = {"replicas": 6, "isr": 6, "since_time": 7, "state": 4}
+    if not asked.isdisjoint(_EXPLAINED):
+        hidden.remove("why")
+    if "--reassigning" in asked:
+        priorities |= dict.fromkeys(_OF_REASSIGNMENT, 8)
+        hidden -= {*_OF_REASSIGNMENT}
+    if "--offline" in asked:
+        # All are offline, and nobody leads: when and why is the news.
+        priorities = {"since_time": 8, "leader": 8, "state": 0}
+        hidden.discard("would_elect")
     return tuple(
-        replace(c, priority=priorities[c.name]) if c.name in priorities else c for c in COLUMNS
+        replace(
+            c,
+            priority=priorities.get(c.name, c.priority),
+            shown=c.shown or c.name in _OF_REASSIGNMENT,
+            yields="why" not in hidden and c.name in _OF_PLACEMENT,
+        )
+        if c.name not in hidden
+        else replace(c, shown=False)
+        for c in COLUMNS
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.columns import AnswerTable, integer, text, texts, time_at
+from metashell.commands.rows.columns import AnswerTable, Shrink, integer, text, texts, time_at
 
 STATUS: Final = "--status"
 
@@ -30,7 +30,12 @@ TABLES: Final = (
             ),
             integer("last_caught_up_age_ms", "How long ago that was, in ms.", priority=7),
             text("status", "Leader, Follower, Observer; or Voter: no leader known.", priority=9),
-            texts("endpoints", "Its listeners: LISTENER://HOST:PORT.", priority=4),
+            texts(
+                "endpoints",
+                "Its listeners: LISTENER://HOST:PORT.",
+                priority=4,
+                shrink=Shrink.WRAP,
+            ),
             text("only_in", "log or leader, if only that knows the voter.", shown=False),
         ),
     ),

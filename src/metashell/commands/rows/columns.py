@@ -38,6 +38,11 @@ class Shrink(StrEnum):
     """Nothing: a sentence takes more lines."""
 
 
+NEEDED: Final = 8
+"""A terminal never leaves out columns of this priority: the answer is about them."""
+IDENTIFYING: Final = 9
+"""Columns of this priority tell which row it is."""
+
 NOT_ZERO: Final = ("*",)
 """In place of words: every cell but 0, no, and an empty one."""
 
@@ -54,7 +59,9 @@ class Column:
     shown: bool = True
     """Whether the table for people has it unless ``--columns`` is given; other formats always."""
     priority: int = 0
-    """A terminal that is too narrow leaves out the lowest first; of equal ones the last first."""
+    """A terminal that is too narrow leaves out the lowest first; of equal ones the last first. It
+    leaves out none from `NEEDED` on, and none that the user named.
+    """
     shrink: Shrink = Shrink.MIDDLE
     """How a text fits a terminal."""
     worst_first: bool = False
@@ -63,6 +70,12 @@ class Column:
     """Words that are red on a terminal, or `NOT_ZERO`."""
     yellow: tuple[str, ...] = ()
     """Words that are yellow, likewise."""
+    usual: tuple[str, ...] = ()
+    """Cells that say nothing: a terminal's table has the column where a row has another one."""
+    runs: bool = False
+    """Whether rows that follow each other in this number alone are one line on a terminal."""
+    yields: bool = False
+    """Whether a terminal leaves it out where half of the lines are enough without it: see runs."""
 
     @property
     def described(self) -> str:
@@ -78,9 +91,12 @@ class _MakeColumn(Protocol):
         *,
         shown: bool = True,
         priority: int = 0,
+        shrink: Shrink = Shrink.MIDDLE,
         worst_first: bool = False,
         red: tuple[str, ...] = (),
         yellow: tuple[str, ...] = (),
+        usual: tuple[str, ...] = (),
+        runs: bool = False,
     ) -> Column: ...
 
 

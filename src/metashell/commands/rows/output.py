@@ -61,8 +61,8 @@ class Shape:
     """How many rows are written; None for all."""
     declared: tuple[Column, ...] = ()
     """All columns of the answer."""
-    ranked: bool = True
-    """Whether a terminal shows columns by their priority: the user has not said which."""
+    named: tuple[str, ...] = ()
+    """The columns that the user named; a terminal shows all of them."""
     verbose: bool = False
     """Whether a terminal's table has whole times and lists."""
 
@@ -94,7 +94,7 @@ class Shape:
             "--count" in parsed.switches,
             limit=None if LIMIT.long in own_options else limit_of(parsed),
             declared=tuple(columns),
-            ranked=not given,
+            named=tuple(chosen) if given else (),
             verbose=VERBOSE.flags[0] in parsed.switches,
         )
 
@@ -229,8 +229,8 @@ def _write_table(
         {column.name: column for column in shape.declared},
         befores,
         short=context.out.is_terminal and not shape.verbose,
-        whole_lists=not shape.ranked,
-        ranked=shape.ranked,
+        whole_lists=bool(shape.named),
+        named=[*shape.named, *(name for name, _ in shape.sort)],
     )
     lead = escape(lead)
     if lead:

@@ -47,7 +47,8 @@ LIMIT: Final = Option(
     ("--limit", "-n"), "Show the first N rows only; -5 is short for --limit 5.", "N"
 )
 VERBOSE: Final = Option(
-    ("--verbose", "-v"), "In a terminal's table, show times with their date, and every state."
+    ("--verbose", "-v"),
+    "In a terminal's table, show times with their date, every state and each partition.",
 )
 ROW_OPTIONS: Final = (
     OUTPUT,

@@ -97,16 +97,8 @@ def resource_word(image: Image, word: str) -> str:
 
 
 def parse_principal(word: str) -> str:
-    """A principal such as ``User:alice``.
-
-    Raises:
-        UsageError: It has no type.
-    """
-    if ":" not in word:
-        raise UsageError(
-            f"{word}: the type of the principal is missing", hint=f"did you mean User:{word}?"
-        )
-    return word
+    """A principal such as ``User:alice``; a bare name is a user's."""
+    return word if ":" in word else f"User:{word}"
 
 
 def _code(word: str, names: Sequence[str], choices: Sequence[str], what: str) -> int:

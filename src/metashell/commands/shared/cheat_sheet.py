@@ -34,6 +34,7 @@ LINES: Final = (
     Line(OPEN, "metashell demo -c 'cd /image/topics/byName' -c ls", "several commands"),
     Line("look", "ls /image/topics/byName", "list a directory", True),
     Line("look", "cat /image/topics/byName/orders/0", "print a node", True),
+    Line("look", "describe orders", "a page about a topic"),
     Line("look", "find /image -name 'order*'", "find nodes by name", True),
     Line("look", "tree /image/cluster", "print all nodes below"),
     Line("look", "grep -l 'leader=-1,' /image/topics/byName", "find nodes by text"),

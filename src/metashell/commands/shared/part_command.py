@@ -29,8 +29,7 @@ class PartCommand(RowsCommand):
 
     def __init_subclass__(cls) -> None:
         """Name the modules that make and write the rows; no image is made."""
-        modules = (name.partition(":")[0] for name in (cls.part.schema, cls.part.rows))
-        cls.imports = ("metashell.commands.rows.stream", *dict.fromkeys(modules))
+        cls.imports = ("metashell.commands.rows.stream", cls.part.rows.partition(":")[0])
         super().__init_subclass__()
 
     def answer(self, query: RowsQuery) -> None:

@@ -67,8 +67,11 @@ def period_of(
         first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
         if until is not None and _is_before(until, begin):
             raise NotCoveredError(f"{time_spec_text(until)} is not covered: {first}")
-        if begin[0] and since is not None and _is_before(since, begin):
-            warn(f"{first}: what was before it is not known")
+        if since is not None and _is_before(since, begin):
+            if begin[0]:
+                warn(f"{first}: what was before it is not known")
+            elif since.text:
+                warn(f"{time_spec_text(since)} is before the log: {first}")
     return Period(since, until)
 
 

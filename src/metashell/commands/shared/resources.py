@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.shared.names import and_meant
 from metashell.errors import MetashellError, UsageError
+from metashell.fs.path import encode_name
 from metashell.image.acl_names import RESOURCE_TYPES
 from metashell.schema.resource_types import ResourceType
 from metashell.spelling import near_names
@@ -25,19 +26,63 @@ CONFIG_TYPES: Final = {
     for kind in ("TOPIC", "BROKER", "BROKER_LOGGER", "CLIENT_METRICS", "GROUP")
 }
 """Kafka's names of the types of resources that have configs, by how they are typed."""
+ALL_BROKERS: Final = ("default", "<default>")
+"""How the configs of all brokers are named."""
+
+
+NAMED_NODES: Final = {
+    "topic": "/image/topics/byName",
+    "broker": "/image/cluster/brokers",
+    "group": "/groups",
+}
+"""The directories of resources that are more than configs."""
+
+
+def config_type(word: str) -> str | None:
+    """The type in front of a name, as `CONFIG_TYPES` has it: ``topic`` of ``TOPIC:orders``."""
+    kind, colon, _ = word.partition(":")
+    kind = resource_word(kind)
+    return kind if colon and kind in CONFIG_TYPES else None
+
+
+def meant_paths(image: Image, word: str) -> list[str]:
+    """Paths of the resource that a word names, which may be gone. A bare name may be a topic's.
+
+    Raises:
+        UsageError: Several resources have the bare name.
+    """
+    if config_type(word) is None:
+        if "/" in word:
+            return []
+        found = config_resources(image, word) or [f"topic:{word}"]
+        word = the_one(word, found, (), "topic:orders")
+    kind, name = config_type(word) or "", word.partition(":")[2]
+    if kind == "broker" and name in ALL_BROKERS:
+        name = ""
+    own = [NAMED_NODES[kind]] if name and kind in NAMED_NODES else []
+    configs = CONFIG_TYPES[kind] + (f":{name}" if name else "")
+    paths = [*((one, name) for one in own), ("/image/configs", configs)]
+    return [f"{directory}/{encode_name(one)}" for directory, one in paths]
+
+
+def resource_names(image: Image, kind: str) -> list[str]:
+    """Names of the resources of a type that can have configs, as far as the image knows them."""
+    columns = image.part("configs").columns
+    types, names = columns.fixed("resource_type").tolist(), columns.span("resource_name").texts()
+    code = ResourceType[CONFIG_TYPES[kind]]
+    known = {name for one, name in zip(types, names, strict=True) if one == code and name}
+    if kind == "topic":
+        return [*image.topics.names]
+    if kind in ("broker", "broker-logger"):
+        return [str(broker) for broker in sorted(image.brokers.ids.tolist())]
+    return sorted(known)
 
 
 def config_resources(image: Image, name: str) -> list[str]:
     """Resources of configs that a bare name means, such as ``topic:orders``."""
     found = [f"topic:{name}"] if image.topics.find_name(name) is not None else []
-    if name.isascii() and name.isdigit() and name in map(str, image.brokers.ids.tolist()):
-        found.append(f"broker:{name}")
-    columns = image.part("configs").columns
-    types = columns.fixed("resource_type").tolist()
-    names = columns.span("resource_name").texts()
-    codes = {ResourceType.GROUP: "group", ResourceType.CLIENT_METRICS: "client-metrics"}
-    of_configs = {codes[t] for t, n in zip(types, names, strict=True) if n == name and t in codes}
-    return [*found, *sorted(f"{kind}:{name}" for kind in of_configs)]
+    kinds = ("broker", "client-metrics", "group")
+    return [*found, *(f"{k}:{name}" for k in kinds if name in set(resource_names(image, k)))]
 
 
 def acl_resources(image: Image, name: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from metashell.commands import get
@@ -16,6 +15,7 @@ from metashell.commands.framework.completion import complete_commands, complete_
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.framework.run import run_line, run_words
+from metashell.commands.shared.captured import Captured
 from metashell.commands.shared.colour import wants_colour
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.waiting import refuse_what_stands_still, wait_for_news
@@ -115,31 +115,21 @@ class WatchCommand(Command):
         return [c for c in commands if not _is_refused(c.text)]
 
 
-@dataclass(slots=True)
-class _Capture:
-    """An output that keeps what is written."""
-
-    is_terminal: bool
-    width: int
-    pieces: list[str] = field(default_factory=list)
-    size: int = 0
+class _Capture(Captured):
+    """The output of one run, which must not grow beyond all measure."""
 
     def write(self, text: str) -> None:
         """Keep a piece of text."""
-        self.size += len(text)
+        Captured.write(self, text)
         if self.size > _MOST_CHARS:
             raise MetashellError(
                 f"its output has more than {_MOST_CHARS:,} characters",
                 hint="watch a smaller part",
             )
-        self.pieces.append(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
 
     def lines(self) -> list[str]:
         """The lines that were written."""
-        lines = "".join(self.pieces).split("\n")
+        lines = self.text.split("\n")
         if not lines[-1]:
             lines.pop()
         return lines

@@ -9,11 +9,12 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.image.fold import begins_of, number_keys, number_rows, stable_order
+from metashell.parts.coordinators import offsets
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_columns
 
-COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
+COMMITS: Final = tuple(put.message for put in offsets.PART.puts)
 """Types of commits, which have one key."""
 COMMIT_KEY: Final = ("group", "topic", "partition")
 _TIME: Final = "commit_timestamp"

@@ -31,7 +31,10 @@ from metashell.image.fold import find_sorted, group_keys
 from metashell.image.keyed import join_spans
 from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
-from metashell.records.keyed_records import MAX_FAULTS, KeyedColumns, KeyedRecords
+from metashell.parts.coordinators import groups, members, offsets
+from metashell.parts.spec import Put
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.log_records import MAX_FAULTS
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
@@ -51,39 +54,34 @@ class _Told:
     name: str
     event: GroupEvent
     type: GroupType
-    epoch: str = ""
-    """The field with the epoch that matters."""
-
-    @property
-    def group_field(self) -> str:
-        """The field of the key with the group's id."""
-        is_older = self.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
-        return "group" if is_older else "group_id"
+    epoch: str
+    """The field with the epoch that matters; empty for none."""
+    group_field: str
+    """The field of the key with the group's id."""
 
 
-def _told(type: GroupType, prefix: str, epoch: str = "epoch") -> tuple[_Told, ...]:
-    return (
-        _Told(f"{prefix}Metadata", GroupEvent.GROUP, type),
-        _Told(f"{prefix}MemberMetadata", GroupEvent.MEMBER, type),
-        _Told(
-            f"{prefix}TargetAssignmentMetadata", GroupEvent.TARGET_EPOCH, type, "assignment_epoch"
-        ),
-        _Told(f"{prefix}TargetAssignmentMember", GroupEvent.TARGET, type),
-        _Told(f"{prefix}CurrentMemberAssignment", GroupEvent.CURRENT, type, "member_epoch"),
-    )
+_EVENTS: Final = {
+    "Metadata": (GroupEvent.GROUP, ""),
+    "MemberMetadata": (GroupEvent.MEMBER, ""),
+    "TargetAssignmentMetadata": (GroupEvent.TARGET_EPOCH, "assignment_epoch"),
+    "TargetAssignmentMember": (GroupEvent.TARGET, ""),
+    "CurrentMemberAssignment": (GroupEvent.CURRENT, "member_epoch"),
+}
+"""The subject of a record, and the field with its epoch, by the end of its name."""
 
 
-_TOLD: Final = (
-    _Told(_CLASSIC, GroupEvent.CLASSIC, GroupType.CLASSIC),
-    *_told(GroupType.CONSUMER, "ConsumerGroup"),
-    _Told("ConsumerGroupPartitionMetadata", GroupEvent.OTHER, GroupType.CONSUMER),
-    _Told("ConsumerGroupRegularExpression", GroupEvent.OTHER, GroupType.CONSUMER),
-    *_told(GroupType.SHARE, "ShareGroup"),
-    _Told("ShareGroupStatePartitionMetadata", GroupEvent.OTHER, GroupType.SHARE),
-    *_told(GroupType.STREAMS, "StreamsGroup"),
-    _Told("StreamsGroupTopology", GroupEvent.OTHER, GroupType.STREAMS),
-    *(_Told(name, GroupEvent.COMMIT, GroupType.CLASSIC) for name in COMMITS),
-)
+def _told(put: Put) -> _Told:
+    """The type of records that a part declares, such as ``ConsumerGroupMetadata``."""
+    field = put.at.partition("}")[0][1:]
+    if put.whole or put.message in COMMITS:
+        event = GroupEvent.CLASSIC if put.whole else GroupEvent.COMMIT
+        return _Told(put.message, event, GroupType.CLASSIC, "", field)
+    kind, _, end = put.message.partition("Group")
+    event, epoch = _EVENTS.get(end, (GroupEvent.OTHER, ""))
+    return _Told(put.message, event, GroupType[kind.upper()], epoch, field)
+
+
+_TOLD: Final = [_told(put) for each in (groups, members, offsets) for put in each.PART.puts]
 TOLD_TYPES: Final = frozenset(told.name for told in _TOLD)
 """Types of records that decide which groups there are and what is known of them."""
 

@@ -5,8 +5,6 @@ Source: CoordinatorLoaderImpl, GroupMetadataManager.replay, TransactionStateMana
 
 from __future__ import annotations
 
-import numpy as np
-
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.log.fault import Fault
 from metashell.records.keyed_records import KeyedRecords
@@ -31,10 +29,9 @@ def loaded_by_a_broker(records: KeyedRecords) -> KeyedRecords:
     For transactions it has everything before the record that it refuses. For groups and share state
     it has nothing.
     """
-    refusal = records.refusal
     found: list[tuple[int, Fault]] = []
-    if refusal is not None:
-        found += [(refusal.row, each) for each in records.faults(np.array([refusal.row]))]
+    if records.refusal is not None:
+        found.append(records.refusal)
     if records.log is CoordinatorLog.GROUPS:
         log = GroupLog(records, 0)
         rows = log.events.row[log.state.refused][:1].tolist()

@@ -6,27 +6,32 @@ one that is called as a column before it has ``record_`` in front.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
+from metashell.errors import SchemaError
 from metashell.image.arrow import Makers, fitting_batch, hide_fields, place_columns
 from metashell.image.coordinators.surviving import surviving_of
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.read import SLACK, anonymous
-from metashell.parts.spec import Put
+from metashell.parts.spec import PartSpec, Put
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, Arena
-from metashell.schema.arrow import to_arrow
+from metashell.schema.arrow import number_array, string_array, to_arrow
 from metashell.schema.columnar import default_columns
-from metashell.schema.columns import Columns
+from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordType
 
+TIME: Final = pa.timestamp("ms", tz="UTC")
+_TYPES: Final = {"time": TIME, "texts": pa.list_(pa.string())}
+"""Types of declared columns that Arrow calls otherwise."""
 _BATCH_ROWS: Final = 1 << 16
 _PARTITION: Final = pa.field("coordinator_partition", pa.int32())
 """The partition of the coordinators' topic."""
@@ -37,7 +42,7 @@ PLACE: Final = pa.schema(
         ("pos", pa.int64()),
         ("offset", pa.int64()),
         ("epoch", pa.int32()),
-        ("timestamp", pa.timestamp("ms", tz="UTC")),
+        ("timestamp", TIME),
         ("transaction_producer_id", pa.int64()),
         ("is_tombstone", pa.bool_()),
     ]
@@ -123,6 +128,62 @@ def record_batches(
             values = {c: _null_unless(kept, array) for c, array in values.items()}
         arrays.update(values)
         yield fitting_batch([arrays[name] for name in schema.names], schema)
+
+
+@cache
+def _declared(part: PartSpec) -> Mapping[str, tuple[pa.DataType, bool]]:
+    """The type of each column that a part declares, and whether a negative number is none.
+
+    Raises:
+        SchemaError: There is no such type.
+    """
+    found: dict[str, tuple[pa.DataType, bool]] = {}
+    for column in part.table_columns.split():
+        name, _, kind = column.partition(":")
+        plain = kind.rstrip("?")
+        try:
+            found[name] = _TYPES.get(plain) or pa.type_for_alias(plain), plain != kind
+        except ValueError as error:
+            raise SchemaError(
+                f"part {part.name}: its column {column!r} has no type",
+                hint=f"write NAME:TYPE with an Arrow type, such as int64, or {' or '.join(_TYPES)}",
+            ) from error
+    return found
+
+
+def part_schema(part: PartSpec, *, with_joined: bool = False) -> pa.Schema:
+    """The columns that a part declares; `PartSpec.asked_for` only with those that are joined."""
+    left_out = () if with_joined else part.asked_for
+    return pa.schema([(n, kind) for n, (kind, _) in _declared(part).items() if n not in left_out])
+
+
+def part_table(part: PartSpec, state: object = None, /, **values: Any) -> pa.Table:
+    """Rows with the columns of `part_schema`.
+
+    Args:
+        part: The part.
+        state: Has what is not among `values`, as attributes.
+        values: Numbers, texts or Arrow values by column, or one value for all rows.
+    """
+    schema, made = part_schema(part), []
+    for field in schema:
+        value = values[field.name] if field.name in values else getattr(state, field.name)
+        if isinstance(value, np.ndarray):
+            may_lack = _declared(part)[field.name][1]
+            value = number_array(value, value >= 0 if may_lack else None, field.type)
+        elif isinstance(value, SpanColumn):
+            value = string_array(value)
+        elif not isinstance(value, pa.Array):
+            value = pa.scalar(value, field.type)
+        made.append(value)
+    n = next(len(each) for each in made if isinstance(each, pa.Array))
+    arrays = [pa.repeat(each, n) if isinstance(each, pa.Scalar) else each for each in made]
+    return pa.table(arrays, schema=schema)
+
+
+def sorted_rows(part: PartSpec, rows: pa.Table) -> pa.Table:
+    """Rows in the order of `PartSpec.rows_by`."""
+    return rows.sort_by([(column, "ascending") for column in part.rows_by])
 
 
 def surviving_schema(record_type: RecordType) -> pa.Schema:

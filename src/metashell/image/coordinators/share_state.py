@@ -120,25 +120,6 @@ class _Events:
         return ShareBatches(found.list_offsets, *(found.items.fixed(name) for name in columns))
 
 
-class ShareLog:
-    """The state of a share coordinator's partition after some of its records.
-
-    Args:
-        records: The records of its log.
-        partition: Which partition of ``__share_group_state`` it is.
-    """
-
-    def __init__(self, records: KeyedRecords, partition: int) -> None:
-        self.records = records
-        self.lock = records.lock
-        self.partition = partition
-
-    @property
-    def state(self) -> ShareState:
-        """The share partitions. Cost: folds them."""
-        return fold_share(self.records)
-
-
 def fold_share(records: KeyedRecords) -> ShareState:
     """Read off the state of every share partition. No value of an update's tombstone counts."""
     events = _events(records)

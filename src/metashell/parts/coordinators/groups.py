@@ -46,7 +46,10 @@ PART = PartSpec(
     ),
     # Records of one type end what others say, and which group they may be about.
     fold="metashell.image.coordinators.group_things:GroupsFold",
-    schema="metashell.answers.groups:GROUP_SCHEMA",
+    table_columns=(
+        "group:string type:string state:string protocol:string members:int64 coordinator:int32 "
+        "partition:int32 topics:texts epoch:int32? committed_time:time?"
+    ),
     rows="metashell.answers.groups:group_rows",
     rows_by=("group",),
 )

@@ -27,7 +27,10 @@ PART = PartSpec(
         "",
         ("member", "client", "host", "epoch", "topics", "assigned", "instance"),
     ),
-    schema="metashell.answers.groups:MEMBER_SCHEMA",
+    table_columns=(
+        "group:string member:string instance:string client:string host:string epoch:int32 "
+        "topics:texts assigned:texts"
+    ),
     rows="metashell.answers.groups:member_rows",
     rows_by=("group", "member"),
 )

@@ -25,7 +25,11 @@ PART = PartSpec(
             *("leader_epoch", "expire_time"),
         ),
     ),
-    schema="metashell.answers.offsets:OFFSETS_SCHEMA",
+    table_columns=(
+        "group:string topic:string partition:int32 offset:int64 leader_epoch:int32 "
+        "metadata:string committed_time:time expire_time:time? pending:bool log_end_offset:int64 "
+        "lag:int64 high_watermark:int64 expire_source:string"
+    ),
     rows="metashell.answers.offsets:offset_rows",
     rows_by=("group", "topic", "partition"),
     asked_for=("log_end_offset", "lag", "high_watermark"),

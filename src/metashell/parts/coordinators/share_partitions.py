@@ -25,7 +25,11 @@ PART = PartSpec(
     path=("share",),
     # The state of a partition is merged of a snapshot and updates.
     fold="metashell.image.coordinators.share_state:ShareFold",
-    schema="metashell.answers.share:SHARE_SCHEMA",
+    table_columns=(
+        "group:string topic:string partition:int32 start_offset:int64? state_epoch:int32 "
+        "leader_epoch:int32 complete:int32? batches:texts written_time:time? coordinator:int32 "
+        "coordinator_partition:int32"
+    ),
     rows="metashell.answers.share:share_rows",
     rows_by=("group", "topic", "partition"),
 )

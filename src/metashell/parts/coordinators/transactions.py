@@ -5,7 +5,7 @@ Source: org.apache.kafka.coordinator.transaction.TransactionStateManager.
 
 from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
 
-_STATES = NamedCodes("metashell.records.keyed_records:TRANSACTION_STATES", unknown="UNKNOWN({})")
+_STATES = NamedCodes("metashell.records.flaws:TRANSACTION_STATES", unknown="UNKNOWN({})")
 
 PART = PartSpec(
     name="transactions",
@@ -28,7 +28,11 @@ PART = PartSpec(
             *("producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition"),
         ),
     ),
-    schema="metashell.answers.transactions:TRANSACTIONS_SCHEMA",
+    table_columns=(
+        "transactional_id:string state:string producer_id:int64 producer_epoch:int16 "
+        "partitions:texts timeout_ms:int32 started_time:time? last_update_time:time "
+        "coordinator:int32 hanging:bool partition:int32"
+    ),
     rows="metashell.answers.transactions:transaction_rows",
     rows_by=("transactional_id",),
     asked_for=("hanging",),

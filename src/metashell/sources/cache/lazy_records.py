@@ -98,7 +98,6 @@ class LazyRecords(Records):
         self._groups, self._tail = groups, tail
         self._n = manifest.rows
         self._unframed = [fault for facts in files for fault in facts.unframed]
-        self.faults.extend(self._unframed)
         self._is_filled: Bools = np.zeros(self._n + len(tail.frames), dtype=np.bool_)
         self._is_filled[self._n :] = True
         self._whole_groups: dict[str, Bools] = {

@@ -112,8 +112,8 @@ def find_history(
     """
     newest = cluster.newest
     paths = history_paths(newest, path)
-    words = ["changes", "-o", "table", "--columns", "all", "-n", str(most_changes)]
-    words += ["--newest", str(most_records), "--", *paths]
+    words = ["changes", "-o", "table", "--columns", "all", "--newest", str(most_changes)]
+    words += ["--records", str(most_records), "--", *paths]
     answer = ask(ViewState(opened=newest, cluster=newest), words, cancelled=cancelled)
     table = answer.table
     if table is None:
@@ -153,8 +153,8 @@ def changes_between(
     """
     newest = cluster.newest
     words = ["changes", "--since", str(first), "--until", str(last), "/image"]
-    asked = [*words, "-o", "table", "--columns", "all", "-n", str(most_changes)]
-    asked += ["--newest", str(most_records)]
+    asked = [*words, "-o", "table", "--columns", "all", "--newest", str(most_changes)]
+    asked += ["--records", str(most_records)]
     answer = ask(ViewState(opened=newest, cluster=newest), asked, cancelled=cancelled)
     table = answer.table
     if table is None or not len(table):

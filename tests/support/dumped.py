@@ -1,7 +1,4 @@
-"""Records one by one, as kafka-dump-log shows them.
-
-Records are decoded in columns, a block of rows at a time, and only then taken apart.
-"""
+"""The records of files one by one, as kafka-dump-log shows them, by the columns of the product."""
 
 from __future__ import annotations
 
@@ -16,9 +13,8 @@ from metashell.log.frames import CONTROL_KEY
 from metashell.log.read import Loaded
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
-from metashell.redact import Redaction
 from metashell.schema.arena import I64
-from metashell.schema.dump import fields_json, json_text
+from metashell.schema.dump import fields_json
 from metashell.schema.registry import Registry
 from metashell.schema.rows import to_rows
 
@@ -99,18 +95,3 @@ def _errors(records: Records, rows: I64, decoded: Container[int]) -> dict[int, s
     for row, fault in records.faults_by_row():
         reasons[row] = fault.reason
     return {row: reasons.get(row, "not decoded") for row in left}
-
-
-def record_texts(loaded: Loaded, registry: Registry, redaction: Redaction) -> list[str]:
-    """Metadata records of small files as lines: type, version and JSON, secrets redacted."""
-    lines = []
-    for record in dump(loaded, registry):
-        if record.is_control:
-            continue
-        if record.data is None or record.type is None:
-            lines.append(f"UNKNOWN {record.error}")
-            continue
-        spec = next(s for s in registry.metadata.values() if s.type_name == record.type)
-        shown = dict(redaction.record(spec.name, record.data))
-        lines.append(f"{record.type} version {record.version} {json_text(shown)}")
-    return lines
