@@ -41,9 +41,7 @@ def rows(name: str, line: str = "health") -> list[dict[str, Any]]:
 def counts(found: list[dict[str, Any]], code: str) -> dict[str, int]:
     """By topic, of one kind."""
     return {
-        row["subject"].removeprefix("topic "): row["count"]
-        for row in found
-        if row["code"] == code
+        row["subject"].removeprefix("topic "): row["count"] for row in found if row["code"] == code
     }
 
 

@@ -1,4 +1,4 @@
-"""The judgement: from what is at hand to findings, the worst first, causes before effects.
+"""The judgement: evidence becomes findings, the worst first, causes before effects.
 
 `metashell.findings` declares the kinds. Finders here and in `metashell.checks` find them.
 """

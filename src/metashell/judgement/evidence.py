@@ -36,7 +36,7 @@ def _never() -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """What was opened, and the facts that its user vouches for."""
+    """The opened source, and the facts that its user vouches for."""
 
     source: Source
     image: Image
@@ -86,10 +86,10 @@ class Evidence:
 
 
 def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
-    """Find what is at hand of some kinds. Cost: that of the finders; the last may be `check`.
+    """Find the findings of some kinds. Cost: that of the finders; the last may be `check`.
 
     Args:
-        evidence: What is at hand.
+        evidence: The source and what else is known.
         codes: The kinds that are asked for.
 
     Raises:

@@ -30,7 +30,7 @@ for directory do
     echo "== $directory"
     "$metashell" -d "$directory" quorum || status=1
     echo
-    "$metashell" -d "$directory" check --severity error || status=1
+    "$metashell" -d "$directory" check --severity critical || status=1
     echo
 done
 

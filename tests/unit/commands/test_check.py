@@ -607,7 +607,7 @@ def test_differing_checkpoint_names_paths(tmp_path: Path) -> None:
 
 
 def test_checkpoint_that_lacks_configs(tmp_path: Path) -> None:
-    """Kafka drops configs that it does not know: nothing critical where that is the only difference."""
+    """Kafka drops configs that it does not know: not critical where all else agrees."""
     config = record(
         "ConfigRecord", resource_type=32, resource_name="g", name="later.than.this", value="1"
     )

@@ -73,7 +73,7 @@ def test_damage(
 
 @pytest.mark.long
 def test_what_a_broker_refuses_and_skips(tmp_path: Path) -> None:
-    """The record that ends the load is one critical finding; those behind it and unknown types follow."""
+    """The record that ends the load is critical; those behind it and unknown types are not."""
     status, rows = findings("__consumer_offsets-0", tmp_path)
     codes = [row["code"] for row in rows]
 

@@ -41,7 +41,14 @@ def test_nothing_to_do(line: str) -> None:
         ("ls '*'", 1, ["ls: *: No such file or directory"]),
         ("ls ''", 1, ["ls: '': No such file or directory"]),
         ("cat '/\x1b'", 1, ["cat: /\\x1b: No such file or directory"]),
-        ("man nothing", 1, ["man: nothing: unknown command", "  hint: help lists the commands"]),
+        (
+            "man nothing",
+            1,
+            [
+                "man: nothing: unknown command",
+                "  hint: help lists the commands, help findings the findings",
+            ],
+        ),
         ("tree -L 0", 2, ["tree: -L 0: must be a whole number above 0"]),
         ("tree -L", 2, ["tree: -L needs a value"]),
     ],

@@ -14,6 +14,7 @@ from string import Formatter
 import pytest
 
 import metashell
+from metashell.commands import get
 from metashell.commands.framework.command import Context
 from metashell.commands.health.command import COMMAND
 from metashell.errors import SchemaError
@@ -33,8 +34,10 @@ FINDERS = [path for of in ("checks", "judgement") for path in sorted((SOURCES / 
 """The modules that find something."""
 CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 OF_OTHERS = {"code", "kind.code", "code_of(fault)", "conflict.kind.value", "STATE_OF[code]"}
-"""Expressions whose codes come from elsewhere: a parameter, a kind, and the lists of codes. The last
-one gives a state of partitions."""
+"""Expressions whose codes come from elsewhere: a parameter, a kind, and the lists of codes.
+
+The last one gives a state of partitions.
+"""
 IN_TEXTS = {"count", "subjects", "is", "has", "why"}
 """The values that a headline may have."""
 
@@ -68,7 +71,7 @@ class Codes(ast.NodeVisitor):
                 if "code" in names:
                     yield (is_method, node.name), names.index("code") - is_method
 
-    def visit_Call(self, node: ast.Call) -> None:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> None:
         """Read the code of a call."""
         function = node.func
         if isinstance(function, ast.Attribute):
@@ -83,7 +86,7 @@ class Codes(ast.NodeVisitor):
             self._read(given[0])
         self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> None:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> None:
         """Read what is put into a variable of that name."""
         for target in node.targets:
             if isinstance(target, ast.Name) and target.id == "code":
@@ -94,7 +97,7 @@ class Codes(ast.NodeVisitor):
                         self._read(value)
         self.generic_visit(node)
 
-    def visit_For(self, node: ast.For) -> None:  # noqa: N802
+    def visit_For(self, node: ast.For) -> None:
         """Read a loop over pairs whose first one is a code."""
         target, over = node.target, node.iter
         is_of_codes = isinstance(target, ast.Tuple) and ast.unparse(target.elts[0]) == "code"
@@ -230,9 +233,7 @@ def test_templates_have_known_values() -> None:
         assert kind.counts.endswith("s"), code
 
 
-def test_two_kinds_of_one_code_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_kinds_of_one_code_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program with such declarations does not start to judge."""
     declare(monkeypatch, tmp_path, MADE_UP.replace('"made-up"', '"fenced-broker"'))
     with pytest.raises(SchemaError, match="fenced-broker: declared twice"):
@@ -292,9 +293,7 @@ def undeclared() -> Iterator[None]:
 
 
 @pytest.fixture
-def moons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undeclared: None
-) -> Iterator[Source]:
+def moons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undeclared: None) -> Iterator[Source]:
     """Two brokers in a program that knows one kind more."""
     declare(monkeypatch, tmp_path, MADE_UP)
     with cluster(broker(1), broker(2)) as source:
@@ -334,7 +333,8 @@ def test_health_of_a_made_up_kind_alone(moons: Source) -> None:
         ["critical", "made-up", "broker", "1"],
         ["critical", "made-up", "broker", "2"],
     ]
-    assert (0, "[]\n") == (lambda r: (r.status, r.out))(run_on(moons, "health fenced-broker -o json"))
+    other = run_on(moons, "health fenced-broker -o json")
+    assert (0, "[]\n") == (other.status, other.out)
     (row,) = json.loads(run_on(moons, "health --summary -o json").out)
     assert ("made-up", 2, 4) == (row["code"], row["subjects"], row["count"])
 
@@ -350,11 +350,31 @@ def test_a_made_up_kind_completes(moons: Source) -> None:
     assert "made-up" in all_kinds()
 
 
+def test_help_explains_a_made_up_kind(moons: Source) -> None:
+    """By its code, in the list of all kinds, and where a name is completed."""
+    for line in ("help made-up", "man made-up"):
+        page = run_on(moons, line)
+        assert 0 == page.status
+        told = {" ".join(text.split()) for text in page.out.splitlines()}
+        assert "made-up" in page.out.splitlines()[0]
+        assert {"severity critical", "meaning the moon is full", "do wait for the morning"} <= told
+        assert any(text.endswith("do not look at it") for text in told)
+    listed = run_on(moons, "help findings").out.splitlines()
+    assert [["made-up", "the moon is full"]] == [
+        line.split(maxsplit=1) for line in listed if "made-up" in line
+    ]
+    command = get("help")
+    assert command is not None
+    context = Context(moons.root, Captured(), print, source=moons)
+    assert "made-up" in [found.text for found in command.complete(context, [], "made")]
+
+
 def test_a_made_up_kind_is_gone() -> None:
     """Nothing of it stays behind for other tests."""
     assert "made-up" not in all_kinds()
     with cluster(broker(1)) as source:
-        assert (0, ()) == (lambda r: (r.status, r.err))(run_on(source, "health"))
+        ran = run_on(source, "health")
+        assert (0, ()) == (ran.status, ran.err)
         assert "no such kind" in " ".join(run_on(source, "health made-up").err)
 
 

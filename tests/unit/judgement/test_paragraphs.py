@@ -169,9 +169,11 @@ def test_few_topics_are_named() -> None:
     """Up to three."""
     rows = [row("offline-partitions", f"topic {name}") for name in "abcd"]
     heads = [told(*rows[: n + 1])[0].headline.partition(" are ")[0] for n in range(1, 4)]
-    assert ["2 partitions of a and b", "3 partitions of a, b and c", "4 partitions of 4 topics"] == (
-        heads
-    )
+    assert [
+        "2 partitions of a and b",
+        "3 partitions of a, b and c",
+        "4 partitions of 4 topics",
+    ] == heads
 
 
 def test_findings_with_messages_of_their_own() -> None:
@@ -190,9 +192,11 @@ def test_findings_with_messages_of_their_own() -> None:
 
 
 def test_a_headline_with_the_reason() -> None:
-    """Of each topic its own; also where the findings of another kind come first."""
+    """Each topic has its own."""
     how = "min.insync.replicas from 2 to 1"
-    (one,) = told(row("lowered-config", "topic a", why=how), row("lowered-config", "topic b", why=how))
+    (one,) = told(
+        row("lowered-config", "topic a", why=how), row("lowered-config", "topic b", why=how)
+    )
     assert one.headline.startswith(f"topic a: lowered {how} since ")
     assert one.more[0].startswith(f"topic b: lowered {how} since ")
 

@@ -56,9 +56,9 @@ class HealthCommand(RowsCommand):
     manual = Manual(
         synopsis="health [OPTION...] [CODE...]",
         description=(
-            "Judges partitions, brokers, controllers, configs, files, groups and the quorum. There "
-            "is a paragraph for each cause: how bad it is, what follows from it and since when, "
-            "the cause, what to do, and the commands that show more. The worst come first.\n\n"
+            "Judges partitions, brokers, controllers, configs, files, groups and the quorum. Each "
+            "cause has a paragraph: how bad it is, what follows from it, and since when. It also "
+            "has the cause, what to do, and the commands that show more. The worst come first.\n\n"
             "critical: clients fail, data or metadata is lost, or a node does not start. warning: "
             "clients fail after one more failure, or someone has to act. note: worth knowing. "
             "The numbers are those of kafka-topics.sh. A partition can have several findings. "
