@@ -97,6 +97,10 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                 f"part {part.name}: it is of no log, and names no node and rows",
                 hint=f"log is one of {', '.join(CoordinatorLog)}; or name node and rows",
             )
+        if bool(part.table_columns) != bool(part.rows):
+            raise SchemaError(
+                f"part {part.name}: it declares one of table_columns and rows, which go together"
+            )
         if part.asked_for and not part.joined:
             raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")
         for put in part.puts:
