@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from itertools import combinations
 from typing import Final, TypeAlias
@@ -72,6 +72,21 @@ def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
         raise SchemaError(f"part {part.name}: a secret is in the key {where}")
     kafkas = partial(builtin_definitions, CoordinatorLog(part.log))
     check_columns(part, "field", put.fields, record_type.value, kafkas)
+
+
+def check_record(part: PartSpec, put: Put, types: Mapping[str, RecordType]) -> RecordType:
+    """The type of a record that a part declares; errors as `check_path`, or it has no definition.
+
+    Args:
+        part: The part.
+        put: What it declares of the record.
+        types: Record types by name.
+    """
+    record_type = types.get(put.message)
+    if record_type is None:
+        raise SchemaError(f"part {part.name}: no definition of {put.message}")
+    check_path(part, put, record_type)
+    return record_type
 
 
 def check_directories(parts: Collection[PartSpec]) -> None:
