@@ -75,12 +75,15 @@ def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
 
 
 def check_record(part: PartSpec, put: Put, types: Mapping[str, RecordType]) -> RecordType:
-    """The type of a record that a part declares; errors as `check_path`, or it has no definition.
+    """The type of a record that a part declares, checked by `check_path`.
 
     Args:
         part: The part.
-        put: What it declares of the record.
+        put: Its declaration of the record.
         types: Record types by name.
+
+    Raises:
+        SchemaError: It has no definition, or its path can't work.
     """
     record_type = types.get(put.message)
     if record_type is None:
