@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
-from metashell.parts.paths import check_path
+from metashell.parts.paths import check_record
 from metashell.parts.spec import PartSpec, hook
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
 
     if part.table_columns:
         return part_schema(part, with_joined=True)
-    if part.put.message not in types:
-        raise SchemaError(f"part {part.name}: no definition of {part.put.message}")
-    check_path(part, part.put, types[part.put.message])
-    found = surviving_schema(types[part.put.message])
+    found = surviving_schema(check_record(part, part.put, types))
     for column in part.rows_by or ("",):
         if column not in found.names:
             raise SchemaError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from itertools import combinations
 from typing import Final, TypeAlias
@@ -74,6 +74,24 @@ def check_path(part: PartSpec, put: Put, record_type: RecordType) -> None:
     check_columns(part, "field", put.fields, record_type.value, kafkas)
 
 
+def check_record(part: PartSpec, put: Put, types: Mapping[str, RecordType]) -> RecordType:
+    """The type of a record that a part declares, checked by `check_path`.
+
+    Args:
+        part: The part.
+        put: Its declaration of the record.
+        types: Record types by name.
+
+    Raises:
+        SchemaError: It has no definition, or its path can't work.
+    """
+    record_type = types.get(put.message)
+    if record_type is None:
+        raise SchemaError(f"part {part.name}: no definition of {put.message}")
+    check_path(part, put, record_type)
+    return record_type
+
+
 def check_directories(parts: Collection[PartSpec]) -> None:
     """See that the nodes of all coordinators' parts can stand in one tree.
 
@@ -96,6 +114,10 @@ def check_directories(parts: Collection[PartSpec]) -> None:
             raise SchemaError(
                 f"part {part.name}: it is of no log, and names no node and rows",
                 hint=f"log is one of {', '.join(CoordinatorLog)}; or name node and rows",
+            )
+        if bool(part.table_columns) != bool(part.rows):
+            raise SchemaError(
+                f"part {part.name}: it declares one of table_columns and rows, which go together"
             )
         if part.asked_for and not part.joined:
             raise SchemaError(f"part {part.name}: nothing gives its columns of asked_for: joined")

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.errors import SchemaError
 from metashell.image.coordinators.offsets import fold_offsets
 from metashell.image.fold import group_keys, stable_order
 from metashell.image.keyed import fold_nullable, key_part
-from metashell.parts.paths import check_path, table_levels
+from metashell.parts.paths import check_record, table_levels
 from metashell.parts.spec import NodeNames, PartSpec, Put
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -108,10 +107,7 @@ class SurvivingFold:
         self.records = records
         every = [(part, put) for part in parts for put in part.puts]
         for part, put in every:
-            record_type = records.types.by_name.get(put.message)
-            if record_type is None:
-                raise SchemaError(f"part {part.name}: no definition of {put.message}")
-            check_path(part, put, record_type)
+            check_record(part, put, records.types.by_name)
         self._puts = {put.message: put for _, put in every}
 
     def counts_by_key(self, name: str) -> bool:
