@@ -39,7 +39,7 @@ LINES: Final = (
     Line("look", "tree /image/cluster", "print all nodes below"),
     Line("look", "grep -l 'leader=-1,' /image/topics/byName", "find nodes by text"),
     Line("look", "sql 'select count(*) from partitions'", "ask anything else"),
-    Line("what is wrong", "health", "every problem, worst first", True),
+    Line("what is wrong", "health", "every finding, worst first", True),
     Line("what is wrong", "partitions --offline", "partitions without a leader", True),
     Line("what is wrong", "partitions orders", "the partitions of a topic"),
     Line("what is wrong", "coordinator group:billing", "the broker of a group"),

@@ -142,7 +142,7 @@ def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
     told = []
     for level in SEVERITIES:
         of_level = [row for row in rows if row["severity"] == level]
-        found = [f"{escape(row['problem'])} {told_count(row):,}" for row in of_level]
+        found = [f"{escape(row['code'])} {told_count(row):,}" for row in of_level]
         told += [f"  {_SYMBOLS[level]} {', '.join(found)}"] if found else []
     return f"{rows[0]['severity']}: press 3 to see what to do", told
 

@@ -52,19 +52,19 @@ _SAME_IN_KIND: Final = ("code", "severity")
 _WIDE_CELLS: Final = 150
 """Columns of the screen from which on the rows' reasons fit beside the kinds."""
 _HEALTH: Final = "health"
-"""Key of the job that looks for problems."""
+"""Key of the job that looks for findings."""
 _LEAST_ROWS: Final = 3
 """Rows that have room whatever the kinds need."""
 _KINDS_PERCENT: Final = 40
 """The kinds' share of the lines if the rows need all lines."""
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
-_NO_NODE: Final = "this problem has no node"
+_NO_NODE: Final = "this finding has no node"
 _NO_COMMAND: Final = "no row with a command is chosen"
 
 
 class HealthBody(Container):
-    """The kinds of problems and their rows."""
+    """The kinds of findings and their rows."""
 
     ALLOW_MAXIMIZE = True  # the kinds alone say little
 
@@ -88,7 +88,7 @@ class HealthView(View):
     """Everything that is wrong, and where."""
 
     HELP = (
-        "Everything that is wrong, like the command `health`. The kinds of problems come "
+        "Everything that is wrong, like the command `health`. The kinds of findings come "
         "worst first: `●` critical, `▲` warning, `·` note. Beside or below them are the "
         "rows of the chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
         "command `check`, which reads all files; the first line says what it found. `d` again "
@@ -100,7 +100,7 @@ class HealthView(View):
             "moment",
             "Its beginning",
             id="health.moment",
-            tooltip="go to the node at the offset where the problem began",
+            tooltip="go to the node at the offset where the finding began",
         ),
         Binding(
             "exclamation_mark",
@@ -129,7 +129,7 @@ class HealthView(View):
             "Look again",
             show=False,
             id="health.refresh",
-            tooltip="look for problems again",
+            tooltip="look for findings again",
         ),
     ]
     DEFAULT_CSS = """
@@ -158,7 +158,7 @@ class HealthView(View):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.found: HealthRows | None = None
-        """The problems found; None until the first answer."""
+        """The findings found; None until the first answer."""
         self._view_state: ViewState | None = None
         self._job: Job | None = None
         self._shown_code: str | None = None
@@ -234,7 +234,7 @@ class HealthView(View):
             return
         in_cluster, is_deep = view_state.cluster is not None, self._is_deep
         fleet, remembered = view_state.fleet, self.explorer.remembered
-        title = "looking for problems" if not is_deep else "checking everything"
+        title = "looking for findings" if not is_deep else "checking everything"
         if fleet is not None and not in_cluster:
             title += f" of {len(fleet.members):,} clusters"
         if self.found is None:
@@ -396,7 +396,7 @@ class HealthView(View):
     # Keys.
 
     def action_moment(self) -> None:
-        """Go to the node as it was when the problem began: the record that began it is applied."""
+        """Go to the node as it was when the finding began: the record that began it is applied."""
         row = self._table.row
         path = None if row is None else self.path_of(row)
         if row is None or path is None:

@@ -1,4 +1,4 @@
-"""The lists of Health: the kinds of problems, and the rows of a kind."""
+"""The lists of Health: the kinds of findings, and the rows of a kind."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _STYLES: Final = dict(zip(SEVERITIES, ("$text-error", "$text-warning", ""), stri
 
 
 class KindList(AppPart, OptionList):
-    """The kinds of problems, the worst first."""
+    """The kinds of findings, the worst first."""
 
     HELP = (
-        "Kinds of problems with the number of affected partitions, replicas or others. `●` is "
+        "Kinds of findings with the number of affected partitions, replicas or others. `●` is "
         "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
         "rows."
     )
@@ -49,9 +49,9 @@ class KindList(AppPart, OptionList):
         chosen = self.code
         n_rows = sum(kind["subjects"] for kind in kinds)
         options = [Option(line(f"all {n_rows:,} rows", "bold"))]
-        for level, problem, n in ((k["severity"], k["code"], told_count(k)) for k in kinds):
+        for level, code, n in ((k["severity"], k["code"], told_count(k)) for k in kinds):
             symbol = Content.styled(SYMBOLS[level], _STYLES[level])
-            options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
+            options.append(Option(Content.assemble(symbol, " ", line(f"{code}  {n:,}"))))
         self.codes = [EVERY, *(kind["code"] for kind in kinds)]
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(options)
@@ -59,11 +59,11 @@ class KindList(AppPart, OptionList):
 
 
 class ProblemTable(RowTable):
-    """Rows of problems; the cursor stays on its problem when there are others."""
+    """Rows of findings; the cursor stays on its finding when there are others."""
 
     STAYING: ClassVar = ("subject", "code")
     HELP = (
-        "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
-        "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
+        "The findings. `enter` goes to the node. `m` goes to it at the offset where the "
+        "finding began. `!` runs the command below, `i` copies it. `s` sorts by the column "
         "of the cursor, `/` filters."
     )

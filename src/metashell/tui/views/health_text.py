@@ -146,7 +146,7 @@ def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
         for level in SEVERITIES
         if (n := levels.count(level))
     ]
-    told.append(of_check or "(kinds of problems)")
+    told.append(of_check or "(kinds of findings)")
     return "\n".join(("  ".join(told), *_reasons(found)))
 
 
@@ -157,7 +157,7 @@ def _of_check(found: HealthRows) -> str:
     kinds = all_kinds()
     deep = (kind for kind in found.kinds if kinds[kind["code"]].needs is Need.FILES)
     n = sum(kind["subjects"] for kind in deep)
-    return f"check found {n:,} more problem{'s' * (n != 1)}" if n else "check found nothing more"
+    return f"check found {n:,} more finding{'s' * (n != 1)}" if n else "check found nothing more"
 
 
 def _reasons(found: HealthRows) -> Sequence[str]:
@@ -173,14 +173,14 @@ def _reasons(found: HealthRows) -> Sequence[str]:
 def why_text(row: Mapping[str, Any]) -> str:
     """Why a row is there, in a line: what says it, and the rows that it follows from."""
     told = [f"why: {row['why']}"] if row["why"] else []
-    # The reasons of other problems name the causes already.
+    # The reasons of other findings name the causes already.
     if row["causes"] and (not told or row["code"] == "offline-partitions"):
         told.append(f"follows from: {', '.join(row['causes'])}")
     return " · ".join(told)
 
 
 def subject_text(row: Mapping[str, Any]) -> str:
-    """A row's subject in a line: the problem, the subject, its partitions, and the start."""
+    """A row's subject in a line: the finding, the subject, its partitions, and the start."""
     parts = [str(row["code"]), str(row["subject"])]
     parts += [f"partitions {row['partitions']}"] if row["partitions"] else []
     if row["since_offset"] is not None:
