@@ -13,7 +13,7 @@ import numpy as np
 
 from metashell.checks.finding import Finding, place_of
 from metashell.dataclass import dataclass
-from metashell.findings.kinds.files import NO_CUT, REMOVE_CHECKPOINT
+from metashell.findings.kinds.files import NO_CUT, REMOVE_CHECKPOINT, REPLACE_SEGMENT
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.frames import Frames
@@ -182,7 +182,7 @@ def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -
         message = fault.reason + more
     else:
         message = fault.reason + _lost(facts, fault)
-    action = None if is_segment else REMOVE_CHECKPOINT
+    action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
     return Finding(code_of(fault), message, action, **place_of(fault))
 
 

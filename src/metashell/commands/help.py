@@ -60,9 +60,8 @@ class HelpCommand(Command):
         if aliases:
             widest = max(len(name) for name, _ in aliases)
             lines += ["Aliases:", *_rows(context, aliases, widest), ""]
-        lines.append(
-            "man COMMAND shows a manual, help cheat a cheat sheet, help findings all findings."
-        )
+        lines.append("man COMMAND shows a manual, help cheat a cheat sheet.")
+        lines.append("help findings lists what health and check can find.")
         context.out.write("\n".join(lines) + "\n")
         return 0
 

@@ -100,10 +100,16 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
         is_left_out = kind.needs is Need.FILES and not evidence.is_deep
         if kind.code in codes and not is_left_out:
             by_finder.setdefault(kind.finder, []).append(kind)
-    for name, kinds in by_finder.items():
+    told: set[str] = set()
+    # The slowest come last: a kind that another finder told of is not told again.
+    for name, kinds in sorted(by_finder.items(), key=lambda one: one[1][0].needs is Need.FILES):
         evidence.stop()
-        found = finder(name)(evidence, kinds)
-        yield from (finding for finding in found if finding.kind.code in codes)
+        before = frozenset(told)
+        for finding in finder(name)(evidence, kinds):
+            code = finding.kind.code
+            if code in codes and code not in before:
+                told.add(code)
+                yield finding
 
 
 def finder(name: str) -> Finder:

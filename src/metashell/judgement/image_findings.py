@@ -18,11 +18,9 @@ import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.causes import (
-    EFFECTS,
     ELECTION,
     NO_COORDINATOR,
     STUCK,
-    Cause,
     Causes,
     Links,
 )
@@ -180,7 +178,6 @@ class ImageFindings:
         self._voters = voters
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
         self._detail = detail
-        self._causes_of: dict[str, Sequence[Cause]] = {}
         self._facts = image.once(_Facts)
 
     def find(self, kinds: Iterable[FindingKind]) -> Iterator[Findings]:
@@ -266,30 +263,25 @@ class ImageFindings:
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
-        """The partitions that have a kind of finding, and the links to their causes.
-
-        Only the causes are kept, for `effects`.
-        """
+        """The partitions that have a kind of finding, and the links to their causes."""
         rows = np.flatnonzero(self.mask(code))
-        links = self.causes.links(rows, code)
-        self._causes_of[code] = self.causes.causes(links)
-        return rows, links
+        return rows, self.causes.links(rows, code)
 
     def _lists(self, links: Links, groups: I64, order: I64) -> pa.Array:
         return self.causes.lists(links, groups, len(order)).take(pa.array(order))
 
-    def effects(
-        self, codes: Collection[str] = tuple(EFFECTS)
-    ) -> list[tuple[Cause, dict[str, int]]]:
-        """The number of partitions with each kind of finding, by cause; the worst cause first."""
-        found: dict[str, tuple[Cause, dict[str, int]]] = {}
-        for code in EFFECTS:
-            if code in codes:
-                if code not in self._causes_of:
-                    self._linked(code)
-                for cause in self._causes_of[code]:
-                    found.setdefault(cause.name, (cause, {}))[1][code] = cause.partitions
-        return list(found.values())
+    def count_following(self, code: str, causes: Collection[str]) -> int:
+        """The number of partitions with a kind of finding that follow from any of some causes.
+
+        Args:
+            code: The kind.
+            causes: By `metashell.answers.causes.Cause.name`.
+        """
+        _, links = self._linked(code)
+        numbers = np.unique(links.cause)
+        found = zip(numbers.tolist(), self.causes.of_numbers(numbers), strict=True)
+        wanted = [number for number, cause in found if cause.name in causes]
+        return len(np.unique(links.at[np.isin(links.cause, wanted)]))
 
     def _elections(self, kind: FindingKind) -> Iterator[Findings]:
         """Live brokers whose partitions others lead."""

@@ -33,7 +33,14 @@ SOURCES = Path(metashell.__file__).parent
 FINDERS = [path for of in ("checks", "judgement") for path in sorted((SOURCES / of).rglob("*.py"))]
 """The modules that find something."""
 CODE = re.compile(r"[a-z]+(-[a-z]+)*")
-OF_OTHERS = {"code", "kind.code", "code_of(fault)", "conflict.kind.value", "STATE_OF[code]"}
+OF_OTHERS = {
+    "code",
+    "kind.code",
+    "finding.kind.code",
+    "code_of(fault)",
+    "conflict.kind.value",
+    "STATE_OF[code]",
+}
 """Expressions whose codes come from elsewhere: a parameter, a kind, and the lists of codes.
 
 The last one gives a state of partitions.

@@ -357,8 +357,12 @@ def test_causes_are_those_of_a_plain_replay(seed: int) -> None:
             for name in names:
                 counts[name][code] += 1
         assert by_topic == causes_in(source, detail=False)
-        effects = ImageFindings(source.image, Redaction(False)).effects()
-        assert counts == {cause.name: Counter(told) for cause, told in effects}
+        found = ImageFindings(source.image, Redaction(False))
+        for name, of_cause in counts.items():
+            assert of_cause == {c: n for c in EFFECTS if (n := found.count_following(c, {name}))}
+        assert found.count_following("under-replicated", counts) == sum(
+            code == "under-replicated" and bool(names) for (code, _), names in plain.items()
+        )
 
 
 def causes_in(source: Source, *, detail: bool) -> dict[tuple[str, str], set[str]]:

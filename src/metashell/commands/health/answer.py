@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,13 @@ from metashell.checks.finding import Finding
 from metashell.commands.framework.command import Context, TableOutput, VerdictOutput
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.health.paragraphs import NEEDED, HealthVerdict, paragraphs
+from metashell.commands.health.paragraphs import (
+    NEEDED,
+    CountOfCauses,
+    HealthVerdict,
+    Paragraph,
+    paragraphs,
+)
 from metashell.commands.health.rows import (
     grouped,
     in_order,
@@ -90,6 +96,7 @@ def answer(query: RowsQuery) -> None:
     codes = _asked(_chosen(query.parsed), _severity(query.parsed))
     switches = query.parsed.switches
     columns = query.columns
+    count: CountOfCauses | None = None
     tells = columns is None or columns >= NEEDED
     if "--summary" in switches and not tells:
         columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
@@ -102,17 +109,16 @@ def answer(query: RowsQuery) -> None:
         needs: list[Need] = [Need.IMAGE]
     else:
         evidence = _evidence(query)
+        count = evidence.image_findings.count_following
         parts = [
             of_finding(found) if isinstance(found, Finding) else of_findings(found, columns)
             for found in find(evidence, causes.union(codes))
         ]
         needs = list(_not_looked_at(query))
-        # The facts about all partitions are freed before the rows are sorted.
-        del evidence
     # Handed over, so that what is sorted takes the place of what was not.
     rows = in_order(parts.pop(0) for _ in range(len(parts)))
     if tells:
-        query.verdict = _verdict(query, rows, needs, codes)
+        query.verdict = _verdict(query, needs, partial(paragraphs, rows, asked=codes, count=count))
         if not causes.issubset(codes):
             rows = rows.filter(pc.is_in(plain_texts(rows.column("code")), pa.array(codes)))
     if SEVERITIES[0] in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
@@ -195,7 +201,7 @@ def _not_looked_at(query: RowsQuery) -> Iterator[Need]:
 
 
 def _verdict(
-    query: RowsQuery, rows: pa.Table, needs: Sequence[Need], codes: Sequence[str]
+    query: RowsQuery, needs: Sequence[Need], tell: Callable[[str], Sequence[Paragraph]]
 ) -> HealthVerdict:
     as_of, day, looked_at = "no metadata", "", ""
     if query.context.lost is None:
@@ -208,7 +214,7 @@ def _verdict(
         looked_at = f": {n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
     is_all = not query.parsed.arguments and _severity(query.parsed) == SEVERITIES[-1]
     return HealthVerdict(
-        paragraphs=tuple(paragraphs(rows, day, codes)),
+        paragraphs=tuple(tell(day)),
         nothing=("nothing is wrong" if is_all else "no finding of these kinds") + looked_at,
         as_of=as_of,
         not_looked_at=tuple(need.value for need in needs),

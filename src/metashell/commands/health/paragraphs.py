@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,8 @@ NEEDED: Final = frozenset(
 _MOST: Final = 3
 """Subjects, causes and messages that are named one by one; the rows have all."""
 _INDENT: Final = 10
+_UNIT: Final = re.compile(r"\((\d+) (\w+)\)")
+"""A number with its unit, which stay together."""
 _TIMES: Final = ("since_time", "since_before")
 
 
@@ -98,23 +101,31 @@ class Paragraph:
 
 def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
     first = f"{label:<{_INDENT}}"
-    yield from wrap(
-        text,
+    lines = wrap(
+        _UNIT.sub("(\\1\u00a0\\2)", text),
         max(width, 2 * _INDENT),
         initial_indent=first,
         subsequent_indent=" " * _INDENT,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return (line.replace("\u00a0", " ") for line in lines)
 
 
-def paragraphs(rows: pa.Table, day: str, asked: Collection[str]) -> list[Paragraph]:
+CountOfCauses: TypeAlias = Callable[[str, Collection[str]], int]
+"""Counts the partitions with a kind of finding that follow from any of some causes."""
+
+
+def paragraphs(
+    rows: pa.Table, day: str, asked: Collection[str], count: CountOfCauses | None = None
+) -> list[Paragraph]:
     """The paragraphs of the findings of one cluster, the worst first.
 
     Args:
         rows: With the columns of `NEEDED`, the worst first. Causes are among them.
         day: A date; times of that day are written without it.
         asked: The kinds that are asked for; causes of other kinds have no paragraph of their own.
+        count: Counts what follows; None where each row follows as a whole.
     """
     if not len(rows):
         return []
@@ -127,7 +138,7 @@ def paragraphs(rows: pa.Table, day: str, asked: Collection[str]) -> list[Paragra
     order = np.argsort(first)
     by_group = np.argsort(inverse, kind="stable")
     bounds = np.searchsorted(inverse[by_group], np.arange(len(first) + 1))
-    writer = _Writer(rows, codes, is_cause, day)
+    writer = _Writer(rows, codes, is_cause, day, count)
     made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
     told = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
     return sorted(told, key=lambda one: list(Severity).index(one.severity))
@@ -172,7 +183,10 @@ def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
 class _Writer:
     """Writes the paragraph of some rows."""
 
-    def __init__(self, rows: pa.Table, codes: I64, is_cause: Bools, day: str) -> None:
+    def __init__(
+        self, rows: pa.Table, codes: I64, is_cause: Bools, day: str, count: CountOfCauses | None
+    ) -> None:
+        self._count = count
         self._rows, self._codes, self._is_cause, self._day = rows, codes, is_cause, day
         self._kinds = list(all_kinds().values())
         times = {name: rows.column(name).cast(pa.int64()) for name in _TIMES}
@@ -198,27 +212,44 @@ class _Writer:
         of_causes = [self._kinds[c] for c in dict.fromkeys(self._codes[causes].tolist())]
         template = kinds[0].headline
         messages = [] if template and "{why}" not in template else self._messages(first, template)
+        heads: list[str] = []
+        rest: list[str] = []
+        for code in codes if not messages else ():
+            some = told[self._codes[told] == code]
+            n, n_other = self._counted(some, code, causes if len(effects) else at[:0])
+            heads.append(self._head(some, code, n, is_first=not heads))
+            if n_other:
+                effect = self._kinds[code].effect
+                rest.append(
+                    f"{n_other:,} more of their partitions {_be(n_other)} {effect}, for another"
+                    " reason"
+                )
         return Paragraph(
             severity=min((k.severity for k in (*kinds, *of_causes)), key=list(Severity).index),
             codes=tuple(kind.code for kind in (*kinds, *of_causes)),
             n_told=len(kinds),
-            headline=messages[0] if messages else "; ".join(self._heads(told, codes)),
-            more=tuple(messages[1:]),
+            headline=messages[0] if messages else "; ".join(heads),
+            more=(*messages[1:], *rest),
             causes=tuple(self._causes(causes)) if len(effects) else (),
             do=tuple(self._do(first, kinds[0], of_causes if len(effects) else [])),
             see=tuple(self._see(first, causes if len(effects) else at[:0])),
         )
 
-    def _heads(self, at: I64, codes: Sequence[int]) -> Iterator[str]:
-        """A phrase for the findings of each kind."""
-        for code in codes:
-            yield self._head(at[self._codes[at] == code], code, is_first=code == codes[0])
+    def _counted(self, at: I64, code: int, causes: I64) -> tuple[int, int]:
+        """How many things some findings of a kind count, and how many do not follow from causes."""
+        n = int(pc.sum(self._columns.column("count").take(pa.array(at))).as_py() or 0)
+        if self._count is None or not len(causes):
+            return n, 0
+        kind = self._kinds[code].code
+        some = self._columns.select(["code", "subject"]).take(pa.array(causes))
+        names = {f"{row['code']} {row['subject']}" for row in some.to_pylist()}
+        n_following = self._count(kind, names)
+        return n_following, n - n_following
 
-    def _head(self, at: I64, code: int, *, is_first: bool) -> str:
+    def _head(self, at: I64, code: int, n: int, *, is_first: bool) -> str:
         """Some findings of a kind in a phrase; behind the first one without subjects."""
         kind = self._kinds[code]
         some = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
-        n = int(pc.sum(self._columns.column("count").take(pa.array(at))).as_py() or 0)
         if not is_first:
             where = f" in {len(at):,} topics" if len(at) > 1 else ""
             return f"{n:,}{where} {_be(n)} {kind.effect or kind.code}"
@@ -316,7 +347,7 @@ class _Writer:
         rows = [*([at[0]] if len(at) == 1 else []), *causes[:1].tolist()]
         if len(at) > 1 and kind.see:
             before = kind.see.partition("{subject}")[0]
-            yield before.strip().removesuffix("--replica").removesuffix("--leader").strip()
+            yield before.strip().removesuffix("--replica").removesuffix("--leader").strip(" /")
         yield from (c for c in self._column(rows, "command") if c is not None)
 
     def _column(self, at: Sequence[int], name: str) -> list[Any]:

@@ -15,7 +15,8 @@ REPLACE_SEGMENT: Final = (
 )
 REMOVE_CHECKPOINT: Final = (
     f"{KEEP_A_COPY}. Only where segments go back to an older whole checkpoint, or another"
-    " controller leads: stop the node and move this file away. What nothing else holds is lost"
+    " controller leads: stop the node and move this file away. Records that nothing else holds are"
+    " lost"
 )
 NO_CUT: Final = f"{KEEP_A_COPY}: a node that starts cuts this off, and drops the segments behind it"
 REBUILD_INDEX: Final = (

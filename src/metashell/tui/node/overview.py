@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.health.paragraphs import HealthVerdict
 from metashell.commands.health.rows import told_count
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
 from metashell.findings.kind import SEVERITIES
@@ -137,7 +138,8 @@ def _brokers(table: pa.Table | None) -> str:
 def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
     table = answer.table
     if table is None or not len(table):
-        return next(iter(answer.text.splitlines()), "") or "the overview is not available", ()
+        verdicts = (v.nothing for v in answer.verdicts if isinstance(v, HealthVerdict))
+        return next(verdicts, "the overview is not available"), ()
     rows = table.to_pylist()
     told = []
     for level in SEVERITIES:

@@ -111,8 +111,8 @@ def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> Heal
 
 def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     """Sort the rows of an answer with all columns."""
-    words = answer.text.strip("\n")
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
+    words = "\n".join(verdict.nothing for verdict in verdicts)
     verdict = verdicts[0] if in_cluster and verdicts else None
     rows = answer.table
     if rows is None:
