@@ -106,9 +106,7 @@ class NamedCodes:
     """Hook: a sequence of names, an enumeration, or a mapping from code to name."""
     unknown: str | None = "UNKNOWN"
     """The name of every other code, for which ``{}`` stands in it; with None, what has another code
-    is not shown at all."""
-    named_in_tables: bool = False
-    """Whether tables have the name, not the number."""
+    is not shown at all. Tables have `UNKNOWN(CODE)` for it."""
 
 
 @dataclass(eq=False, repr=False)
@@ -126,7 +124,8 @@ class PartField:
     is_told: bool = True
     """Whether `changes` tells of it."""
     table: str | None = None
-    """Its name in tables; None for the column's."""
+    """Its name in tables; None for the column's. Milliseconds are times there if it ends with
+    ``_time``; null where a calendar has none."""
 
 
 @dataclass(eq=False, repr=False)
