@@ -86,6 +86,8 @@ class Change:
     """A record about nothing but the part, whose fold alone knows what it does."""
 
     message: str
+    codes: tuple[PartField, ...] = ()
+    """Its fields with codes that the part's own fields do not have."""
 
 
 @dataclass(eq=False, repr=False)
@@ -198,6 +200,9 @@ class PartSpec:
     is_judged: bool = False
     """Whether tests of ``find`` are about it: a `metashell.fs.contents.Judge` has its name."""
 
+    line: NodeNames = ()
+    """Columns that a line of its records begins with, where people read it: who and what, before
+    ids. The others follow in the record's order."""
     described: PartDescription | None = None
     """The command that shows more of it than a list of its leaves does."""
 
