@@ -52,7 +52,7 @@ STATEMENTS = (
     "with led as (select leader, count(*) as n from partitions group by leader) "
     "select b.broker, l.n from brokers b left join led l on l.leader = b.broker order by 1",
     "select * from voters order by voter_id",
-    "select * from scram_credentials order by name, mechanism",
+    "select * from scram_credentials order by user, mechanism",
 )
 
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from metashell.answers.row_times import when
 from metashell.dataclass import dataclass
-from metashell.image.acl_names import (
-    OPERATIONS,
-    PATTERN_TYPES,
-    PERMISSION_TYPES,
-    RESOURCE_TYPES,
-    shown_code,
-)
+from metashell.image.acl_names import PATTERN_TYPES
+from metashell.image.arrow import some_columns
 from metashell.image.image import Image
+from metashell.redact import Redaction
 from metashell.schema.uuids import uuid_texts
 
 WILDCARD: Final = "*"
 LITERAL: Final = PATTERN_TYPES.index("LITERAL")
 
+_COLUMNS: Final = (
+    *("resource_type", "resource_name", "pattern_type", "principal", "host", "operation"),
+    *("permission", "id", "created_offset", "created_time"),
+)
 ORDERS: Final = {
     "resource": ("resource_type", "resource_name", "pattern_type", "principal", "host", "id"),
     "principal": ("principal", "resource_type", "resource_name", "pattern_type", "host", "id"),
@@ -100,26 +99,8 @@ def acls_table(
 
 
 def table_of(image: Image, acls: Sequence[Acl]) -> pa.Table:
-    """These ACLs, a row each."""
-
-    def texts(values: Sequence[str]) -> pa.Array:
-        return pa.array(values, pa.string())
-
-    types = [shown_code(RESOURCE_TYPES, a.resource_type) for a in acls]
-    rows = image.part("acls").created[np.array([acl.index for acl in acls], dtype=np.int64)]
-    return pa.table(
-        {
-            "resource": texts(
-                [f"{kind}:{a.resource_name}" for kind, a in zip(types, acls, strict=True)]
-            ),
-            "resource_type": texts(types),
-            "resource_name": texts([a.resource_name for a in acls]),
-            "pattern_type": texts([shown_code(PATTERN_TYPES, a.pattern_type) for a in acls]),
-            "principal": texts([a.principal for a in acls]),
-            "host": texts([a.host for a in acls]),
-            "operation": texts([shown_code(OPERATIONS, a.operation) for a in acls]),
-            "permission": texts([shown_code(PERMISSION_TYPES, a.permission) for a in acls]),
-            "id": texts([a.id for a in acls]),
-            **when(image, "created", rows),
-        }
-    )
+    """These ACLs, a row each: the columns of the table ``acls``, and ``resource``."""
+    table = some_columns("acls", image, Redaction(), _COLUMNS)
+    table = table.take(pa.array([acl.index for acl in acls], pa.int64()))
+    parts = (table.column(name) for name in ("resource_type", "resource_name"))
+    return table.add_column(0, "resource", pc.binary_join_element_wise(*parts, ":"))

@@ -70,8 +70,8 @@ COLUMNS: Final = (
     "internal",
     "gone",
     "synonyms",
-    "set_offset",
-    "set_time",
+    "changed_offset",
+    "changed_time",
 )
 
 
@@ -418,7 +418,7 @@ class _Answer:
         }
         # The last one is for `NOT_SET`.
         at = np.append(self.changed, -1)[np.array(self.set_rows, dtype=np.int64)]
-        table = pa.table({**arrays, **when(self.image, "set", at)})
+        table = pa.table({**arrays, **when(self.image, "changed", at)})
         if self.of_others:
             table = self._for_others(table)
         order = [(name, "ascending") for name in ("resource_type", "resource_name", "key")]

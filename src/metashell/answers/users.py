@@ -6,8 +6,6 @@ Source of when a token has expired: org.apache.kafka.controller.DelegationTokenC
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -15,10 +13,15 @@ import pyarrow as pa
 
 from metashell.answers.quotas import USER, read_quotas
 from metashell.answers.row_times import when
+from metashell.image.arrow import some_columns
 from metashell.image.image import Image
 from metashell.image.security import SCRAM_MECHANISMS
-from metashell.schema.timestamps import iso_time
+from metashell.redact import Redaction
 
+_TOKEN_COLUMNS: Final = (
+    *("token_id", "owner", "requester", "renewers", "issue_time", "expiry_time", "max_time"),
+    *("created_offset", "created_time", "changed_offset", "changed_time"),
+)
 _PRINCIPAL: Final = "User:"
 _NO_ROW: Final = np.iinfo(np.int64).max
 
@@ -79,34 +82,10 @@ def tokens_table(image: Image, now_ms: int | None = None) -> pa.Table:
         image: The cluster.
         now_ms: When to tell what has expired; None for the image's last record.
     """
+    table = some_columns("delegation_tokens", image, Redaction(), _TOKEN_COLUMNS)
     columns = image.part("delegation_tokens").columns
-    ids = columns.span("token_id").texts()
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    renewers = columns.structs("renewers")
-    renewer_names = renewers.items.span("element").texts()
-    lists = [renewer_names[a:b] for a, b in pairwise(renewers.list_offsets.tolist())]
     ends = np.minimum(columns.fixed("expiration_timestamp"), columns.fixed("max_timestamp"))
     now = image.provenance.timestamp_ms if now_ms is None else now_ms
-    expired = (ends < now).tolist() if now >= 0 else [None] * len(ids)
-
-    def texts(values: Sequence[str]) -> pa.Array:
-        return pa.array([values[row] for row in order], pa.string())
-
-    def times(name: str) -> pa.Array:
-        return texts(list(map(iso_time, columns.fixed(name).tolist())))
-
-    rows = np.array(order, dtype=np.int64)
-    return pa.table(
-        {
-            "token_id": pa.array([ids[row] for row in order], pa.string()),
-            "owner": texts(columns.span("owner").texts()),
-            "requester": texts(columns.span("requester").texts()),
-            "renewers": pa.array([lists[row] for row in order], pa.list_(pa.string())),
-            "issue_time": times("issue_timestamp"),
-            "expiry_time": times("expiration_timestamp"),
-            "max_time": times("max_timestamp"),
-            "expired": pa.array([expired[row] for row in order], pa.bool_()),
-            **when(image, "created", image.part("delegation_tokens").created[rows]),
-            **when(image, "changed", image.part("delegation_tokens").changed[rows]),
-        }
-    )
+    nothing = pa.nulls(len(table), pa.bool_())
+    expired = pa.array(ends < now) if now >= 0 else nothing
+    return table.append_column("expired", expired).sort_by("token_id")

@@ -388,11 +388,11 @@ class _Lines:
         if not self._context.out.is_terminal or self._context.out.width >= _WIDE:
             return "  ".join(parts) + "\n"
         # When and where, then what.
-        width = self._context.out.width - len(_INDENT)
-        where = wrapped(f"{_when(change)}  {path}", width)
+        width = self._context.out.width
+        where = wrapped(f"{_when(change)}  {path}", width, _INDENT)
         by = [*_by(change), *([change.record] if self._is_verbose else [])]
-        told = wrapped(f"{what}  ({', '.join(by)})" if by else what, width)
-        return f"\n{_INDENT}".join([*where, *told]) + "\n"
+        told = wrapped(f"{what}  ({', '.join(by)})" if by else what, width - len(_INDENT))
+        return "\n".join([*where, *(f"{_INDENT}{line}" for line in told)]) + "\n"
 
 
 def _when(change: NodeChange) -> str:

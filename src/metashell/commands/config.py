@@ -105,8 +105,8 @@ class ConfigCommand(RowsCommand):
             "All that is set for it, strongest first, as `kafka-configs.sh` lists it.",
             shown=False,
         ),
-        integer("set_offset", "Offset of the record that set it; null where none is known."),
-        time_at("set_time", "Its time.", shown=False),
+        integer("changed_offset", "Offset of the record that set it; null where none is known."),
+        time_at("changed_time", "Its time.", shown=False),
     )
     manual = Manual(
         "config [OPTION...] [KEY] [RESOURCE]",

@@ -36,20 +36,20 @@ _PAGES: Final[Mapping[str, Sequence[str]]] = {
     "topic": (
         "stat {path}",
         "partitions {name}",
-        "config topic:{name} --columns key,value,source,set_time",
+        "config topic:{name} --columns key,value,source,changed_time",
         "acls topic:{name}",
     ),
     "broker": (
         "stat {path}",
         "nodes {name}",
         "brokers {name}",
-        "config broker:{name} --columns key,value,source,set_time",
+        "config broker:{name} --columns key,value,source,changed_time",
     ),
     "group": (
         "groups {name}",
         "members {name}",
         "offsets {name} --lag",
-        "config group:{name} --columns key,value,source,set_time",
+        "config group:{name} --columns key,value,source,changed_time",
         "acls group:{name}",
     ),
     "user": ("users {name}", "acls --principal User:{name}", "quotas --user {name}"),

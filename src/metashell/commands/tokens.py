@@ -15,9 +15,9 @@ COLUMNS: Final = (
     text("owner", "The principal that it stands for.", priority=9),
     text("requester", "The principal that requested it.", shown=False),
     texts("renewers", "Principals that may also renew it.", priority=3),
-    text("issue_time", "When the token was issued.", priority=4),
-    text("expiry_time", "When it expires, unless somebody renews it.", priority=8),
-    text("max_time", "Until when it can be renewed at most.", shown=False),
+    time_at("issue_time", "When the token was issued.", priority=4),
+    time_at("expiry_time", "When it expires, unless somebody renews it.", priority=8),
+    time_at("max_time", "Until when it can be renewed at most.", shown=False),
     flag(
         "expired",
         "Whether it has expired at the last record; on a live quorum, now. Null: no record has a "

@@ -19,6 +19,7 @@ from metashell.image.part_rows import PartRows
 from metashell.image.partitions import Partitions
 from metashell.log.frames import Frames
 from metashell.log.read import LogFile
+from metashell.parts.forms import code_names
 from metashell.parts.known import all_parts, part_of_table
 from metashell.parts.partition_fields import BROKER_LISTS, LISTS
 from metashell.parts.spec import PartSpec, hook
@@ -38,6 +39,7 @@ from metashell.schema.model import FieldSpec, snake_case
 from metashell.schema.resource_types import resource_type_name
 
 _TIME: Final = pa.timestamp("ms", tz="UTC")
+_LAST_MS: Final = 253_402_300_799_999
 Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
 """The functions that make the columns of a table."""
 
@@ -133,17 +135,20 @@ def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
     rows = PartRows(image, part)
     columns = rows.part.columns
     names = {f.column: f.table for f in (*part.key, *part.fields) if f.table is not None}
-    named = {f.column: f for f in rows.view.key if f.codes and f.codes.named_in_tables}
+    codes = {f.column: f.codes for f in (*rows.view.key, *rows.view.fields) if f.codes}
 
     def make(spec: FieldSpec) -> pa.Array:
         name = spec.column_name
-        if name in named:
-            form = named[name].form
-            codes = columns.fixed(name).tolist()
-            texts = {code: form.name(code) or str(code) for code in set(codes)}
-            return pa.array([texts[code] for code in codes], type=pa.string())
+        if name in codes:
+            values, known = columns.fixed(name).tolist(), code_names(codes[name])
+            texts = {code: known.get(code, f"UNKNOWN({code})") for code in set(values)}
+            return pa.array([texts[code] for code in values], type=pa.string())
         hidden = rows.hidden(name, redaction)
         array = to_arrow(spec, columns.fields[name])
+        if names.get(name, "").endswith("_time"):
+            # Python's dates end with the year 9999.
+            ms = columns.fixed(name)
+            array = times(ms, (ms < 0) | (ms > _LAST_MS))
         return array if hidden is None else _hide(array, hidden)
 
     return {

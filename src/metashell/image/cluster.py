@@ -33,6 +33,13 @@ _CHANGE: Final = 4
 _MOST_IN_TABLE: Final = 1 << 16
 """Broker ids below this are looked up in a table."""
 
+CHANGED_FLAGS: Final = {-1: "false", 1: "true"}
+"""The flags of a change by code; 0 leaves one as it is.
+
+Source: org.apache.kafka.metadata.BrokerRegistrationFencingChange,
+org.apache.kafka.metadata.BrokerRegistrationInControlledShutdownChange.
+"""
+
 
 @dataclass
 class Brokers:

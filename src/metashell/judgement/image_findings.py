@@ -482,7 +482,7 @@ class ImageFindings:
         # Where the beginning of one is not known, neither is that of all.
         whole = pc.ScalarAggregateOptions(skip_nulls=False)
         grouped = rows.group_by(["resource_type", "resource_name"], use_threads=False).aggregate(
-            [("key", "count"), ("set_offset", "min", whole), ("set_time", "min", whole)]
+            [("key", "count"), ("changed_offset", "min", whole), ("changed_time", "min", whole)]
         )
         order = [("resource_type", "ascending"), ("resource_name", "ascending")]
         grouped = grouped.take(pc.sort_indices(grouped, order)).combine_chunks()
@@ -497,7 +497,7 @@ class ImageFindings:
             parts=column("resource_type"),
             counts=column("key_count"),
             since=lambda: {
-                "since_offset": column("set_offset_min"),
-                "since_time": column("set_time_min"),
+                "since_offset": column("changed_offset_min"),
+                "since_time": column("changed_time_min"),
             },
         )

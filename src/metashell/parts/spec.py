@@ -86,6 +86,8 @@ class Change:
     """A record about nothing but the part, whose fold alone knows what it does."""
 
     message: str
+    codes: tuple[PartField, ...] = ()
+    """Its fields with codes that the part's own fields do not have."""
 
 
 @dataclass(eq=False, repr=False)
@@ -106,9 +108,7 @@ class NamedCodes:
     """Hook: a sequence of names, an enumeration, or a mapping from code to name."""
     unknown: str | None = "UNKNOWN"
     """The name of every other code, for which ``{}`` stands in it; with None, what has another code
-    is not shown at all."""
-    named_in_tables: bool = False
-    """Whether tables have the name, not the number."""
+    is not shown at all. Tables have `UNKNOWN(CODE)` for it."""
 
 
 @dataclass(eq=False, repr=False)
@@ -126,7 +126,8 @@ class PartField:
     is_told: bool = True
     """Whether `changes` tells of it."""
     table: str | None = None
-    """Its name in tables; None for the column's."""
+    """Its name in tables; None for the column's. Milliseconds are times there if it ends with
+    ``_time``; null where a calendar has none."""
 
 
 @dataclass(eq=False, repr=False)
@@ -199,6 +200,9 @@ class PartSpec:
     is_judged: bool = False
     """Whether tests of ``find`` are about it: a `metashell.fs.contents.Judge` has its name."""
 
+    line: NodeNames = ()
+    """Columns that a line of its records begins with, where people read it: who and what, before
+    ids. The others follow in the record's order."""
     described: PartDescription | None = None
     """The command that shows more of it than a list of its leaves does."""
 

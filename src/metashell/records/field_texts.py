@@ -16,6 +16,7 @@ import numpy as np
 
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import LineForm, field_key
+from metashell.records.words import codes_of, in_reading_order, worded
 from metashell.redact import CONFIG_RECORD, REDACTED, Redaction, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
@@ -81,6 +82,7 @@ class FieldTexts:
         """
         if not columns.n:
             return []
+        spec = in_reading_order(spec) if self.form.is_bare else spec
         if is_flat(spec, version):
             pieces = [
                 self._pieces(spec, field, version, columns)
@@ -93,6 +95,8 @@ class FieldTexts:
             self._redaction.record(spec.name, fields_json(spec, version, fields))
             for fields in to_rows(columns)
         )
+        if self.form.is_bare:
+            objects = (worded(spec.name, data) for data in objects)
         return [
             self.form.of_object({k: v for k, v in data.items() if k not in hidden})
             for data in objects
@@ -119,6 +123,12 @@ class FieldTexts:
         column = columns.fields[field.column_name]
         default = default_value(field) if version in field.tagged else _NO_DEFAULT
         if isinstance(column, FixedColumn):
+            words = codes_of(spec.name).get(field.column_name) if form.is_bare else None
+            if words is not None:
+                return [
+                    "" if code == default else f"{key}{words.get(code, code)}"
+                    for code in column.values.tolist()
+                ]
             return self._fixed(field, key, column.values, default)
         assert isinstance(column, SpanColumn)
         if field.is_array:

@@ -8,8 +8,9 @@ without a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import CDLL
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from metashell.kernel.lines import LineTexts
 from metashell.records.field_texts import is_flat
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import field_key
+from metashell.records.words import codes_of, in_reading_order
 from metashell.records.written_lines import ENCODING, WrittenLines
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
 from metashell.schema.columns import (
@@ -120,6 +122,9 @@ class NativeTexts:
         self, spec: MessageSpec, version: int, columns: Columns, without: str | None = None
     ) -> bool:
         """Add the fields of each message."""
+        codes: Mapping[str, Mapping[int, str]] = {}
+        if self.texts.is_bare:
+            spec, codes = in_reading_order(spec), codes_of(spec.name)
         fields = [field for field in spec.fields if field.column_name != without]
         if self.texts.is_bare:
             # Between a sign that opens and the first field stands no other one.
@@ -131,7 +136,7 @@ class NativeTexts:
             self._literal = self._literal.removesuffix(" ") if self._opens else self._literal
             self._opens = False
         self._flush()
-        return add_fields(self.texts, fields, version, columns, self._arena)
+        return add_fields(self.texts, fields, version, columns, self._arena, codes)
 
     def each(self, texts: Callable[[], Sequence[str]]) -> bool:
         """Leave them to Python."""
@@ -224,15 +229,30 @@ class Names:
 
 
 def add_fields(
-    texts: LineTexts, specs: Sequence[FieldSpec], version: int, columns: Columns, arena: Arena
+    texts: LineTexts,
+    specs: Sequence[FieldSpec],
+    version: int,
+    columns: Columns,
+    arena: Arena,
+    codes: Mapping[str, Mapping[int, str]] = MappingProxyType({}),
 ) -> bool:
     """Add the fields of messages, all of one version.
+
+    Args:
+        texts: The texts of the lines.
+        specs: The fields.
+        version: The version of the messages.
+        columns: Their fields.
+        arena: The bytes that the columns point into.
+        codes: The words that stand for codes, by column.
 
     Returns:
         Whether the kernel can write all of them.
     """
     return all(
-        _add_field(texts, spec, version, columns, arena)
+        _add_words(texts, spec, version, columns, codes[spec.column_name])
+        if spec.column_name in codes
+        else _add_field(texts, spec, version, columns, arena)
         for spec in specs
         if version in spec.versions
     )
@@ -262,6 +282,21 @@ def _add_field(
         texts.leave_out(number, content if isinstance(content, bytes) else b"")
     elif texts.is_bare and spec.is_array:
         texts.leave_out_empty()
+    return True
+
+
+def _add_words(
+    texts: LineTexts, spec: FieldSpec, version: int, columns: Columns, words: Mapping[int, str]
+) -> bool:
+    """Add the word for each code; a line with a code that has none is left to Python."""
+    values = columns.fixed(spec.column_name)
+    key = field_key(spec.json_name, is_bare=texts.is_bare).encode()
+    if version in spec.tagged:
+        is_default = bool((values == default_value(spec)).all())
+        return is_default and _add_fixed(texts, spec, key, values, is_tagged=True)
+    raws = [words.get(code, str(code)).encode() for code in range(max(words) + 1)]
+    texts.add(kernel.CHOICE, key, values.astype(np.int64))
+    texts.choose(np.frombuffer(b"".join(raws), np.uint8), np.cumsum([0, *map(len, raws)]))
     return True
 
 

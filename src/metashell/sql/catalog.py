@@ -12,6 +12,7 @@ from metashell.errors import UsageError
 from metashell.image.image import Image
 from metashell.log.fault import Fault
 from metashell.log.unread import Told, Unread, UnreadReport
+from metashell.parts.known import all_parts
 from metashell.schema.registry import Registry
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.dataset import RowBatches
@@ -207,5 +208,7 @@ def no_table(name: str, names: Iterable[str], elsewhere: MoreTables | None = Non
             f"there is no table {name} here: it is made of a broker's logs",
             hint="`metashell -d DIR` opens a broker's log directory",
         )
-    hint = did_you_mean(near_names(name, names, 1)) or "`sql .tables` lists them"
+    of_commands = {part.described.words: part.table_name for part in all_parts() if part.described}
+    near = [of_commands[name]] if name in of_commands else near_names(name, names, 1)
+    hint = did_you_mean(near) or "`sql .tables` lists them"
     return UsageError(f"there is no table {name}", hint=hint)

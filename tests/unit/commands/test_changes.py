@@ -95,7 +95,7 @@ def test_two_lines_on_a_terminal() -> None:
             f"{offset}  {time}  {path}",
             f"    {what}  ({epoch}, {controller})",
         ]
-        assert f"{controller}, {kind})" in see(source, f"changes -v --newest 1 {PATH}").text
+        assert f"{controller}, {kind})" in see(source, f"changes -v --newest 1 {PATH}", 120).text
 
 
 def test_nothing_changed() -> None:

@@ -14,7 +14,7 @@ from support.shell import Captured, run_on
 
 TOPIC_LINES = (
     "partitions csv-imports",
-    "config topic:csv-imports --columns key,value,source,set_time",
+    "config topic:csv-imports --columns key,value,source,changed_time",
     "acls topic:csv-imports",
 )
 

@@ -261,7 +261,7 @@ def test_no_secret_in_any_table(name: str, form: str, tmp_path: Path) -> None:
         for part in ("salt", "stored_key", "server_key")
         if len(row[part]) > 3
     ]
-    names_of_users = shown.table("scram_credentials")["name"].to_pylist()
+    names_of_users = shown.table("scram_credentials")["user"].to_pylist()
     secrets += [
         row["value"].encode()
         for row in shown.table("configs").to_pylist()

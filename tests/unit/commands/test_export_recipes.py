@@ -96,6 +96,11 @@ def expected(source: Source, *, internal: bool = False) -> Cluster:
     return cluster
 
 
+def code(names: list[str], word: str) -> int:
+    """The code that a word stands for; -1 for none."""
+    return names.index(word) if word in names else -1
+
+
 def acl_of(row: dict[str, Any]) -> tuple[str, str, str, str, str, str, str] | None:
     """An ACL that kafka-acls.sh can make."""
     operations: dict[int, set[int]] = {
@@ -106,26 +111,26 @@ def acl_of(row: dict[str, Any]) -> tuple[str, str, str, str, str, str, str] | No
         6: {8},
         7: {13, 14},
     }
-    kind, name = row["resource_type"], row["resource_name"]
+    name, kind = row["resource_name"], code(RESOURCE_TYPES, row["resource_type"])
     is_sound = (
-        row["operation"] in operations.get(kind, set()) | {2}
+        code(OPERATIONS, row["operation"]) in operations.get(kind, set()) | {2}
         and kind in operations
-        and row["pattern_type"] in (3, 4)
-        and row["permission"] in (2, 3)
+        and row["pattern_type"] in PATTERN_TYPES[3:]
+        and row["permission"] in PERMISSION_TYPES[2:]
         and ":" in row["principal"]
         and name != ""
-        and (kind != 4 or (name, row["pattern_type"]) == ("kafka-cluster", 3))
+        and (kind != 4 or (name, row["pattern_type"]) == ("kafka-cluster", "LITERAL"))
         and all(text.strip(SPACE) == text for text in (name, row["principal"], row["host"]))
     )
     return (
         (
-            RESOURCE_TYPES[kind],
+            row["resource_type"],
             name,
-            PATTERN_TYPES[row["pattern_type"]],
+            row["pattern_type"],
             row["principal"],
             row["host"],
-            OPERATIONS[row["operation"]],
-            PERMISSION_TYPES[row["permission"]],
+            row["operation"],
+            row["permission"],
         )
         if is_sound
         else None
@@ -181,7 +186,7 @@ def secrets_of(source: Source) -> set[str]:
     for row in rows(source, "scram_credentials"):
         for part in (row["salt"], row["stored_key"], row["server_key"]):
             found |= {base64.b64encode(part).decode(), part.hex(), part.decode("latin-1")}
-    names = {row["name"] for row in rows(source, "scram_credentials")}
+    names = {row["user"] for row in rows(source, "scram_credentials")}
     # A short one occurs everywhere, and one of the fixtures has a user of the same text.
     return {text for text in found - names if len(text) > 5}
 
@@ -279,7 +284,7 @@ def test_strimzi_makes_the_same_users(name: str) -> None:
     for (principal, key), value in quotas.items():
         assert wanted.quotas[frozenset({("users", principal)}), key] == value
     with_password = {
-        row["name"] for row in rows(source, "scram_credentials") if row["mechanism"][-3:] == "512"
+        row["user"] for row in rows(source, "scram_credentials") if row["mechanism"][-3:] == "512"
     }
     assert {n for n in with_password if is_resource_name(n)} <= {
         name for name, kind in by_name.items() if kind == "scram-sha-512"

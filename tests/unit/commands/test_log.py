@@ -348,6 +348,46 @@ def test_batches(tmp_path: Path) -> None:
     assert [(0, 4, 5), (5, 9, 5)] == [(h["baseOffset"], h["lastOffset"], h["count"]) for h in heads]
 
 
+def test_words_for_codes(tmp_path: Path) -> None:
+    """Who and what stand first; a code without a word is a number; JSON has codes in order."""
+    fields = {"id": bytes(15) + b"\x05", "resource_name": "t", "principal": "User:u", "host": "*"}
+    acl = {"resource_type": 2, "pattern_type": 4, "operation": 3, "permission_type": 3}
+    values = [
+        record("AccessControlEntryRecord", **fields, **acl),
+        record("AccessControlEntryRecord", **fields, **acl | {"operation": 99, "pattern_type": -1}),
+    ]
+    source = metashell.open(make_directory(tmp_path, (0, encode_batch(values))))
+    head = "ACCESS_CONTROL_ENTRY_RECORD principal=User:u permissionType=ALLOW"
+    tail = "host=* id=AAAAAAAAAAAAAAAAAAAABQ"
+    assert [line.split(" ", 3)[3] for line in run_on(source, "log").out.splitlines()] == [
+        f"{head} operation=READ resourceType=TOPIC resourceName=t patternType=PREFIXED {tail}",
+        f"{head} operation=99 resourceType=TOPIC resourceName=t patternType=-1 {tail}",
+    ]
+    data = json.loads(run_on(source, "log --json").out.splitlines()[0])["data"]
+    codes = ("resourceType", "patternType", "operation", "permissionType")
+    assert (2, 4, 3, 3) == tuple(data[name] for name in codes)
+    assert ["id", "resourceType", "resourceName"] == list(data)[:3]
+
+
+def test_a_broker_is_told_first(tmp_path: Path) -> None:
+    """Which, how it is, and where it listens, with the name of the protocol."""
+    broker = record(
+        "RegisterBrokerRecord",
+        broker_id=7,
+        fenced=True,
+        rack="r",
+        end_points=[{"name": "A", "host": "h", "port": 1, "security_protocol": 3}],
+    )
+    change = record("BrokerRegistrationChangeRecord", broker_id=7, broker_epoch=5, fenced=-1)
+    source = metashell.open(make_directory(tmp_path, (0, encode_batch([broker, change]))))
+    changed = "BROKER_REGISTRATION_CHANGE_RECORD brokerId=7 fenced=false brokerEpoch=5\n"
+    assert run_on(source, "log").out.endswith(changed)
+    assert (
+        "REGISTER_BROKER_RECORD brokerId=7 fenced=true inControlledShutdown=false rack=r endPoints="
+        '[{"name":"A","host":"h","port":1,"securityProtocol":"SASL_SSL"}] '
+    ) in run_on(source, "log").out
+
+
 def test_line(tmp_path: Path) -> None:
     """A line has place, type, the topic's name, and what is not absent or empty."""
     topic_id = bytes(15) + b"\x05"
@@ -364,7 +404,7 @@ def test_line(tmp_path: Path) -> None:
         '0 2026-09-21T14:13:20.000Z 1 TOPIC_RECORD name="a b" topicId=AAAAAAAAAAAAAAAAAAAABQ',
         '1 2026-09-21T14:13:20.000Z 1 PARTITION_CHANGE_RECORD topic="a b" partitionId=3 isr=[]'
         " leader=-1",
-        "2 2026-09-21T14:13:20.000Z 1 CONFIG_RECORD resourceType=2 resourceName=t5"
+        "2 2026-09-21T14:13:20.000Z 1 CONFIG_RECORD resourceType=TOPIC resourceName=t5"
         " name=cleanup.policy value=null",
         "3 2026-09-21T14:13:20.000Z 1 REMOVE_TOPIC_RECORD topicId=AAAAAAAAAAAAAAAAAAAACQ",
     ] == lines

@@ -40,6 +40,10 @@ PART = PartSpec(
     path=("acls", "byId"),
     levels=(PathLevel(("id",)),),
     text="StandardAcl[{}]",
+    line=(
+        *("principal", "permission_type", "operation"),
+        *("resource_type", "resource_name", "pattern_type", "host"),
+    ),
     described=PartDescription(
         "ACLs",
         "acls",

@@ -5,6 +5,7 @@ Source: org.apache.kafka.image.ClusterDelta, org.apache.kafka.metadata.BrokerReg
 
 from metashell.parts.spec import (
     Change,
+    NamedCodes,
     PartDescription,
     PartField,
     PartSpec,
@@ -12,6 +13,8 @@ from metashell.parts.spec import (
     Put,
     Remove,
 )
+
+_FLAGS = NamedCodes("metashell.image.cluster:CHANGED_FLAGS")
 
 PART = PartSpec(
     name="brokers",
@@ -23,7 +26,10 @@ PART = PartSpec(
         Remove("UnregisterBrokerRecord"),
         Change("FenceBrokerRecord"),
         Change("UnfenceBrokerRecord"),
-        Change("BrokerRegistrationChangeRecord"),
+        Change(
+            "BrokerRegistrationChangeRecord",
+            (PartField("fenced", form=_FLAGS), PartField("in_controlled_shutdown", form=_FLAGS)),
+        ),
     ),
     key=(PartField("broker_id", table="broker"),),
     fields=(
@@ -42,6 +48,7 @@ PART = PartSpec(
     path=("cluster", "brokers"),
     levels=(PathLevel(("broker_id",)),),
     text="BrokerRegistration({})",
+    line=("broker_id", "fenced", "in_controlled_shutdown", "rack", "end_points"),
     described=PartDescription(
         "Brokers",
         "brokers",

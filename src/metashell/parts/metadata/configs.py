@@ -23,7 +23,7 @@ PART = PartSpec(
     order=60,
     events=(Put("ConfigRecord", "value"), Affect("TopicRecord"), Affect("RemoveTopicRecord")),
     key=(
-        PartField("resource_type", form=NamedCodes(_TYPES, named_in_tables=True)),
+        PartField("resource_type", form=NamedCodes(_TYPES)),
         PartField("resource_name"),
         PartField("name", table="key"),
     ),
@@ -38,7 +38,7 @@ PART = PartSpec(
         "Configs",
         "config",
         "metashell.tui.node.described:config_names",
-        ("resource_name", "key", "value", "resource_type", "source", "set_time"),
+        ("resource_name", "key", "value", "resource_type", "source", "changed_time"),
     ),
     is_judged=True,
     fold="metashell.image.configs:fold_configs",

@@ -22,6 +22,7 @@ PART = PartSpec(
     path=("cluster", "controllers"),
     levels=(PathLevel(("controller_id",)),),
     text="ControllerRegistration({})",
+    line=("controller_id", "end_points"),
     described=PartDescription(
         "Controllers",
         "nodes --controllers",

@@ -14,7 +14,7 @@ from metashell.parts.spec import (
 )
 
 # Kafka drops credentials of any other mechanism without a word.
-_MECHANISMS = NamedCodes("metashell.image.security:SCRAM_MECHANISMS", None, named_in_tables=True)
+_MECHANISMS = NamedCodes("metashell.image.security:SCRAM_MECHANISMS", None)
 
 PART = PartSpec(
     name="scram",
@@ -23,7 +23,7 @@ PART = PartSpec(
     group="security",
     order=100,
     events=(Put("UserScramCredentialRecord"), Remove("RemoveUserScramCredentialRecord")),
-    key=(PartField("mechanism", form=_MECHANISMS), PartField("name")),
+    key=(PartField("mechanism", form=_MECHANISMS), PartField("name", table="user")),
     fields=(
         PartField("salt"),
         PartField("stored_key"),

@@ -18,7 +18,8 @@ _NAME: Final = "[A-Za-z0-9._-]"
 _PARTITION: Final = re.compile(rf"topic=({_NAME}+) partitionId=(?=[0-9]+(?: |$))")
 """The words of a record that name its partition: ``orders-3`` in a list."""
 _CONFIG: Final = re.compile(
-    rf'resourceType=([0-9]{{1,3}}) resourceName=(?:"")?({_NAME}*)( )name=({_NAME}+) value(?==)'
+    rf"resourceType=({'|'.join(each.name for each in ResourceType)})"
+    rf' resourceName=(?:"")?({_NAME}*)( )name=({_NAME}+) value(?==)'
 )
 """The words of a record that name its config: ``TOPIC:orders retention.ms=1`` in a list."""
 _PARTITION_WORD: Final = re.compile(rf"({_NAME}+)-([0-9]+)")
@@ -54,7 +55,7 @@ def _in_a_config(kind: str | None, name: str, key: str | None, value: str) -> st
     if kind is None:
         return pair
     rest = rf" name={pair}" if pair else r"(?=\S* name=\S+ value=)"
-    return f"(?<=resourceType={ResourceType[kind].value} resourceName=){name}{rest}"
+    return f"(?<=resourceType={kind} resourceName=){name}{rest}"
 
 
 def short_line(line: RecordLine, pattern: re.Pattern[str] | None) -> tuple[str, list[Span]]:
@@ -80,8 +81,8 @@ def _pieces(summary: str) -> Sequence[_Piece]:
         number = found.end()
         return (found[1], found.start(1)), ("-", -1), (summary[number:], number)
     if found := _CONFIG.match(summary):
-        code, name, gap, key = found.groups()
-        kind = resource_directory(int(code), name).removesuffix(name)
+        word, name, gap, key = found.groups()
+        kind = resource_directory(ResourceType[word].value, name).removesuffix(name)
         value = found.end()
         return (
             (kind, -1),
