@@ -127,7 +127,7 @@ def test_what_follows_stands_behind_its_cause() -> None:
     assert " · changes /image/cluster/brokers/1 " in told
     # Another partition is under-replicated, but no fenced broker is the cause.
     assert "; 1 is under min ISR; 1 is under-replicated; 1 is at min ISR 1 more " in told
-    assert " 1 more of their partitions is under-replicated, for another reason cause " in told
+    assert " 1 more of their partitions is under-replicated, for another reason 1 more " in told
     name = "fenced-broker broker 1"
     follows = [name in row["causes"] for row in found]
     assert f"{found[0]['code']} {found[0]['subject']}" == name
