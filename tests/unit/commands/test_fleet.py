@@ -79,12 +79,11 @@ def test_a_row_for_each_directory(parent: Path) -> None:
     header, *lines = (line.split() for line in ran.out.splitlines())
 
     assert 0 == ran.status
-    assert ["NAME", "CLUSTER", "NODE", "BROKERS", "FENCED", "TOPICS"] == header[:6]
+    assert ["CLUSTER", "CLUSTER_ID", "NODE_ID", "BROKERS", "FENCED", "TOPICS"] == header[:6]
     assert ["controller-1", "controller-2", OTHER_ID] == [line[0] for line in lines]
-    assert [SAMPLE_ID, "2", "2", "2", "59", "234", "234", "234", "4.4-IV2", "4111"] == lines[1][
-        1:11
-    ]
-    assert ["1", "4112", "2026-11-21T08:28:55.371Z", "0"] == lines[1][11:]
+    expected = [SAMPLE_ID, "2", "2", "2", "59", "234", "234", "234", "234", "4.4-IV2", "4111"]
+    assert expected == lines[1][1:12]
+    assert ["1", "4112", "2026-11-21T08:28:55.371Z", "0", "-"] == lines[1][12:]
 
 
 def test_partitions_under_min_isr_are_counted(tmp_path: Path) -> None:
@@ -180,16 +179,16 @@ def test_a_torn_tail_is_no_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "names"),
     [
-        ("name", ["controller-1", "controller-2", OTHER_ID]),
-        ("offset", ["controller-2", "controller-1", OTHER_ID]),
-        ("time", [OTHER_ID, "controller-2", "controller-1"]),
-        ("offline", ["controller-2", "controller-1", OTHER_ID]),
-        ("version", [OTHER_ID, "controller-1", "controller-2"]),
-        ("node", ["controller-1", OTHER_ID, "controller-2"]),
+        ("cluster", ["controller-1", "controller-2", OTHER_ID]),
+        ("-offset", ["controller-2", "controller-1", OTHER_ID]),
+        ("-time", [OTHER_ID, "controller-2", "controller-1"]),
+        ("-offline", ["controller-2", "controller-1", OTHER_ID]),
+        ("metadata_version", [OTHER_ID, "controller-1", "controller-2"]),
+        ("node_id", ["controller-1", OTHER_ID, "controller-2"]),
     ],
 )
 def test_sort(parent: Path, column: str, names: list[str]) -> None:
-    """Numbers descending, texts ascending, equal ones by name."""
+    """Equal ones stay in the order of their names."""
     ran = run_on(fleet_of(parent), f"fleet --sort {column}")
     assert names == [line.split()[0] for line in ran.out.splitlines()[1:]]
 
@@ -205,10 +204,10 @@ def test_copies_that_agree(parent: Path, tmp_path: Path) -> None:
 
     assert 0 == ran.status
     assert ["controller-1", "controller-2", "torn"] == [
-        line[4] for line in lines if line[3] == "equal"
+        line[0] for line in lines if line[4] == "equal"
     ]
-    assert [OTHER_ID] == [line[4] for line in lines if line[3] == "alone"]
-    ((offset, digest),) = {(line[1], line[2]) for line in lines if line[3] == "equal"}
+    assert [OTHER_ID] == [line[0] for line in lines if line[4] == "alone"]
+    ((offset, digest),) = {(line[2], line[3]) for line in lines if line[4] == "equal"}
     source = metashell.open(SAMPLE)
     checksum = run(source.root, f"checksum --at {offset}", source=source)
     assert checksum.out.startswith(f"{digest}  offset {offset} ")

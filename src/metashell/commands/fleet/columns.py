@@ -67,7 +67,11 @@ VERIFY_COLUMNS: Final = (
     ),
     integer("epoch", "The leader epoch of this batch.", priority=5),
     integer("other_epoch", "The leader epoch of the others' batch.", priority=5),
-    text("without_orphans", "The digest without configs of topics that do not exist."),
+    text(
+        "without_orphans",
+        "The digest without configs of topics that do not exist.",
+        shown=False,
+    ),
     integer("orphans", "The number of these configs."),
     integer("last_offset", "Offset of its last record.", shown=False),
     text("directory", "Its path.", shown=False),
@@ -84,21 +88,21 @@ TABLES: Final = (
             integer("brokers", "Registered brokers.", priority=4),
             integer("fenced", "Of these, fenced brokers.", priority=7, red=NOT_ZERO),
             integer("topics", "Topics.", priority=3),
-            integer("partitions", "Partitions.", priority=5),
+            integer("partitions", "Partitions.", priority=4),
             integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
             integer(
                 "under_min_isr",
                 "Partitions with an ISR smaller than min.insync.replicas, or without a leader.",
-                priority=8,
+                priority=6,
                 red=NOT_ZERO,
             ),
             integer(
                 "under_replicated",
                 "Partitions with replicas out of sync. Replicas being added do not count.",
-                priority=7,
+                priority=5,
                 yellow=NOT_ZERO,
             ),
-            text("metadata_version", "The finalized metadata.version.", priority=5),
+            text("metadata_version", "The finalized metadata.version.", priority=4),
             integer("offset", "Offset of the last record.", priority=2),
             integer(
                 "log_epoch",
@@ -111,7 +115,7 @@ TABLES: Final = (
                 "The offset behind the whole log. A vote compares it second.",
                 priority=2,
             ),
-            time_at("time", "Time of the last record.", priority=6),
+            time_at("time", "Time of the last record.", priority=7),
             integer(
                 "faults",
                 "Faults of its files and records. A torn tail does not count.",
@@ -127,22 +131,3 @@ TABLES: Final = (
     AnswerTable(COORDINATORS, REPLICA_COLUMNS),
     AnswerTable(VOTES, VOTE_COLUMNS),
 )
-
-TEXT_COLUMNS: Final = {
-    "name": "name",
-    "cluster": "clusterId",
-    "node": "nodeId",
-    "brokers": "brokers",
-    "fenced": "fenced",
-    "topics": "topics",
-    "partitions": "partitions",
-    "offline": "offline",
-    "under-replicated": "underReplicated",
-    "version": "metadataVersion",
-    "offset": "offset",
-    "log-epoch": "logEpoch",
-    "log-end-offset": "logEndOffset",
-    "time": "timestamp",
-    "faults": "faults",
-}
-"""Columns by the name that ``--sort`` takes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metashell.commands.fleet.columns import COORDINATORS, TABLES, TEXT_COLUMNS, VERIFY, VOTES
+from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
@@ -23,20 +23,12 @@ class FleetCommand(RowsCommand):
     takes_paths = False
     noun = ("directory", "directories")
     tables = TABLES
-    has_text = True
-    own_options = frozenset({"--sort"})
     manual = Manual(
-        synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify|--coordinators|--votes "
-        "[-o FORMAT]",
+        synopsis="fleet [--verify|--coordinators|--votes] [OPTION...]",
         description=(
             "Shows a row for each directory: its name under /clusters, cluster id and node id. "
-            "BROKERS counts registered brokers, FENCED the fenced ones. OFFLINE counts partitions "
-            "without a leader, UNDER partitions with an ISR smaller than the replicas. VERSION is "
-            "metadata.version. OFFSET and TIME are those of the last record. "
-            "LOG-EPOCH and LOG-END-OFFSET are the end of the whole log, also with --at. A vote "
-            "compares them, in this order. The epoch in quorum-state does not count. FAULTS counts "
-            "damage in files and records. A torn tail does not count: a copy of a running node may "
-            "have one. If a directory can't be read, the last column says why.\n\n"
+            "`log_epoch` and `log_end_offset` are the end of the whole log, also with --at. A vote "
+            "compares them, in this order. The epoch in quorum-state does not count.\n\n"
             "--verify compares the directories of one cluster. It compares their logs batch by "
             "batch, and their states by the digests of `checksum`. States are compared at the "
             "offset that most of them have. That is the smallest of their last offsets, unless "
@@ -45,21 +37,21 @@ class FleetCommand(RowsCommand):
             "its log has another batch at an offset than the majority. Without a majority all "
             "differ or diverge. `alone`: no other directory of its cluster can be compared. "
             "`unknown`: it can't be read, or does not cover the offset.\n\n"
-            "DIVERGED is the first offset at which a log leaves the others. A warning names the "
-            "leader epochs of both batches, and why a directory is `unknown`. Digests leave out "
-            "configs of topics that do not exist: see `man checksum`. WITHOUT-ORPHANS shows them. "
+            "`diverged_at` is the first offset at which a log leaves the others. A warning names "
+            "the leader epochs of both batches, and why a directory is `unknown`. Digests leave "
+            "out configs of topics that do not exist: see `man checksum`. `orphans` counts them. "
             "Copies of one log that end "
             "at different offsets are `equal`. The last records of a directory may not be "
             "committed: --committed-only leaves them out. No result says which copy can win a "
             "vote: --votes does.\n\n"
             "--coordinators lists the replicas of `__consumer_offsets`, `__transaction_state` and "
-            "`__share_group_state`. If several replicas of a partition are together, one is READ: "
+            "`__share_group_state`. If several replicas of a partition are together, one is read: "
             "the one that reaches furthest in the newest leader epoch. Several are together in the "
             "directories of one node, and in those of one cluster with `metashell --join`. Where "
             "another replica has another batch or epoch, a warning tells the offset. All replicas "
             "are read.\n\n"
             "--votes lists each set of voters that can elect a leader, and the voters that can win "
-            "then. Of CAN-WIN each can become the leader. A voter wins if its log does not end "
+            "then. Of `can_win` each can become the leader. A voter wins if its log does not end "
             "before the logs of a majority of all voters. Lost voters count for the majority. The "
             "voters are those of the latest record in the log, or of quorum-state. Only a "
             "directory with the voter's node.id and directory.id has its vote. Two metadata logs "
@@ -72,21 +64,13 @@ class FleetCommand(RowsCommand):
             "processor."
         ),
         options=(
-            Option(
-                ("--sort",),
-                "Sort by this column (default: name). Texts ascend, numbers and times descend. "
-                "With -o: sort by names of columns, separated by commas; a - before the name "
-                "sorts descending.",
-                "COLUMN",
-                tuple(TEXT_COLUMNS),
-            ),
             Option((VERIFY,), "Compare the directories of each cluster."),
             Option((COORDINATORS,), "List the replicas of coordinators' partitions."),
             Option((VOTES,), "List the sets of voters that can elect a leader, and who can win."),
         ),
         examples=(
             ("fleet", "a row for each directory"),
-            ("fleet --sort offline", "the most partitions without a leader first"),
+            ("fleet --sort -offline", "the most partitions without a leader first"),
             ("fleet --json", "for scripts"),
             ("fleet --verify", "whether copies of a cluster agree"),
             ("fleet --coordinators", "which replicas groups and transactions are read from"),
@@ -111,12 +95,6 @@ class FleetCommand(RowsCommand):
         from metashell.commands.fleet.answer import answer
 
         answer(query)
-
-    def write_text(self, context: Context, parsed: Parsed) -> int:
-        """Write a line for each directory."""
-        from metashell.commands.fleet.answer import write_text
-
-        return write_text(self, context, parsed)
 
     def nothing(self, parsed: Parsed) -> str:
         """That no coordinator's log is here: there is a directory always."""

@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.fleet.columns import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.rows.drawn_table import Table
 from metashell.commands.rows.query import RowMapping
-from metashell.commands.rows.stream import cells
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
@@ -35,17 +32,6 @@ DIFFERS: Final = "differs"
 DIVERGED: Final = "diverged"
 ALONE: Final = "alone"
 UNKNOWN: Final = "unknown"
-
-_HEADERS: Final = (
-    ("CLUSTER", "cluster_id"),
-    ("OFFSET", "offset"),
-    ("CHECKSUM", "checksum"),
-    ("VERDICT", "verdict"),
-    ("NAME", "cluster"),
-    ("DIVERGED", "diverged_at"),
-    ("WITHOUT-ORPHANS", "without_orphans"),
-)
-"""(header, column of the rows)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +60,6 @@ class Verified:
         """A row for each directory."""
         for cluster in self.clusters:
             yield from _mappings(cluster.cluster_id, cluster.members)
-
-    def table(self, context: Context) -> Table:
-        """A row for each directory, as people see it."""
-        rows = [
-            {**row, "without_orphans": row["without_orphans"] if row["orphans"] else None}
-            for row in self.mappings()
-        ]
-        columns = [
-            (column, cells(column.kind, [row[column.name] for row in rows]), header)
-            for header, name in _HEADERS
-            for column in VERIFY_COLUMNS
-            if column.name == name
-        ]
-        return Table.of_columns(columns, short=context.out.is_terminal)
 
 
 def verify(context: Context) -> Verified:
