@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Write docs/reference/commands.md from the commands' manuals, and docs/cheat-sheet.md.
+"""Write docs/reference/commands.md from the commands' manuals, findings.md from the kinds of
+findings, and docs/cheat-sheet.md.
 
 The pages are checked in and compared by a test: run this after a manual has changed.
 """
 
 from __future__ import annotations
 
+import json
+import lzma
 import sys
 from pathlib import Path
 from typing import Final
@@ -14,10 +17,14 @@ from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command
 from metashell.commands.framework.option import Option
 from metashell.commands.shared.cheat_sheet import LINES, NOTES, OPEN, groups
+from metashell.findings.kind import FindingKind, Severity
+from metashell.findings.known import all_kinds
 
 _DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = _DOCS / "reference" / "commands.md"
 CHEAT_SHEET: Final = _DOCS / "cheat-sheet.md"
+FINDINGS: Final = _DOCS / "reference" / "findings.md"
+_APPROVED: Final = _DOCS.parent / "tests" / "data" / "approved"
 
 _INTRO: Final = """\
 # Commands
@@ -42,6 +49,64 @@ def render() -> str:
     ]
     table = "\n".join(["| command | group | what it does |", "| --- | --- | --- |", *rows])
     return "\n".join([_INTRO, table, *map(_section, commands)]) + "\n"
+
+
+_FINDINGS_INTRO: Final = """\
+# Findings
+
+Each kind of finding that `health` and `check` can report, the worst first.
+`help CODE` shows the same.
+An example is what a directory of the tests gives.
+This page is written by `scripts/write_command_reference.py`.
+"""
+
+
+def render_findings() -> str:
+    """The kinds of findings, with an example of each that a test's directory has."""
+    examples, parts = _examples(), [_FINDINGS_INTRO]
+    for severity in Severity:
+        parts.append(f"## {severity.value.capitalize()}\n")
+        for kind in all_kinds().values():
+            if kind.severity is severity:
+                parts.append(_finding(kind, examples.get(kind.code)))
+    return "\n".join(parts)
+
+
+def _finding(kind: FindingKind, example: str | None) -> str:
+    see = kind.see and kind.see.replace(" {subject}", "").replace("{subject}", "")
+    lines = [
+        f"### {kind.code}\n",
+        f"{_sentence(kind.meaning)}\n",
+        f"- do: {_sentence(kind.do)}",
+        *([f"- beware: {_sentence(kind.avoid)}"] if kind.avoid else []),
+        *([f"- see: `{see}`"] if see else []),
+        f"- about: a {kind.about.value}; counts {kind.counts}",
+        *([f"- part of: [{kind.part_of}](#{kind.part_of})"] if kind.part_of else []),
+        *([f"- rule: {kind.source.replace('; ', ', ')}"] if kind.source else []),
+        *([f"- example: `{example}`"] if example else []),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital letter, a full stop, and no sentence behind another in its line."""
+    begun = text if text.startswith("`") else text[0].upper() + text[1:]
+    return begun.replace(". ", "; ") + "."
+
+
+def _examples() -> dict[str, str]:
+    """The first approved message of each code."""
+    found: dict[str, str] = {}
+    for path in sorted(_APPROVED.glob("*.json.xz")):
+        groups = json.loads(lzma.decompress(path.read_bytes()))
+        for group in groups.values():
+            for line in (one for text in group.values() for one in text.split("\n")):
+                if line.startswith('{"severity": ') and line.endswith("}"):
+                    row = json.loads(line)
+                    message = row.get("message") or row.get("explanation")
+                    if message and "`" not in message and message.isprintable():
+                        found.setdefault(row["code"], message)
+    return found
 
 
 def render_cheat_sheet() -> str:
@@ -102,6 +167,7 @@ def main() -> int:
     """Write the pages; returns the exit status."""
     PAGE.write_text(render(), encoding="utf-8", newline="\n")
     CHEAT_SHEET.write_text(render_cheat_sheet(), encoding="utf-8", newline="\n")
+    FINDINGS.write_text(render_findings(), encoding="utf-8", newline="\n")
     return 0
 
 

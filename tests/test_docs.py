@@ -96,6 +96,7 @@ def test_command_reference_is_up_to_date() -> None:
     reference = script("write_command_reference")
     assert reference.render() == reference.PAGE.read_text("utf-8")
     assert reference.render_cheat_sheet() == reference.CHEAT_SHEET.read_text("utf-8")
+    assert reference.render_findings() == reference.FINDINGS.read_text("utf-8")
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.line)

@@ -33,7 +33,7 @@ from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER, Column
 from metashell.commands.rows.fleet import answers, with_cluster
-from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.output import form_of, write_rows
 from metashell.commands.rows.query import VERBOSE, RowsQuery, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
@@ -97,7 +97,8 @@ def answer(query: RowsQuery) -> None:
     switches = query.parsed.switches
     columns = query.columns
     count: CountOfCauses | None = None
-    tells = columns is None or columns >= NEEDED
+    is_for_people = form_of(query.parsed) == "table"
+    tells = is_for_people and (columns is None or columns >= NEEDED)
     if "--summary" in switches and not tells:
         columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
     elif columns is not None:
