@@ -39,12 +39,14 @@ _LOAD: Final = (
     integer("preferred_led", "Of these, partitions that it leads.", priority=2),
     number(
         "leader_skew",
-        "Difference from an even share of leaders among active brokers, in percent.",
+        "Difference from an even share of leaders among active brokers, in percent; null: it is "
+        "not active.",
         priority=5,
     ),
     number(
         "replica_skew",
-        "Difference from an even share of replicas among registered brokers, in percent.",
+        "Difference from an even share of replicas among registered brokers, in percent; null: "
+        "it is not registered.",
         priority=4,
     ),
 )
@@ -76,7 +78,7 @@ WITHOUT_COLUMNS: Final = (
         priority=7,
     ),
     integer("leader", "The leader now; null for none.", priority=6),
-    integer("leader_after", "The leader then.", priority=6),
+    integer("leader_after", "The leader then; null for none.", priority=6),
     text(
         "elected_from",
         "Source of a new leader: isr, elr, last-known-leader or unclean, or none. The last two "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.answers.config_defaults import is_known, keys_of
+from metashell.answers.config_defaults import default_of, is_known, keys_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
@@ -114,7 +114,8 @@ class ConfigCommand(RowsCommand):
         "brokers, a node's server.properties, or Kafka's default.\n\n"
         "With a KEY and a RESOURCE it prints the value that holds there. A topic has a row for "
         "each broker with a dynamic value of its own, and one for the others. With a KEY alone "
-        "it prints every resource that sets the key, and the brokers' keys behind it. With a "
+        "it prints every resource that sets the key or a broker's key that it falls back to. "
+        "Where nothing sets it, its default is told. With a "
         "RESOURCE alone it prints what is set there. Without both it prints everything that is "
         "set. A bare name stands for the one resource that has it.\n\n"
         "The metadata does not have server.properties. A value that may come from there is "
@@ -167,11 +168,14 @@ class ConfigCommand(RowsCommand):
         if several is not None:
             table = _of_several(table, several)
         marked = question.only_gone or question.only_unknown
-        if key is not None and resource is None and not len(table) and not marked:
-            _warn_of_key(query, key)
-        if key is not None and resource is not None and not len(table) and not marked:
-            query.warn(f"{key}: not set, and Kafka knows no such key of it")
-            query.status = 1
+        if key is not None and not len(table) and not marked:
+            if default := _default(key, None if resource is None else resource.type):
+                query.remarks.append(default)
+            elif resource is None:
+                _warn_of_key(query, key)
+            else:
+                query.warn(f"{key}: not set, and Kafka knows no such key of it")
+                query.status = 1
         query.add(table)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -217,6 +221,20 @@ def _is_key(image: Image, word: str) -> bool:
     if any(is_known(kind, word) for kind in CONFIG_TYPES.values() if kind != "BROKER_LOGGER"):
         return True
     return word in image.part("configs").columns.span("name").texts()
+
+
+def _default(key: str, kind: str | None) -> str:
+    """Tell the default of a key that nothing sets; empty where Kafka knows no such key."""
+    kinds = [one for one in CONFIG_TYPES.values() if kind in (None, one) and key in keys_of(one)]
+    if not kinds:
+        return ""
+    default = default_of(kinds[0], key)
+    if default is None:
+        return f"no record sets {key}, and it has no default"
+    return (
+        f"no record sets {key}; Kafka's default, {default}, holds unless a node's "
+        "server.properties says otherwise"
+    )
 
 
 def _warn_of_key(query: RowsQuery, key: str) -> None:

@@ -85,9 +85,13 @@ COLUMNS: Final = (
         yellow=("under-replicated", "elr", "not-created"),
     ),
     integers("replicas", "Brokers of the partition's replicas.", shown=False),
-    integers("isr", "Replicas that are in sync.", priority=5),
+    integers("isr", "Replicas that are in sync; null: the partition does not exist.", priority=5),
     sentence("why", "Why the partition is not healthy; null if it is.", priority=8),
-    texts("endpoints", "The coordinator's listeners: LISTENER://HOST:PORT.", priority=3),
+    texts(
+        "endpoints",
+        "The coordinator's listeners, LISTENER://HOST:PORT; null: no registered broker leads.",
+        priority=3,
+    ),
     integer("leader_epoch", "Grows with every change of the leader.", shown=False),
     integer(
         "since_offset",

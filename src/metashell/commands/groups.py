@@ -38,7 +38,9 @@ COLUMNS: Final = (
         "The group's epoch; a classic group's generation. Null for a group that only commits.",
         priority=1,
     ),
-    time_at("committed_time", "Time of its newest committed offset.", priority=5),
+    time_at(
+        "committed_time", "Time of its newest committed offset; null: it has none.", priority=5
+    ),
 )
 
 

@@ -8,13 +8,14 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.rows.columns import one_table, text
+from metashell.commands.rows.columns import integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import layout
 from metashell.commands.shared.node_times import (
     NOTHING,
+    UNKNOWN,
     NodeTimeline,
     Timed,
     Touch,
@@ -34,6 +35,7 @@ _TABLES = one_table(
     text("path", "The node's path.", shown=False),
     text("name", "Its name in the directory listed, or the path that was given."),
     KIND,
+    integer("size", "Bytes of a file below /log; null for other nodes.", shown=False),
     *CHANGED,
 )
 
@@ -59,7 +61,8 @@ class LsCommand(RowsCommand):
             "-l shows the last change of each node: d for a directory, then time, offset, leader "
             "epoch and record type, then the name. A directory changes when anything below it "
             "changes or is removed. <=3262 means: at or before the checkpoint of offset 3262. "
-            "- means: no record tells.\n\n"
+            "- means: no record tells. A file below /log has its bytes before the time, and the "
+            "place of its last record.\n\n"
             "Rows (-o) have the columns of -l, for the nodes of all directories."
         ),
         options=(
@@ -366,16 +369,19 @@ class _TimedListing:
         if "-l" not in self._switches:
             self._listing.names([entry.name for entry in entries])
             return
-        rows = [
+        rows: list[tuple[str, ...]] = [
             ("d" if isinstance(e.node, Directory) else "-", *moment_fields(e.touch.changed))
             for e in entries
         ]
+        sizes = [_size(entry) for entry in entries]
+        if any(size is not None for size in sizes):
+            texts = [UNKNOWN if size is None else str(size) for size in sizes]
+            rows = [(kind, size, *rest) for size, (kind, *rest) in zip(texts, rows, strict=True)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for start in range(0, len(entries), _CHUNK_LISTINGS):
             self._listing.lines(
-                f"{kind} {time:>{widths[1]}} {offset:>{widths[2]}} {epoch:>{widths[3]}}"
-                f" {name:<{widths[4]}} {shown(self._context, entry.name)}\n"
-                for entry, (kind, time, offset, epoch, name) in zip(
+                f"{_listed(row, widths)} {shown(self._context, entry.name)}\n"
+                for entry, row in zip(
                     entries[start : start + _CHUNK_LISTINGS],
                     rows[start : start + _CHUNK_LISTINGS],
                     strict=True,
@@ -383,9 +389,28 @@ class _TimedListing:
             )
 
 
+def _listed(row: Sequence[str], widths: Sequence[int]) -> str:
+    """The cells of a line, to the right but for the type, which is the last."""
+    *cells, kind = row
+    padded = [cell.rjust(width) for cell, width in zip(cells, widths[:-1], strict=True)]
+    return " ".join([*padded, kind.ljust(widths[-1])])
+
+
+def _size(entry: _Entry) -> int | None:
+    """The bytes of a file; None of every other node."""
+    size: int | None = getattr(entry.node, "size", None)
+    return size
+
+
 def _mapping(path: str, entry: _Entry) -> RowMapping:
     changed = moment_cells("changed", entry.touch.changed)
-    return {"path": path, "name": entry.name, "kind": kind_of(entry.node), **changed}
+    return {
+        "path": path,
+        "name": entry.name,
+        "kind": kind_of(entry.node),
+        "size": _size(entry),
+        **changed,
+    }
 
 
 def _order(entry: _Entry) -> tuple[int, int]:

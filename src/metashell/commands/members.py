@@ -22,7 +22,11 @@ COLUMNS: Final = (
         "that is away. Of a classic group the generation. Null: nothing was assigned yet.",
         priority=3,
     ),
-    texts("topics", "Topics that it names in its subscription.", priority=2),
+    texts(
+        "topics",
+        "Topics that it names in its subscription; null: the log does not say.",
+        priority=2,
+    ),
     texts(
         "assigned",
         "What it has: TOPIC-PARTITION, in a streams group its active tasks. A topic whose name is "

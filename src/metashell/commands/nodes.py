@@ -57,14 +57,23 @@ class NodesCommand(RowsCommand):
         flag("registered", "Whether it is registered. Voters are listed anyway.", shown=False),
         flag(
             "fenced",
-            "Whether the broker is fenced. A fenced broker leads nothing and serves no client.",
+            "Whether the broker is fenced: it leads nothing and serves no client. Null: it is a "
+            "controller.",
             priority=8,
             red=("yes",),
         ),
         flag("in_controlled_shutdown", "Whether the broker is shutting down.", shown=False),
-        flag("voter", "Whether the controller votes; null if the log does not say.", priority=6),
-        text("release", "The Kafka release that its metadata.version range implies.", priority=6),
-        integer("replicas", "Replicas assigned to the broker.", priority=5),
+        flag(
+            "voter",
+            "Whether the controller votes; null: a broker, or the log does not say.",
+            priority=6,
+        ),
+        text(
+            "release",
+            "The Kafka release that its metadata.version range implies; null: no record says.",
+            priority=6,
+        ),
+        integer("replicas", "Replicas assigned to the broker; null: a controller.", priority=5),
         sentence(
             "ghost",
             "Registered, but not running: why. Else null.",
@@ -72,7 +81,7 @@ class NodesCommand(RowsCommand):
             red=NOT_ZERO,
             usual=("-",),
         ),
-        text("rack", "The broker's rack.", priority=4),
+        text("rack", "The broker's rack; null: a controller.", priority=4),
         texts("endpoints", "Its listeners: LISTENER://HOST:PORT.", shrink=Shrink.WRAP),
         texts("security_protocols", "The security protocol of each endpoint.", shown=False),
         integer("epoch", "The broker's epoch.", shown=False),
@@ -87,7 +96,11 @@ class NodesCommand(RowsCommand):
         integer("registered_offset", "Offset of the record that registered it.", shown=False),
         time_at("registered_time", "Time of that record.", shown=False),
         integer("changed_offset", "Offset of the record that last changed it.", shown=False),
-        time_at("changed_time", "Time of that record.", priority=5),
+        time_at(
+            "changed_time",
+            "Time of the record that last changed it; null: the newest checkpoint or older.",
+            priority=5,
+        ),
         integer("fenced_offset", "Offset of the record that fenced the broker.", shown=False),
         time_at("fenced_time", "Time of that record.", shown=False),
     )

@@ -9,7 +9,7 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.node_columns import KIND, kind_of
+from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.node_times import (
     NodeTimeline,
@@ -25,9 +25,9 @@ _CHUNK = 256
 _TABLES = one_table(
     text("path", "The node's path."),
     KIND,
-    integer("partitions", "The number of partitions of a topic."),
-    time_at("created_time", "Time of the record that made it."),
-    integer("created_offset", "That record's offset."),
+    integer("partitions", "The number of partitions; null: it is no topic."),
+    time_at("created_time", "Time of the record that made it; null: none tells."),
+    integer("created_offset", "That record's offset; null: none tells."),
     integer("created_epoch", "Its leader epoch.", shown=False),
     text("created_type", "Its type.", shown=False),
     integer(
@@ -35,11 +35,7 @@ _TABLES = one_table(
         "If only a checkpoint holds it: the last offset of the checkpoint.",
         shown=False,
     ),
-    time_at("changed_time", "Time of the record that last changed it."),
-    integer("changed_offset", "That record's offset."),
-    integer("changed_epoch", "Its leader epoch.", shown=False),
-    text("changed_type", "Its type."),
-    integer("changed_at_or_before", "As for what made it.", shown=False),
+    *CHANGED,
 )
 
 

@@ -110,6 +110,22 @@ def test_what_a_registration_tells_of_a_nodes_file(tmp_path: Path) -> None:
             assert ("7", False) == (row["value"], row["assumed"])
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("segment.bytes", "Kafka's default, 1073741824, holds"),
+        ("num.io.threads broker:default", "Kafka's default, 8, holds"),
+        ("advertised.listeners", "and it has no default"),
+    ],
+)
+def test_a_config_that_nothing_sets_has_a_default(words: str, told: str, source: Source) -> None:
+    """It is told where no row can say it; a key that Kafka does not know is an error."""
+    ran = run_on(source, f"config {words}")
+    assert 0 == ran.status
+    assert told in ran.err[0]
+    assert 1 == run_on(source, "config nosuch.key broker:default").status
+
+
 def test_kafkas_keys_are_no_clusters_own() -> None:
     """No listener's name stands in them, and no key that Kafka keeps to itself is listed."""
     listed = {

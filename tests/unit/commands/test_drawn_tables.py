@@ -243,6 +243,22 @@ def test_a_run_has_a_gap(demo: Source) -> None:
     assert rows == [["a", "0-1", "x"], ["a", "3", "x"], ["a", "4", "y"], ["b", "5-6", "y"]]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("nodes", "brokers", "partitions --under-min-isr", "config retention.bytes topic:orders"),
+        *("brokers --without 101,102", "users", "tokens", "topics", "quorum -o table"),
+        *("quorum --epochs -o table", "stat -o table /image /local", "ls -o table /log"),
+    ],
+)
+def test_a_dash_says_why(line: str, demo: Source) -> None:
+    """Below the table, for -v on a terminal: what null means in each column that has one."""
+    told = see(demo, f"{line} -v", 400).text.partition("\n- in ")[2]
+    assert all("null" in one.casefold() for one in told.splitlines())
+    assert told or " - " not in see(demo, f"{line} -v", 400).text
+    assert "\n- in " not in see(demo, line, 400).text + run_on(demo, f"{line} -v").out
+
+
 # Times.
 
 

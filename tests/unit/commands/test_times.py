@@ -69,6 +69,22 @@ def test_long(made: Source) -> None:
     ]
 
 
+def test_files_have_a_size_and_their_last_record(made: Source) -> None:
+    """Bytes, and where and when the last record is; of a checkpoint the last that it holds."""
+    names = ["00000000000000000005-0000000002.checkpoint", "00000000000000000005.log"]
+    log, checkpoint = (made.root.child("log").child(name).value() for name in names[::-1])
+    sizes = [str(file["sizeBytes"]).rjust(3) for file in (checkpoint, log)]
+    assert lines(made, "ls -l /log") == [
+        f"- {sizes[0]} 2026-09-21T14:12:20.000Z 4 2 checkpoint {names[0]}",
+        f"- {sizes[1]} 2026-09-21T14:14:20.000Z 7 3 segment    {names[1]}",
+        "-   - " + " " * 23 + "- - - -          faults",
+    ]
+    assert lines(made, "ls -lt /log")[0].endswith(names[1])
+    rows = json.loads(run_on(made, "ls -o json /log /image").out)
+    assert [int(sizes[0]), int(sizes[1]), None] == [row["size"] for row in rows[:3]]
+    assert {None} == {row["size"] for row in rows[3:]}
+
+
 def test_removals_count(made: Source) -> None:
     """The newest change of a directory may be the removal of a child."""
     assert lines(made, f"ls -ld {BY_NAME}") == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from metashell.answers.releases import parse_feature, parse_version
@@ -14,6 +13,7 @@ from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.fleet import answers
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.image.features import METADATA_VERSION
@@ -82,4 +82,5 @@ def _wrapped(context: Context, line: str) -> str:
         return line
 
     indent = " " * (len(line) - len(text))
-    return "\n".join(indent + part for part in wrap(text, max(context.out.width - len(indent), 20)))
+    width = max(context.out.width - len(indent), 20)
+    return "\n".join(indent + part for part in wrapped(text, width))

@@ -34,8 +34,10 @@ COLUMNS: Final = (
     *_KEY,
     integer("offset", "The committed offset; null: a commit is pending alone.", priority=9),
     integer("leader_epoch", "The leader epoch that was committed with it, or null.", priority=1),
-    text("metadata", "Text of the client's own.", priority=2),
-    time_at("committed_time", "When it was committed.", priority=6),
+    text("metadata", "Text of the client's own; null: a commit is pending alone.", priority=2),
+    time_at(
+        "committed_time", "When it was committed; null: a commit is pending alone.", priority=6
+    ),
     time_at(
         "expire_time",
         "When the coordinator may delete it, by Kafka's rule; null: not while the group is as it "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from metashell.commands.rows.columns import CellKind
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import cells
+from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 from metashell.schema.timestamps import iso_time, span_text
@@ -139,8 +139,8 @@ def _lines(context: Context, summary: Summary) -> Iterator[str]:
     room = max(context.out.width - indent, indent)
     for name, value in fields.items():
         text = shown(context, _or_dash(value))
-        lines = wrap(text, room) if context.out.is_terminal else [text]
-        for i, line in enumerate(lines or [text]):
+        lines = wrapped(text, room) if context.out.is_terminal else [text]
+        for i, line in enumerate(lines):
             yield f"{'' if i else name + ':':<{indent}}{line}"
 
 

@@ -15,20 +15,38 @@ TABLES: Final = (
         "",
         (
             integer("id", "The node's id.", priority=9),
-            text("directory_id", "Id of its metadata log directory.", priority=1),
+            text(
+                "directory_id",
+                "Id of its metadata log directory; null: the log does not say.",
+                priority=1,
+            ),
             integer("log_epoch", "The last leader epoch of its log, if known.", shown=False),
-            integer("log_end_offset", "The offset after its last record.", priority=5),
-            integer("lag", "Offsets behind the leader.", priority=7),
+            integer(
+                "log_end_offset",
+                "The offset after its last record; null: only a live quorum tells.",
+                priority=5,
+            ),
+            integer(
+                "lag", "Offsets behind the leader; null: only a live quorum tells.", priority=7
+            ),
             time_at(
                 "last_fetch_time", "Time of its last fetch, by the leader's clock.", shown=False
             ),
-            integer("last_fetch_age_ms", "How long ago that was, in ms.", priority=6),
+            integer(
+                "last_fetch_age_ms",
+                "How long ago that was, in ms; null: only a live quorum tells.",
+                priority=6,
+            ),
             time_at(
                 "last_caught_up_time",
                 "When it was last caught up, by the leader's clock.",
                 shown=False,
             ),
-            integer("last_caught_up_age_ms", "How long ago that was, in ms.", priority=7),
+            integer(
+                "last_caught_up_age_ms",
+                "How long ago that was, in ms; null: only a live quorum tells.",
+                priority=7,
+            ),
             text("status", "Leader, Follower, Observer; or Voter: no leader known.", priority=9),
             texts(
                 "endpoints",
@@ -62,8 +80,8 @@ TABLES: Final = (
         (
             integer("epoch", "The leader epoch."),
             integer("start_offset", "The first offset written in it."),
-            integer("leader", "The leader."),
-            time_at("time", "The time of the leader change record."),
+            integer("leader", "The leader; null: no record says."),
+            time_at("time", "The time of the leader change record; null: it is not there."),
         ),
     ),
 )

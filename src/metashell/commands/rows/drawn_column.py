@@ -131,6 +131,11 @@ class DrawnColumn:
             is_short=is_short,
         )
 
+    @property
+    def has_dash(self) -> bool:
+        """Whether a cell says that there is nothing."""
+        return bool(pc.any(pc.equal(self.texts, "-"), min_count=0).as_py())
+
     def part(self, start: int) -> DrawnColumn:
         """A chunk of its rows."""
         return replace(self, texts=self.texts.slice(start, CHUNK_ROWS))

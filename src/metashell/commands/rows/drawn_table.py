@@ -115,13 +115,16 @@ class Table:
         return cls(tuple(drawn), day if any(c.is_short for c in drawn) else None)
 
 
-def write_table(context: Context, table: Table, *, notes: Sequence[str] = ()) -> None:
+def write_table(
+    context: Context, table: Table, *, notes: Sequence[str] = (), explains: bool = False
+) -> None:
     """Write a table; on a terminal as much as fits, and below it what is missing.
 
     Args:
         context: Where to.
         table: The table.
         notes: More remarks for the lines below the table.
+        explains: Whether a terminal is told below what a dash in a column means.
     """
     if not context.out.is_terminal:
         _write_page(context, table.columns)
@@ -135,8 +138,13 @@ def write_table(context: Context, table: Table, *, notes: Sequence[str] = ()) ->
             context.out.write("\n")
         _write_page(context, page)
     shown = {column.column.name for page in pages for column in page}
-    for line in _notes(table, shown, notes, max(width, _LEAST_NOTE)):
+    width = max(width, _LEAST_NOTE)
+    for line in _notes(table, shown, notes, width):
         context.out.write(f"{line}\n")
+    for column in table.columns if explains else ():
+        if column.has_dash and column.column.help and column.column.name in shown:
+            told = f"- in {column.column.name}: {column.column.help}"
+            context.out.write("\n".join(wrapped(told, width, "  ")) + "\n")
 
 
 def _write_page(context: Context, page: Sequence[DrawnColumn]) -> None:

@@ -122,7 +122,8 @@ def _wrapping(columns: Page, width: int) -> Page:
             for narrower in range(column.least, widths[i]):
                 saved = min(over, widths[i] - narrower)
                 lines = np.maximum(heights, -(-lengths[i] // narrower)).sum() - heights.sum()
-                steps.append((lines / saved, -saved, i, narrower))
-        _, _, at, widths[at] = min(steps)
+                steps.append((lines / saved, -saved, -narrower, i))
+        _, _, narrower, at = min(steps)
+        widths[at] = -narrower
         heights = np.maximum(heights, -(-lengths[at] // widths[at]))
     return [replace(column, width=w) for column, w in zip(columns, widths, strict=True)]

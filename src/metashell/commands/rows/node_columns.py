@@ -10,10 +10,10 @@ from metashell.fs.node import Directory, Node
 KIND: Final = text("kind", "directory or leaf.")
 DEPTH: Final = integer("depth", "How many levels it is below PATH.")
 CHANGED: Final = (
-    time_at("changed_time", "Time of the record that last changed it."),
-    integer("changed_offset", "That record's offset."),
+    time_at("changed_time", "Time of the record that last changed it; null: none tells."),
+    integer("changed_offset", "That record's offset; null: none tells."),
     integer("changed_epoch", "Its leader epoch.", shown=False),
-    text("changed_type", "Its type."),
+    text("changed_type", "Its type; null: none tells."),
     integer(
         "changed_at_or_before",
         "Where only a checkpoint tells of the change: the last offset that it holds.",

@@ -236,7 +236,8 @@ def _write_table(
     if lead:
         context.out.write(f"{lead}\n\n")
     # The beginning is out of sight by then.
-    write_table(context, drawn, notes=(f"{lead}; -n 20 shows the first 20",) if lead else ())
+    notes = (f"{lead}; -n 20 shows the first 20",) if lead else ()
+    write_table(context, drawn, notes=notes, explains=shape.verbose)
 
 
 def sort_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:

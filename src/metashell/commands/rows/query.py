@@ -48,7 +48,8 @@ LIMIT: Final = Option(
 )
 VERBOSE: Final = Option(
     ("--verbose", "-v"),
-    "In a terminal's table, show times with their date, every state and each partition.",
+    "In a terminal's table, show times with their date, every state and each partition, and tell "
+    "below it what a - means.",
 )
 ROW_OPTIONS: Final = (
     OUTPUT,

@@ -1,4 +1,4 @@
-"""Names as words of a command: which rows they choose, and what is near a name of nothing."""
+"""Names as words of a command: which rows they choose, and which names are near an unknown one."""
 
 from __future__ import annotations
 

@@ -58,7 +58,10 @@ class Timed:
     """The directory of a fleet that it is of."""
 
     def touch(self) -> Touch:
-        """When the node was made and last changed."""
+        """When the node was made and last changed; of a file, its last record."""
+        moment = getattr(self.node, "moment", None)
+        if moment is not None:
+            return Touch(None, moment, 0)
         times = self.node.times()
         if times is None or self.moments is None:
             return NOTHING

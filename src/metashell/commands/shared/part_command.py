@@ -11,8 +11,8 @@ from metashell.parts.spec import PartSpec
 WHERE: Final = (
     "The answer comes from the partitions of `{0}` in the log directories that are open: they have "
     "to be a broker's. `-d DIR/{0}-3` reads one partition alone. Logs are read to their "
-    "end. What is missing is told. The exit status is 1 if a record could not be read, or if a "
-    "name is unknown."
+    "end. A diagnostic tells what is missing. The exit status is 1 if a record "
+    "could not be read, or if a name is unknown."
 )
 """The manual's text about the logs; takes the topic's name."""
 

@@ -6,9 +6,11 @@ None of these is in Kafka's tree but ``/local``; they never change what is under
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, TextLeaf
+from metashell.fs.node import Directory, FixedDirectory, JsonValue, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory
+from metashell.image.touched import Moment
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
 from metashell.log.read import LogFile
@@ -33,9 +35,6 @@ def log_node(log: MetadataLog, faults: Callable[[], Sequence[Fault]]) -> Directo
     """
     files = {file.name: file for file in log.loaded.files}
 
-    def make(file: LogFile) -> Callable[[], Leaf]:
-        return lambda: TextLeaf(lambda: _file_text(file), lambda: _file_value(file))
-
     def fault_lines() -> str:
         return "\n".join(map(str, faults())) or NO_FAULTS
 
@@ -53,16 +52,47 @@ def log_node(log: MetadataLog, faults: Callable[[], Sequence[Fault]]) -> Directo
 
     return FixedDirectory(
         {
-            **{name: make(file) for name, file in files.items()},
+            **{name: partial(FileLeaf, file) for name, file in files.items()},
             "faults": lambda: TextLeaf(fault_lines, fault_values),
         }
     )
 
 
+class FileLeaf(TextLeaf):
+    """A file that was read."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: LogFile) -> None:
+        super().__init__(lambda: _file_text(file), lambda: _file_value(file))
+        self._file = file
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self._file.size
+
+    @property
+    def moment(self) -> Moment | None:
+        """The place and time of its last record; of a checkpoint, of the last that it stands for.
+
+        None for a file without a sound batch.
+        """
+        file, chain = self._file, self._file.chain
+        if not chain.n_batches:
+            return None
+        offset = chain.last_offset if file.end_offset is None else file.end_offset - 1
+        return Moment(offset, chain.last_epoch, chain.last_timestamp_ms, None, _kind(file))
+
+
+def _kind(file: LogFile) -> str:
+    return "checkpoint" if file.name.endswith(".checkpoint") else "segment"
+
+
 def _file_value(file: LogFile) -> dict[str, JsonValue]:
     chain = file.chain
     value: dict[str, JsonValue] = {
-        "kind": "checkpoint" if file.name.endswith(".checkpoint") else "segment",
+        "kind": _kind(file),
         "sizeBytes": file.size,
         "batches": chain.n_batches,
         "firstOffset": chain.first_offset,
