@@ -164,6 +164,7 @@ class OneRun(NamedTuple):
 
     def _interact(self, source: Source | FleetSource, name: str, warnings: WarningPrinter) -> int:
         """Run the interactive shell."""
+        from metashell.commands.shared.greeting import greeting
         from metashell.commands.shared.status import status_of
         from metashell.repl.session import ShellSession, run
 
@@ -177,6 +178,7 @@ class OneRun(NamedTuple):
             show_secrets=self.arguments.has("--show-secrets"),
             habits=config.habits,
             theme=config.theme,
+            greeting=greeting,
             is_plain=config.is_plain,
         )
         warnings.print_new()

@@ -109,10 +109,13 @@ class DescribeCommand(Command):
 
 
 def tell_findings(context: Context, kind: str, name: str) -> None:
-    """Print what is wrong with a thing: the one place of a page where findings stand.
+    """Print what is wrong with a thing: the one place of a page where findings stand."""
+    from metashell.commands.health.verdict import verdict_of
 
-    Nothing is told yet.
-    """
+    verdict = verdict_of(context, [f"{kind}:{name}"]) if kind in ("topic", "broker") else None
+    for paragraph in () if verdict is None else verdict.paragraphs:
+        for line in paragraph.lines(context.out.width):
+            context.out.write(shown(context, line) + "\n")
 
 
 def _tell(context: Context, words: Sequence[str]) -> int | None:

@@ -5,7 +5,7 @@ This module must stay cheap to import: whoever builds a `ShellSession` may never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from metashell.dataclass import dataclass
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
+    from metashell.commands.framework.command import Context
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
@@ -39,6 +40,8 @@ class ShellSession:
     """Aliases and default options of commands."""
     theme: Mapping[str, str] = field(default_factory=dict)
     """Style of each role of `metashell.themes`; the default one's where it is not there."""
+    greeting: Callable[[Context], Iterable[str]] | None = None
+    """Gives the lines that a terminal shows first."""
     is_plain: bool = False
     """Whether diagnostics are not coloured either."""
 

@@ -99,6 +99,9 @@ class Shell:
         """Read and run lines until ``exit`` or ^D; return the program's exit status."""
         if self._history.problem is not None:
             self._warn(f"metashell: {self._history.problem}")
+        if self._session.greeting is not None and self._out.is_terminal:
+            self._out.write("".join(f"{line}\n" for line in self._session.greeting(self._context)))
+            self._out.flush()
         while True:
             try:
                 previous = self._history.last

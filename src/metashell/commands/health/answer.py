@@ -33,8 +33,8 @@ from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER, Column
 from metashell.commands.rows.fleet import answers, with_cluster
-from metashell.commands.rows.output import form_of, write_rows
-from metashell.commands.rows.query import VERBOSE, RowsQuery, status_after
+from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import ExitCode, NoLeaderError, UsageError
@@ -56,7 +56,7 @@ _ROWS_ALONE = frozenset({"--detail", "--summary"})
 
 def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> int:
     """Write words for people, rows where they are asked for; returns the exit status."""
-    chosen = _chosen(parsed)
+    _check(parsed)
     columns = command.columns_of(parsed)
     if context.fleet is not None:
         columns = (CLUSTER, *columns)
@@ -65,7 +65,7 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
     is_for_rows = bool(command.asking(parsed)) or not _ROWS_ALONE.isdisjoint(parsed.switches)
     in_words = is_for_people and not is_for_rows
     verdict_out = context.out if isinstance(context.out, VerdictOutput) else None
-    with_rows = not in_words or bool(chosen) or VERBOSE.flags[0] in parsed.switches
+    with_rows = not in_words or bool(_chosen(parsed)) or VERBOSE.flags[0] in parsed.switches
     looked_at = shape.looked_at() if with_rows else frozenset[str]()
     if in_words or (verdict_out is not None and is_for_people):
         looked_at |= NEEDED
@@ -97,9 +97,10 @@ def answer(query: RowsQuery) -> None:
     switches = query.parsed.switches
     columns = query.columns
     count: CountOfCauses | None = None
+    subjects = _subjects(query.parsed)
     is_for_people = form_of(query.parsed) == "table"
     tells = is_for_people and (columns is None or columns >= NEEDED)
-    if "--summary" in switches and not tells:
+    if "--summary" in switches and not tells and not subjects:
         columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
     elif columns is not None:
         columns |= {"severity", "code", "subject", "count", "causes"}
@@ -118,28 +119,55 @@ def answer(query: RowsQuery) -> None:
         needs = list(_not_looked_at(query))
     # Handed over, so that what is sorted takes the place of what was not.
     rows = in_order(parts.pop(0) for _ in range(len(parts)))
+    if subjects:
+        count = None
+        rows = _about(rows, subjects, with_causes=tells)
     if tells:
         query.verdict = _verdict(query, needs, partial(paragraphs, rows, asked=codes, count=count))
         if not causes.issubset(codes):
             rows = rows.filter(pc.is_in(plain_texts(rows.column("code")), pa.array(codes)))
+    if subjects and tells:
+        rows = _about(rows, subjects, with_causes=False)
     if SEVERITIES[0] in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
         query.status = ExitCode.FAILED
     query.add(summary_of(rows) if "--summary" in switches else rows)
 
 
-def _chosen(parsed: Parsed) -> frozenset[str] | None:
-    """The kinds asked for; None for all.
+def _check(parsed: Parsed) -> None:
+    """See that the words are kinds, things and a severity.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: One is not.
     """
     _severity(parsed)
     kinds = all_kinds()
     for word in parsed.arguments:
-        if word not in kinds:
+        if ":" not in word and word not in kinds:
             hint = did_you_mean(near_names(word, kinds, 1)) or "`help findings` lists the kinds"
             raise UsageError(f"{word}: no such kind of finding", hint=hint)
-    return frozenset(parsed.arguments) or None
+
+
+def _chosen(parsed: Parsed) -> frozenset[str] | None:
+    """The kinds asked for; None for all."""
+    return frozenset(word for word in parsed.arguments if ":" not in word) or None
+
+
+def _subjects(parsed: Parsed) -> list[str]:
+    """The things asked about, such as ``topic orders``; none for all."""
+    pairs = (word.partition(":") for word in parsed.arguments if ":" in word)
+    return [f"{kind.casefold()} {name}" for kind, _, name in pairs]
+
+
+def _about(rows: pa.Table, subjects: Sequence[str], *, with_causes: bool) -> pa.Table:
+    """The rows about some things, and those that these follow from."""
+    wanted = pc.is_in(rows.column("subject"), pa.array(subjects))
+    if not with_causes:
+        return rows.filter(wanted)
+    causes = pc.unique(pc.list_flatten(rows.filter(wanted).column("causes")))
+    names = pc.binary_join_element_wise(
+        plain_texts(rows.column("code")), rows.column("subject"), " "
+    )
+    return rows.filter(pc.or_(wanted, pc.is_in(names, causes)))
 
 
 def _severity(parsed: Parsed) -> str:
@@ -213,10 +241,11 @@ def _verdict(
         as_of, day = f"offset {last.offset}, {time}", time.partition("T")[0]
         n = len(image.partitions), len(image.brokers.ids)
         looked_at = f": {n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
-    is_all = not query.parsed.arguments and _severity(query.parsed) == SEVERITIES[-1]
+    is_all = _chosen(query.parsed) is None and _severity(query.parsed) == SEVERITIES[-1]
     return HealthVerdict(
         paragraphs=tuple(tell(day)),
-        nothing=("nothing is wrong" if is_all else "no finding of these kinds") + looked_at,
+        nothing=("nothing is wrong" if is_all else "no finding of these kinds")
+        + (f" with {', '.join(subjects)}" if (subjects := _subjects(query.parsed)) else looked_at),
         as_of=as_of,
         not_looked_at=tuple(need.value for need in needs),
     )

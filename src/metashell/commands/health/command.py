@@ -54,7 +54,7 @@ class HealthCommand(RowsCommand):
     of_each_cluster = True
     judges_lost_quorum = True
     manual = Manual(
-        synopsis="health [OPTION...] [CODE...]",
+        synopsis="health [OPTION...] [CODE|TYPE:NAME...]",
         description=(
             "Judges partitions, brokers, controllers, configs, files, groups and the quorum. Each "
             "cause has a paragraph: how bad it is, what follows from it, and since when. It also "
@@ -63,7 +63,8 @@ class HealthCommand(RowsCommand):
             "clients fail after one more failure, or someone has to act. note: worth knowing. "
             "The numbers are those of kafka-topics.sh. A partition can have several findings. "
             "`help findings` lists all kinds, `help CODE` explains one.\n\n"
-            "CODE chooses kinds, and lists each subject in a row, as -v does. Each topic has one "
+            "CODE chooses kinds, and lists each subject in a row, as -v does. TYPE:NAME chooses "
+            "things, such as topic:orders or broker:104. Each topic has one "
             "row for each kind of finding, with the number of its partitions. A row stands below "
             "its cause, and `causes` names it.\n\n"
             "since_time is when it began. It is the time of the record that last set the "
@@ -98,6 +99,7 @@ class HealthCommand(RowsCommand):
             ("health", "everything, the worst first"),
             ("health --summary", "a row for each kind of finding"),
             ("health --severity critical", "only what makes clients fail"),
+            ("health topic:csv-imports", "what is wrong with a topic"),
             ("health offline-partitions --detail", "one kind, partition by partition"),
             ("health -o jsonl --columns code,subject,path,action", "for a script"),
         ),

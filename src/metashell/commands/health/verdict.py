@@ -1,0 +1,43 @@
+"""The verdict of ``health`` for those who show it among other things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_words
+from metashell.commands.health.paragraphs import HealthVerdict
+from metashell.commands.shared.captured import Captured
+from metashell.dataclass import dataclass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(slots=True)
+class _Kept(Captured):
+    """An output that keeps verdicts."""
+
+    verdicts: list[Iterable[str]] = field(default_factory=list)
+
+    def take(self, table: pa.Table) -> None:
+        """Rows are not looked at."""
+
+    def take_verdict(self, verdict: Iterable[str]) -> None:
+        """Keep it."""
+        self.verdicts.append(verdict)
+
+
+def verdict_of(context: Context, words: Sequence[str] = ()) -> HealthVerdict | None:
+    """The verdict on the cluster of a context; None where there is none.
+
+    Args:
+        context: Where it is asked.
+        words: Words behind ``health``, such as ``topic:orders``.
+    """
+    out = _Kept(context.out.is_terminal, context.out.width)
+    run_words(replace(context, out=out, n_rows=None), ["health", *words])
+    found = [verdict for verdict in out.verdicts if isinstance(verdict, HealthVerdict)]
+    return found[0] if found else None
