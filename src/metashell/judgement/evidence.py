@@ -12,6 +12,7 @@ from metashell.answers.nodes import HOUR_MS
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Need
+from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Evidence:
     """The voters, where they are known better than by the log."""
     ghost_after_ms: int = HOUR_MS
     """How long a broker without replicas is fenced until it is a ghost."""
+    most_per_hour: int = MOST_PER_HOUR
+    """How often elections and the like may happen in an hour."""
     now_ms: int | None = None
     """When that is measured from; None for the image's last record."""
     is_deep: bool = False
