@@ -10,7 +10,7 @@ from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Unpack
 
 OLDER_BYTES: Final = 64 << 20
@@ -46,6 +46,8 @@ class ReadSettings:
     log_dirs: tuple[str, ...] = field(default=(), repr=False)
     """Log directories besides that of the metadata log, where coordinators' logs lie too: paths and
     URIs. A URI may hold a password."""
+    config: tuple[str, Mapping[str, str]] | None = None
+    """The node's own `server.properties`, as far as it is about the quorum: file and settings."""
 
     @classmethod
     def of(

@@ -6,7 +6,7 @@ the log who votes. ``check`` reports what is found here; ``/quorum/disagreements
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from metashell.checks.finding import Finding
@@ -231,12 +231,12 @@ class QuorumCheck:
         if len(nodes) == 1:
             told.append(f"node.id={nodes[0]} is the only node that the log knows")
         elif nodes:
-            ids = _listed(map(str, nodes))
+            ids = listed(map(str, nodes))
             told.append(f"node.id is one of {ids}: the log does not tell which")
         of = [f"{one} of voter {voter}" for voter, one in sorted(self.voters.items())]
         of += [f"{one} of broker {broker}" for broker, one in sorted(self._only_log_dirs().items())]
         if of:
-            told.append(f"directory.id is {_listed(iter(of))}; the log does not prove any other")
+            told.append(f"directory.id is {listed(of)}; the log does not prove any other")
         else:
             told.append("directory.id is in no record, or one of several")
         return Finding(
@@ -384,7 +384,7 @@ class QuorumCheck:
                 )
 
 
-def _listed(words: Iterator[str]) -> str:
+def listed(words: Iterable[str]) -> str:
     """Words with commas, the first ones where there are many."""
     all_of_them = list(words)
     n_more = len(all_of_them) - _MOST_TOLD

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
@@ -73,7 +74,10 @@ def choose_source(arguments: Arguments) -> Choice | None:
             "`--join` takes directories for one cluster, and none is given",
             hint="give each with `-d`, or a pattern in quotes",
         )
-    choice = _choice(arguments)
+    config = _config(arguments)
+    choice = _choice(arguments, config)
+    if choice is not None and config is not None:
+        choice = replace(choice, config=config.of_quorum())
     if arguments.insists("--timeout") and (choice is None or choice.quorum is None):
         raise UsageError(
             "`--timeout` says how long to wait for a live quorum, but the source is not a quorum",
@@ -82,9 +86,8 @@ def choose_source(arguments: Arguments) -> Choice | None:
     return choice
 
 
-def _choice(arguments: Arguments) -> Choice | None:
+def _choice(arguments: Arguments, config: KafkaConfig | None) -> Choice | None:
     """The source, of which at most one is chosen."""
-    config = _config(arguments)
     if arguments.demo:
         return Choice(_sample_directory(), name=DEMO)
     controllers = arguments.value("--bootstrap-controllers")

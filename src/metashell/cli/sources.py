@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from metashell.cli.arguments import Arguments
@@ -62,7 +63,7 @@ def open_source(
             diagnostics.program(f"note: {notice}")
     request = OpenRequest(
         choice=choice,
-        settings=read_settings(arguments),
+        settings=replace(read_settings(arguments), config=choice.config),
         engine=engine_settings(arguments),
         cluster_id=arguments.value("--cluster-id"),
         at=arguments.value("--at"),

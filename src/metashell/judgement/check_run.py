@@ -24,6 +24,7 @@ from metashell.checks.quorum_findings import (
 from metashell.errors import ExitCode, SourceError
 from metashell.findings.kind import Severity
 from metashell.image.image import Image
+from metashell.judgement.config_findings import of_config
 from metashell.judgement.log_directories import check_log_directories
 from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
@@ -140,6 +141,7 @@ class CheckRun:
     def _metadata(self, *, quick: bool) -> None:
         self._files()
         beside = self._surroundings()
+        self.report.extend(of_config(self.source))
         if not base_is_missing(self.source.log.loaded):
             self.report.extend(open_transaction(self.source.image.records))
         if quick:

@@ -12,7 +12,9 @@ from metashell.answers.nodes import HOUR_MS
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Need
+from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
+from metashell.node_files.config import KafkaConfig
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -47,6 +49,8 @@ class Evidence:
     """The voters, where they are known better than by the log."""
     ghost_after_ms: int = HOUR_MS
     """How long a broker without replicas is fenced until it is a ghost."""
+    most_per_hour: int = MOST_PER_HOUR
+    """How often elections and the like may happen in an hour."""
     now_ms: int | None = None
     """When that is measured from; None for the image's last record."""
     is_deep: bool = False
@@ -58,6 +62,14 @@ class Evidence:
     stop: Callable[[], None] = _never
     """Called again and again; it raises to end everything."""
     _image_findings: list[ImageFindings] = field(default_factory=list)
+
+    @property
+    def config(self) -> KafkaConfig | None:
+        """The node's own `server.properties`, as far as it is about the quorum; None where it is
+        not known, and for an earlier state.
+        """
+        known = self.source.settings.config
+        return KafkaConfig(*known) if known and self.source.moment_offset is None else None
 
     @property
     def image_findings(self) -> ImageFindings:

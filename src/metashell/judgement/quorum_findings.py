@@ -23,19 +23,7 @@ LAGS_MS: Final = 10_000
 LAGS_OFFSETS: Final = 1_000
 """A node is behind by that many offsets where nothing tells its times."""
 
-_STATIC_VOTERS: Final = "controller.quorum.voters"
 _DISAGREEMENTS: Final = "/quorum/disagreements"
-
-
-def find_in_config(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
-    """Find settings that the quorum ignores, in the configuration that is assumed."""
-    voters = evidence.assumptions.get(_STATIC_VOTERS)
-    if voters and voters.strip() and evidence.source.image.quorum.voters is not None:
-        yield Finding(
-            "ignored-static-voters",
-            file=str(evidence.assumptions.path),
-            path="/quorum/voters",
-        )
 
 
 def find_beside(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:

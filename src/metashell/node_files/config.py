@@ -7,6 +7,7 @@ but for the directory: a configuration holds passwords.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -22,6 +23,10 @@ _METADATA: Final = "metadata.log.dir"
 _LOGS: Final = ("log.dirs", "log.dir")
 """Keys of directories with logs; the first that is set counts."""
 _LIMIT_BYTES: Final = 4 * MIB
+_OF_QUORUM: Final = re.compile(
+    r"process\.roles|(node|broker)\.id|(advertised\.)?listeners|zookeeper\.connect"
+    r"|controller\.listener\.names|controller\.quorum\.(voters|bootstrap\.servers)"
+)
 _QUORUM_KEYS: Final = (
     "bootstrap.controllers",
     "controller.quorum.bootstrap.servers",
@@ -87,6 +92,19 @@ class KafkaConfig:
                 hint="give the directory itself: `metashell -d DIR`",
             )
         return LogDir(Path(path), key)
+
+    def of_quorum(self) -> tuple[str, Mapping[str, str]]:
+        """The file, and its settings about nodes, listeners and voters: none of them is secret."""
+        own = {key: value for key, value in self.settings.items() if _OF_QUORUM.fullmatch(key)}
+        return self.file, own
+
+    @property
+    def names_node(self) -> bool:
+        """Whether it is a node's of KRaft: a client's has none of these keys."""
+        has_roles = "process.roles" in self.settings
+        return has_roles or (
+            "node.id" in self.settings and "zookeeper.connect" not in self.settings
+        )
 
     def names_quorum(self) -> bool:
         """Whether it names addresses of controllers."""

@@ -187,7 +187,7 @@ def open_quorum(
 
 def open_like(source: Source, path: str | os.PathLike[str]) -> Source:
     """Open another directory or file with the settings of a source, here; errors as `open`."""
-    place, settings = place_of(path), replace(source.settings, log_dirs=())
+    place, settings = place_of(path), replace(source.settings, log_dirs=(), config=None)
     return open_place(place, settings) if is_directory(place) else _open_file(place, settings, None)
 
 
@@ -268,7 +268,11 @@ def _open_node(node: NodePlaces, request: OpenRequest, watch: OpeningWatch) -> S
         replace(
             request,
             choice=replace(request.choice, path=node.path, paths=(), log_dirs=()),
-            settings=replace(request.settings, log_dirs=node.log_dirs),
+            settings=replace(
+                request.settings,
+                log_dirs=node.log_dirs,
+                config=None if request.joins else request.settings.config,
+            ),
         ),
         watch,
     )
@@ -334,6 +338,8 @@ def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
     """Lay a fleet over directories, for this process or for Spark."""
     from metashell.sources.fleet.source import FleetSource
 
+    # A configuration is of one node, and nothing says of which.
+    request = replace(request, settings=replace(request.settings, config=None))
     paths, settings = request.choice.paths, request.settings
     if request.engine.engine != "local":
         # Commands that answer with rows are computed by as many processes as there are CPUs.

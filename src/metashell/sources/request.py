@@ -11,6 +11,7 @@ from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.sources.engine import ENGINE_DEFAULTS, EngineSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from metashell.errors import SourceError
@@ -49,6 +50,8 @@ class Choice:
     """Whether these are a fleet though they are all of one node, as where a pattern names them."""
     log_dirs: tuple[str, ...] = field(default=(), repr=False)
     """Further log directories of the node whose `path` it is, as its configuration names them."""
+    config: tuple[str, Mapping[str, str]] | None = None
+    """See `ReadSettings.config`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

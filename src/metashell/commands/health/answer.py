@@ -39,6 +39,7 @@ from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import ExitCode, NoLeaderError, UsageError
 from metashell.findings.kind import SEVERITIES, Need
+from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.fs.escape import escape
 from metashell.judgement.evidence import Evidence, find
@@ -184,6 +185,7 @@ def _evidence(query: RowsQuery) -> Evidence:
         assumptions=assumptions_of(query.parsed),
         voters=voters_now(query),
         ghost_after_ms=ghost_after(query.parsed),
+        most_per_hour=query.parsed.count("--per-hour") or MOST_PER_HOUR,
         now_ms=query.now_ms,
         detail="--detail" in query.parsed.switches,
         is_deep="--deep" in query.parsed.switches,

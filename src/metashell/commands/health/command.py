@@ -20,6 +20,7 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, VERBOSE, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.findings.kind import SEVERITIES
+from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.read_settings import OLDER_BYTES
 
@@ -35,6 +36,12 @@ _EXIT_CODE: Final = Option(
 )
 _DETAIL: Final = Option(("--detail",), "Print a row for each partition instead of each topic.")
 _SUMMARY: Final = Option(("--summary",), "Print a row for each kind of finding.")
+_PER_HOUR: Final = Option(
+    ("--per-hour",),
+    "Tell of elections, registrations, fencings and the like that happened more than N times in "
+    f"any hour; {MOST_PER_HOUR} by default.",
+    "N",
+)
 _DEEP: Final = Option(
     ("--deep",),
     "Run `check` too, with all its files, and print what it finds. Takes as long as `check`.",
@@ -78,6 +85,16 @@ class HealthCommand(RowsCommand):
             "transaction.max.timeout.ms. Times count to the end of the logs.\n\n"
             "A voter or observer lags if it was not caught up for 10 s. If its times are not "
             "known, it lags from 1000 offsets on.\n\n"
+            "Elections are counted by the hour. So are registrations and fencings of a broker, its "
+            "exits from ISRs, its lost leaderships, and changes of a voter. More than "
+            f"{MOST_PER_HOUR} in any hour of the history at hand are told. A rolling restart stays "
+            "below: elections may be as many as voters. --per-hour sets another number. "
+            '`health = "--per-hour 10"` in the table [commands] of the configuration file sets it '
+            "for good. Where "
+            "Spark or the cache merged changes of partitions, exits from ISRs and lost leaderships "
+            "are counted with --history alone.\n\n"
+            "`metashell --config FILE` names the node's server.properties, which is compared with "
+            "the files beside the log and with the quorum.\n\n"
             "If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is "
             "told: nothing is known of the rest.\n\n"
             "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
@@ -91,6 +108,7 @@ class HealthCommand(RowsCommand):
             _DETAIL,
             _SUMMARY,
             _DEEP,
+            _PER_HOUR,
             GHOST_AFTER,
             ASSUME,
             HISTORY,

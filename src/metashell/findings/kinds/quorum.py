@@ -71,16 +71,4 @@ KINDS: Final = (
         do="allow metashell's user DESCRIBE on the cluster",
         source="org.apache.kafka.server.ControllerApis.handleDescribeQuorum",
     ),
-    _of(
-        code="ignored-static-voters",
-        severity=Severity.NOTE,
-        order=70,
-        about=About.DISK,
-        needs=Need.CONFIG,
-        finder="metashell.judgement.quorum_findings:find_in_config",
-        counts="settings",
-        meaning="the quorum is dynamic: the node ignores controller.quorum.voters",
-        do="set controller.quorum.bootstrap.servers first; then remove it from server.properties",
-        source="org.apache.kafka.raft.QuorumConfig; KIP-853",
-    ),
 )

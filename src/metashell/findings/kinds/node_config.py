@@ -1,0 +1,76 @@
+"""The node's own server.properties, against the files beside its log and the quorum."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from metashell.findings.kind import About, FindingKind, Need, Severity
+
+_of = partial(
+    FindingKind,
+    about=About.DISK,
+    needs=Need.CONFIG,
+    counts="settings",
+    see="quorum",
+    finder="metashell.judgement.config_findings:find",
+    source="org.apache.kafka.raft.QuorumConfig; KIP-853",
+)
+
+KINDS: Final = (
+    _of(
+        code="config-refused",
+        severity=Severity.CRITICAL,
+        order=91,
+        meaning="the node does not start with this configuration",
+        do="correct the file before the next start: a running node keeps its values until then",
+        avoid="remove no data, also where Kafka's text proposes it: other replicas may lack it",
+        source="kafka.server.KafkaConfig.validateValues; MetaPropertiesEnsemble.verify",
+    ),
+    _of(
+        code="static-voters-differ",
+        severity=Severity.CRITICAL,
+        order=93,
+        meaning="kraft.version is 0, and controller.quorum.voters is not the set of voters: two"
+        " sets can elect two leaders, and a controller without it never votes",
+        do="find out which voters are right; set controller.quorum.voters alike on all nodes",
+        avoid="do not delete quorum-state: the node would forget its vote",
+        source="org.apache.kafka.raft.QuorumState.initialize",
+    ),
+    _of(
+        code="config-unlike-quorum",
+        severity=Severity.WARNING,
+        order=123,
+        meaning="the file does not fit the voters: Kafka starts, and the node may be alone",
+        do="keep old addresses reachable until the log has the new ones; change one voter after the"
+        " other while a majority runs",
+    ),
+    _of(
+        code="config-unlike-registrations",
+        severity=Severity.NOTE,
+        order=71,
+        meaning="the file names other roles or addresses than the log",
+        do="nothing if the names are aliases, and if the node waits to be added as a voter",
+    ),
+    _of(
+        code="ignored-static-voters",
+        severity=Severity.NOTE,
+        order=70,
+        see=None,
+        meaning="the quorum is dynamic: the node ignores controller.quorum.voters",
+        do="set controller.quorum.bootstrap.servers first; then remove it from server.properties",
+    ),
+    _of(
+        code="voter-endpoint-differs",
+        about=About.CONTROLLER,
+        severity=Severity.WARNING,
+        needs=Need.IMAGE,
+        finder="metashell.judgement.config_findings:find_voters",
+        order=122,
+        counts="voters",
+        meaning="a voter's endpoint in the log is not its own: others look for it at the old one",
+        do="keep the old address reachable, such as by DNS, until the log has the new one; a"
+        " controller that finds the leader corrects the log",
+        avoid="change no addresses of a majority of the voters at once",
+    ),
+)

@@ -1,0 +1,254 @@
+"""Findings about the node's own ``server.properties``: against itself, its files and the quorum.
+
+Kafka's own texts are quoted, so that a search for one leads here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from metashell.checks.finding import Finding
+from metashell.checks.quorum_findings import listed, read_node_files
+from metashell.findings.kind import FindingKind
+from metashell.judgement.address_findings import Endpoint, endpoints_of, grouped, nodes
+from metashell.judgement.evidence import Evidence
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.sources.source import Source
+
+_VOTERS: Final = "controller.quorum.voters"
+_BOOTSTRAP: Final = "controller.quorum.bootstrap.servers"
+_NAMES: Final = "controller.listener.names"
+_CONTROLLER, _BROKER = "controller", "broker"
+_SILENT: Final = "Kafka says nothing"
+_ENTRY: Final = re.compile(r"(?:([0-9]{1,9})@|(.*)://)?\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})")
+"""An entry of `_VOTERS`, of `_BOOTSTRAP`, or of listeners."""
+
+
+def of_config(source: Source) -> Iterator[Finding]:
+    """The findings about a source's configuration."""
+    return find(Evidence(source=source, image=source.image), ())
+
+
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what the node's file, and controllers themselves, say otherwise than the quorum."""
+    config, image = evidence.config, evidence.source.image
+    if config is not None and any("${" in value for value in config.settings.values()):
+        evidence.warn(f"{config.file}: not compared: Kafka itself fills in values such as ${{...}}")
+    elif config is not None and config.names_node:
+        yield from _Comparison(evidence.source, config.file, config.settings).run()
+    elif evidence.assumptions.get(_VOTERS) and image.quorum.voters is not None:
+        yield Finding("ignored-static-voters", file=str(evidence.assumptions.path))
+
+
+def find_voters(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find voters whose endpoint in the log is not that of their registration."""
+    image = evidence.image
+    yield from _moved(_voters(image), _controllers(image), "the controller registered")
+
+
+def _voters(image: Image) -> list[Endpoint]:
+    """The endpoints of voters in the log; none of a static quorum."""
+    voters = image.quorum.voters
+    return [] if voters is None else endpoints_of(voters.fixed("voter_id"), voters, "endpoints")
+
+
+def _controllers(image: Image) -> list[Endpoint]:
+    """The endpoints that controllers registered."""
+    registered = image.part("controllers").columns
+    return endpoints_of(registered.fixed("controller_id"), registered)
+
+
+def _moved(
+    logged: Iterable[Endpoint], own: Iterable[Endpoint], who: str, file: str | None = None
+) -> Iterator[Finding]:
+    known = {(one.node, one.listener.upper()): one for one in own}
+    for old in logged:
+        new = known.get((old.node, old.listener.upper()))
+        if new is None or new.port == 0:
+            continue  # Kafka finds a free port
+        # Such a host is that of the machine, which is not known here.
+        is_known = old.port != new.port or new.host not in ("", "0.0.0.0", "::")
+        if is_known and old.address != new.address:
+            yield Finding(
+                "voter-endpoint-differs",
+                f"the endpoint of voter {old.node} in the log is {old}, {who} {new}: others look"
+                f" for it at the old address. {_SILENT}",
+                file=file,
+                subject=None if file else f"voter {old.node}",
+                path=f"/quorum/voters/{old.node}",
+            )
+
+
+class _Comparison:
+    """Compares one file."""
+
+    def __init__(self, source: Source, file: str, settings: Mapping[str, str]) -> None:
+        self._settings, self._image = settings, source.image
+        is_here = source.live is None and not source.log.is_file
+        self._beside = read_node_files(source.log.place) if is_here else None
+        self._finding = partial(Finding, file=file, path="/quorum/voters")
+        self._file = file
+        self.roles = self._words("process.roles")
+        self.node_text = settings.get("node.id", settings.get("broker.id", "")).strip()
+        is_number = re.fullmatch(r"[0-9]{1,9}", self.node_text)
+        self.node = int(self.node_text) if is_number else None
+        voters = [one for one in self._entries(_VOTERS) if one.node >= 0]
+        self.static = {one.node: one for one in voters}
+        self.is_odd = len(voters) < len(self._words(_VOTERS))
+        self.bootstrap = self._entries(_BOOTSTRAP)
+        self.names = [name.upper() for name in self._words(_NAMES)]
+        listeners = self._entries("listeners") or self._entries("", "PLAINTEXT://:9092")
+        self.listeners = {one.listener.upper(): one for one in listeners}
+        advertised = {one.listener.upper(): one for one in self._entries("advertised.listeners")}
+        own = [advertised.get(name, one) for name, one in self.listeners.items()]
+        self.own = [one for one in own if one.listener.upper() in self.names]
+        """The controller's endpoints as other nodes see them."""
+
+    def _words(self, key: str, text: str = "") -> list[str]:
+        words = self._settings.get(key, text).split(",")
+        return [word.strip() for word in words if word.strip()]
+
+    def _entries(self, key: str, text: str = "") -> list[Endpoint]:
+        found = map(_ENTRY.fullmatch, self._words(key, text))
+        return [Endpoint(int(m[1] or -1), m[2] or "", m[3], int(m[4])) for m in found if m]
+
+    def run(self) -> Iterator[Finding]:
+        """All that is found."""
+        for text in self._refusals():
+            yield self._finding("config-refused", f'the node does not start with it: "{text}"')
+        voters = _voters(self._image)
+        if voters:
+            yield from self._dynamic(voters)
+        elif self._image.quorum.kraft_version == 0:
+            yield from self._static()
+        logged = voters or _controllers(self._image)
+        known = {one.address for one in (*logged, *self.own, *self.static.values())}
+        strange = [one for one in self.bootstrap if one.address not in known]
+        if strange and logged:
+            yield self._finding(
+                "config-unlike-quorum",
+                f"{_BOOTSTRAP} has {listed(map(str, strange))}, where no voter is by the log:"
+                f" {listed(map(str, logged))}. {_SILENT}",
+                "compare these addresses with the voters': an alias or a load balancer is fine",
+            )
+
+    def _refusals(self) -> Iterator[str]:
+        """Kafka's reasons not to start with the file."""
+        is_controller = _CONTROLLER in self.roles
+        names, listeners = set(self.names), set(self.listeners)
+        voters = f"{_VOTERS}=Set({listed(map(str, sorted(self.static)))})"
+        properties = None if self._beside is None else self._beside.properties
+        stored = self.node if properties is None else properties.node_id
+        odd = [role for role in self.roles if role not in (_BROKER, _CONTROLLER)]
+        is_in = self.node in self.static
+        missing = 'Missing required configuration "{}" which has no default value.'
+        number = (
+            f"Invalid value {self.node_text} for configuration node.id: Not a number of type INT"
+        )
+        rules = (
+            (not self.roles, missing.format("process.roles")),
+            (not self.node_text, missing.format("node.id")),
+            (self.node_text and self.node is None, number),
+            (odd, f"Unknown process role '{''.join(odd[:1])}' (only 'broker' and 'controller' are"
+             " allowed roles)"),
+            (None not in (stored, self.node) and stored != self.node,
+             f"Stored node id {stored} doesn't match previous node id {self.node} in"
+             " meta.properties. If you moved your data, make sure your configured node id matches"),
+            (self.is_odd, f"Invalid configuration value for"
+             f" {_VOTERS}. Each entry should be in the form `{{id}}@{{host}}:{{port}}`."),
+            (not self._words(_VOTERS) and not self._words(_BOOTSTRAP),
+             f"If using process.roles, either {_BOOTSTRAP} must contain the set of bootstrap"
+             f" controllers or {_VOTERS} must contain a parseable set of controllers."),
+            (self.static and is_controller and not is_in,
+             f"If process.roles contains the 'controller' role, the node id {self.node} must be"
+             f" included in the set of voters {voters}"),
+            (self.roles == [_BROKER] and is_in,
+             f"If process.roles contains just the 'broker' role, the node id {self.node} must not"
+             f" be included in the set of voters {voters}"),
+            (not is_controller and not names,
+             f"{_NAMES} must contain at least one value when running KRaft with just the broker"
+             " role"),
+            (not is_controller and names & listeners,
+             f"{_NAMES} must not contain a value appearing in the 'listeners' configuration when"
+             " running KRaft with just the broker role"),
+            (is_controller and not names & listeners,
+             f"{_NAMES} must contain at least one value appearing in the 'listeners' configuration"
+             " when running the KRaft controller role"),
+            (is_controller and names & listeners and names - listeners,
+             f"{_NAMES} must only contain values appearing in the 'listeners' configuration when"
+             " running the KRaft controller role"),
+            (self.roles == [_CONTROLLER] and names and listeners - names,
+             f"The listeners config must only contain KRaft controller listeners from {_NAMES} when"
+             " process.roles=controller"),
+        )  # fmt: skip
+        return (text for is_so, text in rules if is_so)
+
+    def _dynamic(self, voters: Sequence[Endpoint]) -> Iterator[Finding]:
+        ids = nodes(voters)
+        if self.static:
+            yield self._finding("ignored-static-voters")
+        own = [one._replace(node=self.node or -1) for one in self.own]
+        yield from _moved(voters, own, "the file advertises", self._file)
+        if self.roles == [_BROKER] and self.node in ids:
+            yield self._finding(
+                "config-unlike-quorum",
+                f"process.roles is broker, and node {self.node} is a voter by the log: its vote is"
+                f" missing. {_SILENT}",
+                "give it the controller's role again; or remove the voter while a majority of the"
+                " others runs",
+            )
+        if _CONTROLLER in self.roles and self.node not in ids:
+            yield self._finding(
+                "config-unlike-registrations",
+                f"process.roles has controller, and node {self.node} is no voter by the log, where"
+                f" voters are {listed(map(str, ids))}: it follows without a vote. {_SILENT}",
+            )
+        listeners = {one.listener.upper() for one in voters}
+        if self.names and self.names[0] not in listeners:
+            yield self._finding(
+                "config-unlike-quorum",
+                f"{_NAMES} is {self.names[0]}, voters have {listed(sorted(listeners))}: the node"
+                ' does not find them. Kafka may say "Unable to find endpoint for voter"',
+                f"compare {_NAMES} with the listeners of the voters",
+            )
+
+    def _static(self) -> Iterator[Finding]:
+        state = None if self._beside is None else self._beside.state
+        leaders = self._image.quorum.leaders[-1:]
+        by_log = sorted({voter for change in leaders for voter in change.voters})
+        by_file = sorted((state.current_voters or ()) if state is not None else ())
+        named, voters = sorted(self.static), by_file or by_log
+        told = f"{'quorum-state' if by_file else 'the log'} has {_set(voters)}"
+        if _CONTROLLER in self.roles and not named and self.bootstrap:
+            yield self._finding(
+                "static-voters-differ",
+                f"kraft.version is 0 and {_VOTERS} is not set ({told}): with {_BOOTSTRAP} alone the"
+                f" controller starts as an observer, and never votes. {_SILENT}",
+            )
+        elif named and voters and named != voters:
+            said = (
+                f'Kafka up to 3.7 does not start: "Configured voter set: {_set(named)} is different'
+                f' from the voter set read from the state file: {_set(voters)}"; later {_SILENT}'
+            )
+            yield self._finding(
+                "static-voters-differ",
+                f"{_VOTERS} has {_set(named)}, {told}. {said if by_file else _SILENT}",
+            )
+        differ = [
+            f"{self.static[node]} as {node} (registered: {listed(map(str, of))})"
+            for node, of in grouped(_controllers(self._image), lambda one: one.node)
+            if node in self.static and self.static[node].address not in {o.address for o in of}
+        ]
+        if differ:
+            yield self._finding(
+                "config-unlike-registrations", f"{_VOTERS} has {listed(differ)}. {_SILENT}"
+            )
+
+
+def _set(ids: Sequence[int]) -> str:
+    return f"[{listed(map(str, ids))}]"
