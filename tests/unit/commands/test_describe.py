@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import metashell
-from metashell.commands import describe
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.sources.source import Source
@@ -32,24 +31,20 @@ def test_a_topic(words: str, demo: Source) -> None:
     assert (0, ()) == (ran.status, ran.err)
     head, *sections = ran.out.split("\n\n")
     stat = run_on(demo, "stat /image/topics/byName/csv-imports").out
-    assert f"topic csv-imports\n{stat.rstrip()}" == head
+    health = run_on(demo, "health topic:csv-imports").out.partition("\n\n")[0]
+    findings = health.partition("as of")[0]
+    assert "cause   broker 104 is fenced since " in findings
+    assert f"topic csv-imports\n{findings}{stat.rstrip()}" == head
     assert [f"{run_on(demo, line).out.rstrip()}" for line in TOPIC_LINES] == [
         section.partition("\n")[2].rstrip() for section in sections
     ]
     assert "DYNAMIC_TOPIC_CONFIG" in sections[1]
 
 
-def test_findings_of_a_thing_stand_below_its_name(
-    demo: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One function tells them."""
-
-    def tell(context: Context, kind: str, name: str) -> None:
-        context.write(f"finding of {kind}:{name}\n")
-
-    monkeypatch.setattr(describe, "tell_findings", tell)
+def test_a_sound_thing_has_no_findings(demo: Source) -> None:
+    """Its page begins with what it is."""
     lines = run_on(demo, "describe orders").out.splitlines()
-    assert ["topic orders", "finding of topic:orders"] == lines[:2]
+    assert ["topic orders", "path        /image/topics/byName/orders"] == lines[:2]
 
 
 def test_other_things(demo: Source) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.commands.framework.command import Context
+from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.paragraphs import HealthVerdict
 from metashell.commands.health.rows import in_order, of_finding, summary_of, told_count
+from metashell.commands.shared.greeting import greeting
 from metashell.findings.kind import SEVERITIES, Need
 from metashell.findings.known import all_kinds
 from metashell.fs.path import resolve
@@ -22,7 +23,7 @@ from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.view_state import ViewState, ask
-from support.fixtures import fixture
+from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
@@ -432,3 +433,37 @@ def test_partitions_of_a_topic_are_those_told_one_by_one(name: str) -> None:
         pairs = [part.partition("-") for part in text.split(",")]
         found = [n for low, _, high in pairs for n in range(int(low), int(high or low) + 1)]
         assert found == sorted(each[key])
+
+
+def test_findings_about_a_thing() -> None:
+    """A thing by its name has its own findings in words, with their causes, and as rows."""
+    with metashell.open(DEMO) as source:
+        ran = run_on(source, "health topic:csv-imports")
+        assert 1 == ran.status
+        assert "  cause   broker 104 is fenced since " in ran.out
+        assert "audit-log" not in ran.out
+        found = rows(source, "health TOPIC:csv-imports broker:104")
+        assert {"topic csv-imports", "broker 104"} == {row["subject"] for row in found}
+        assert "nothing is wrong with topic orders" in run_on(source, "health topic:orders").out
+        assert ["fenced-broker"] == [row["code"] for row in rows(source, "health broker:104")]
+
+
+def test_the_shell_greets_with_the_worst_finding(
+    sound: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster where something is wrong, a sound one, and a log that is too long to be judged."""
+    with metashell.open(DEMO) as source:
+        text = " ".join(greeted(source))
+    assert text.startswith("critical: 3 partitions of csv-imports are offline since ")
+    assert text.endswith("help lists the commands")
+    assert ["nothing is wrong", "help lists the commands"] == [
+        line.partition(":")[0] for line in greeted(sound)
+    ]
+    monkeypatch.setattr("metashell.commands.shared.greeting._MOST_BYTES", 1)
+    assert ["health says what is wrong; help lists the commands"] == greeted(sound)
+
+
+def greeted(source: Source) -> list[str]:
+    """The lines that a shell shows first."""
+    context = Context(root=source.root, source=source, out=Nowhere(), warn=lambda _: None)
+    return list(greeting(context))

@@ -55,7 +55,7 @@ KINDS: Final = (
         code="replica-unknown-broker",
         part_of="unregistered-broker",
         meaning="a replica is on a broker that is not registered",
-        do="look with `kafka-topics.sh --describe`; `kafka-reassign-partitions.sh` moves replicas",
+        do="look with kafka-topics.sh --describe; kafka-reassign-partitions.sh moves replicas",
     ),
     _warning(
         code="directory-unknown",
@@ -71,8 +71,8 @@ KINDS: Final = (
         counts="configs",
         part_of="config-of-gone-resource",
         meaning="a config is set for a topic that does not exist",
-        do="none needed, but a topic made under that name gets it; `kafka-configs.sh --alter"
-        " --delete-config` removes it",
+        do="none needed, but a topic made under that name gets it; kafka-configs.sh --alter"
+        " --delete-config removes it",
         source="org.apache.kafka.controller.ConfigurationControlManager",
     ),
 )

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory
-from metashell.image.touched import Moment
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
 from metashell.log.read import LogFile
+
+if TYPE_CHECKING:
+    from metashell.image.touched import Moment
 
 NO_FAULTS = "none"
 """Text of ``/log/faults`` where there is nothing to report."""
@@ -82,6 +85,8 @@ class FileLeaf(TextLeaf):
         if not chain.n_batches:
             return None
         offset = chain.last_offset if file.end_offset is None else file.end_offset - 1
+        from metashell.image.touched import Moment
+
         return Moment(offset, chain.last_epoch, chain.last_timestamp_ms, None, _kind(file))
 
 
