@@ -87,7 +87,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
         without = _but(brokers, local)
         yield _finding(
             "loopback-address",
-            "the brokers",
+            "brokers",
             others,
             f"{_named(others)} advertise {listed(sorted({one.host for one in others}))}"
             + (f", which {_named(without)} do not" if without else "")
