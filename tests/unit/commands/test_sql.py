@@ -22,7 +22,7 @@ from metashell.parts.known import coordinator_parts
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.sql.tables import image_names
-from support.fixtures import SAMPLE, fixture
+from support.fixtures import DEMO, SAMPLE, fixture
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import make_directory, record, topic_batch
@@ -355,3 +355,14 @@ def test_manuals_import_no_database() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "set()" == ran.stderr
+
+
+def test_findings_are_a_table() -> None:
+    """The rows of `health`, with its columns; the table is listed, and found in any case."""
+    with metashell.open(DEMO) as source:
+        told = json.loads(run_on(source, "health -o json").out)
+        found = run_on(source, 'sql "select * from FINDINGS" -o json')
+        assert (0, ()) == (found.status, found.err)
+        assert told == json.loads(found.out)
+        names = run_on(source, "sql .tables").out
+    assert "findings" in names.split()

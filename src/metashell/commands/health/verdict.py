@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Kept(Captured):
-    """An output that keeps verdicts."""
+    """An output that keeps verdicts and rows."""
 
     verdicts: list[Iterable[str]] = field(default_factory=list)
+    tables: list[pa.Table] = field(default_factory=list)
 
     def take(self, table: pa.Table) -> None:
-        """Rows are not looked at."""
+        """Keep the rows."""
+        self.tables.append(table)
 
     def take_verdict(self, verdict: Iterable[str]) -> None:
         """Keep it."""
@@ -37,7 +39,22 @@ def verdict_of(context: Context, words: Sequence[str] = ()) -> HealthVerdict | N
         context: Where it is asked.
         words: Words behind ``health``, such as ``topic:orders``.
     """
+    found = [one for one in _asked(context, words).verdicts if isinstance(one, HealthVerdict)]
+    return found[0] if found else None
+
+
+def findings_of(context: Context, columns: Sequence[str]) -> pa.Table | None:
+    """All findings about the cluster of a context, a row a subject; None where there are none.
+
+    Args:
+        context: Where it is asked.
+        columns: Columns of ``health``.
+    """
+    tables = _asked(context, ["-o", "table", "--columns", ",".join(columns)]).tables
+    return tables[0] if tables else None
+
+
+def _asked(context: Context, words: Sequence[str]) -> _Kept:
     out = _Kept(context.out.is_terminal, context.out.width)
     run_words(replace(context, out=out, n_rows=None), ["health", *words])
-    found = [verdict for verdict in out.verdicts if isinstance(verdict, HealthVerdict)]
-    return found[0] if found else None
+    return out

@@ -30,7 +30,7 @@ class SqlCommand(Command):
             "columns. Tables of the image: topics, partitions, brokers, controllers, configs, "
             "client_quotas, acls, scram_credentials, delegation_tokens, features, producer_ids, "
             "voters. Tables of the log: records, and one for each record type, such as "
-            "PartitionChangeRecord. Other tables: files and faults. In a broker's log directory: "
+            "PartitionChangeRecord. Other tables: files, faults, findings. In a broker's log directory: "
             "groups, members, offsets, transactions, share_partitions, producers, and one for each "
             "record type of coordinators, such as OffsetCommit.\n\n"
             "Without a statement, the shell reads SQL until .exit or ^D. A one-shot command reads "

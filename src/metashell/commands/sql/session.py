@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.cluster import member_at, opened_here
 from metashell.commands.framework.command import Context
+from metashell.commands.sql.findings import FindingTables, JudgedSource
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 from metashell.schema.registry import load_registry
@@ -85,7 +86,7 @@ def names_of(context: Context) -> TableNames:
             TableNames(
                 load_registry(opened.settings.schemas),
                 of_fleet=of_fleet,
-                more=lambda: here.coordinator_tables,
+                more=lambda: FindingTables(here.coordinator_tables),
                 elsewhere=_elsewhere(opened),
                 has_image=of_fleet or here.capabilities.has_image,
             ),
@@ -129,17 +130,18 @@ def _catalog(context: Context, history: bool) -> Catalog:
     if fleet is None:
         assert context.source is not None
         maker = _image_maker(context.source, history)
-        return ClusterCatalog(context.source, maker, _elsewhere(context.source))
+        return ClusterCatalog(JudgedSource(context.source), maker, _elsewhere(context.source))
     if here is not None:
         member = fleet.members[here].source()
-        return ClusterCatalog(member, _image_maker(member, history), _elsewhere(member))
+        maker = _image_maker(member, history)
+        return ClusterCatalog(JudgedSource(member), maker, _elsewhere(member))
 
     # DuckDB holds on to this, so it must know of nothing that holds on to DuckDB.
     return FleetCatalog(
         _clusters_of(fleet),
         load_registry(tuple(fleet.settings.schemas)),
         lambda source: _image_maker(source, history)(),
-        lambda: fleet.coordinator_tables,
+        lambda: FindingTables(fleet.coordinator_tables),
         _elsewhere(fleet),
     )
 
@@ -151,7 +153,7 @@ def _clusters_of(fleet: FleetSource) -> Callable[[], Iterator[tuple[str, Any]]]:
                 source = member.source()
             except SourceError:
                 continue  # Told by who runs commands on fleets.
-            yield member.name, source
+            yield member.name, JudgedSource(source)
 
     return clusters
 
