@@ -113,6 +113,8 @@ def check_order(
             yield from _across(before, segment)
         end = segment.end_offset
         expected = max(expected or 0, base if end is None else end)
+    for checkpoint in checkpoints:
+        yield from _misaligned(segments, checkpoint)
     if not segments:
         return
     if expected is not None and covered > expected:
@@ -143,6 +145,21 @@ def check_order(
             pos=0,
             offset=0,
         )
+
+
+def _misaligned(segments: Sequence[CheckedFile], checkpoint: CheckedFile) -> Iterator[Finding]:
+    """A checkpoint that ends inside a batch. Kafka refuses to make one since KAFKA-14619."""
+    end = _end(checkpoint)
+    for segment in segments:
+        for at in np.flatnonzero((segment.base < end) & (end <= segment.last)).tolist():
+            yield Finding(
+                "checkpoint-misaligned",
+                f"the checkpoint ends at offset {end}, inside the batch of offsets"
+                f" {segment.base[at]} to {segment.last[at]}: a node that starts from it may replay"
+                " records twice",
+                file=checkpoint.name,
+                offset=end,
+            )
 
 
 def _base(segment: CheckedFile) -> int:

@@ -109,7 +109,8 @@ def fold_part(
     is_removal = np.zeros(len(all_rows), dtype=np.bool_)
     is_removal[n:] = True
     if unknown_removal is not None:
-        _report_unknown(records, groups, all_rows, is_removal, unknown_removal)
+        for row in unknown_removals(groups, all_rows, is_removal).tolist():
+            records.fault(row, unknown_removal)
     alive = survivors(groups, all_rows, is_removal)
     return Part(columns.take(alive.last), all_rows[alive.created], all_rows[alive.last])
 
@@ -145,17 +146,20 @@ def join_spans(*columns: SpanColumn) -> SpanColumn:
     return SpanColumn(columns[0].arena, columns[0].dtype, starts, counts)
 
 
-def _report_unknown(
-    records: Records, groups: I64, rows: I64, is_removal: Bools, reason: str
-) -> None:
-    """A removal is a fault unless the event before it in its group wrote the key."""
+def unknown_removals(groups: I64, rows: I64, is_removal: Bools) -> I64:
+    """int64[k]: rows of removals before which no event of the same group wrote the key.
+
+    Args:
+        groups: int64[n], from `group_keys`.
+        rows: int64[n], replay order.
+        is_removal: bool[n]: the events that remove their key; the others write it.
+    """
     order = np.lexsort((rows, groups))
     same = np.zeros(len(order), dtype=np.bool_)
     same[1:] = groups[order][1:] == groups[order][:-1]
     wrote = np.zeros(len(order), dtype=np.bool_)
     wrote[1:] = ~is_removal[order][:-1]
-    for at in np.flatnonzero(is_removal[order] & ~(same & wrote)).tolist():
-        records.fault(int(rows[order[at]]), reason)
+    return rows[order[np.flatnonzero(is_removal[order] & ~(same & wrote))]]
 
 
 def pair_sets(entity: StructArrayColumn) -> I64:

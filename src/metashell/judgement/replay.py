@@ -15,6 +15,7 @@ from metashell.fs.nodes.image import image_node
 from metashell.fs.path import encode_path
 from metashell.image.configs import removed_in_log
 from metashell.image.image import Image
+from metashell.judgement.log_state import lacking
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import load
@@ -135,6 +136,10 @@ class CheckpointCheck:
             if parts == ["configs"] and told.lacks_only:
                 yield told.missing_configs(next(iter(self._paths(parts, replayed, held)), None))
                 return
+        if "scram" in parts:
+            yield from lacking(replayed, held, newer.name)
+            if _credentials(held) <= _credentials(replayed):
+                parts.remove("scram")
         if parts:
             yield self._difference(older, newer, parts, replayed, held)
 
@@ -280,6 +285,11 @@ class ConfigCheck:
             offset=self._newer.end_offset,
             path=encode_path(("image", "configs", f"{ResourceType.TOPIC.name}:{topic}", config)),
         )
+
+
+def _credentials(image: Image) -> set[bytes]:
+    """The records that set its SCRAM credentials."""
+    return set(image.records.raws(image.part("scram").changed))
 
 
 def _set_and_removed(

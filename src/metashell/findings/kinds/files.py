@@ -146,6 +146,14 @@ KINDS: Final = (
         " then drops its segments and goes on behind the checkpoint",
         source="org.apache.kafka.raft.internals.KafkaRaftLog.truncateToLatestSnapshot",
     ),
+    _warning(
+        code="checkpoint-misaligned",
+        counts="checkpoints",
+        meaning="a checkpoint ends inside a batch: a node that starts from it may replay records"
+        " twice",
+        do="keep the segments before it until the node has made a newer checkpoint",
+        source="org.apache.kafka.raft.KafkaRaftClient.createSnapshot; KAFKA-14619",
+    ),
     _checkpoint(code="checkpoint-empty", meaning="a checkpoint is empty"),
     _checkpoint(code="checkpoint-no-header", meaning="a checkpoint is not whole, and is not used"),
     _checkpoint(code="checkpoint-no-footer", meaning="a checkpoint is not whole, and is not used"),

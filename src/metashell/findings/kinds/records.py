@@ -41,7 +41,8 @@ KINDS: Final = (
         code="replay-fault",
         severity=Severity.CRITICAL,
         order=120,
-        meaning="records do not fit the state before them: this state may be wrong",
+        meaning="records do not fit the state before them: a controller stops there, a broker reads"
+        " on; this state may be wrong",
         do="compare with another controller's directory: an earlier record may be lost",
         source=_REPLAY,
     ),

@@ -1,0 +1,64 @@
+"""The metadata log as a controller sees it: records that stop it, and checkpoints."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from metashell.findings.kind import About, FindingKind, Severity
+
+_of = partial(
+    FindingKind, about=About.FILE, counts="places", finder="metashell.judgement.log_state:find"
+)
+_SNAPSHOTS: Final = "org.apache.kafka.image.publisher.SnapshotGenerator; KIP-876"
+
+KINDS: Final = (
+    _of(
+        code="controller-stops",
+        severity=Severity.CRITICAL,
+        order=75,
+        counts="records",
+        meaning="every controller stops at a record; brokers read on",
+        do="copy the metadata directory of each controller; then look with `fleet --verify` for one"
+        " whose log lacks the record",
+        avoid="restart no controller that still runs",
+        source="org.apache.kafka.controller.QuorumController.replay",
+    ),
+    _of(
+        code="no-metadata-version",
+        about=About.CLUSTER,
+        severity=Severity.WARNING,
+        order=125,
+        counts="logs",
+        meaning="the log has no metadata.version: 3.x takes the log for 3.0-IV1; in 4.x the next"
+        " active controller takes it for empty and appends bootstrap records, without"
+        " bootstrap.checkpoint those of its newest level",
+        do="before an upgrade to 4.x set the level that the brokers run with:"
+        " kafka-features.sh upgrade --metadata VERSION",
+        see="can-upgrade 3.9",
+        source="org.apache.kafka.controller.ActivationRecordsGenerator; KAFKA-14177",
+    ),
+    _of(
+        code="checkpoint-behind",
+        severity=Severity.WARNING,
+        order=145,
+        counts="logs",
+        meaning="checkpoints are not made as often as they should be: a start takes long, and old"
+        " segments stay",
+        do="look into this node's server log for a metadata error, after which it makes none until"
+        " it starts again; a node that has just caught up makes one soon",
+        see="stats",
+        source=_SNAPSHOTS,
+    ),
+    _of(
+        code="checkpoint-lacks-credentials",
+        severity=Severity.CRITICAL,
+        order=78,
+        counts="credentials",
+        meaning="a checkpoint lacks SCRAM credentials that the log sets: once a node starts from"
+        " it, their users cannot log in there",
+        do="set the passwords of these users again with kafka-configs.sh: that writes new records",
+        see="users",
+        source="org.apache.kafka.image.ScramDelta.apply",
+    ),
+)

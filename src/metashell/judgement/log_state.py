@@ -1,0 +1,198 @@
+"""Findings about the metadata log as a controller that starts now would load it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from metashell.answers.nodes import HOUR_MS, age_text, nodes_of
+from metashell.checks.finding import Finding
+from metashell.checks.quorum_findings import base_is_missing
+from metashell.findings.kind import FindingKind
+from metashell.image.features import METADATA_VERSION
+from metashell.image.fold import group_keys, sort_events
+from metashell.image.keyed import join_parts, unknown_removals
+from metashell.judgement.evidence import Evidence
+from metashell.schema.uuids import uuid_text
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+
+INTERVAL: Final = "metadata.log.max.snapshot.interval.ms"
+_HAS_INTERVAL: Final = 8
+"""The level (3.4-IV0) of the first release that makes checkpoints by time (KIP-876)."""
+_MOST_DIGITS: Final = 19
+_MOST_NAMED: Final = 3
+
+
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what stops a controller, and what a checkpoint lacks."""
+    for kind in kinds:
+        yield from _FINDERS[kind.code](evidence)
+
+
+def _stops(evidence: Evidence) -> Iterator[Finding]:
+    """The first record that only a controller's replay refuses."""
+    image = evidence.source.image
+    found = [*_topics_twice(image), *_users_unknown(image)]
+    if not found:
+        return
+    row, error = min(found)
+    offsets, known = image.records.offsets([row])
+    file, offset = image.records.file_of(row).name, int(offsets[0]) if known[0] else None
+    at = f"a record of {file}" if offset is None else f"offset {offset}"
+    yield Finding(
+        "controller-stops",
+        f"every controller stops at {at}, and brokers read on: {error}",
+        file=file,
+        subject="every controller",
+        count=len(found),
+        path="/log",
+        offset=offset,
+        command=() if offset is None else ("log", "--offset", str(offset)),
+    )
+
+
+def _topics_twice(image: Image) -> Iterator[tuple[int, str]]:
+    """Rows of TopicRecords whose name a topic has already, with the words of Kafka's error.
+
+    Of each name only the first is found.
+    """
+    lives = image.topics.lives
+    n = len(lives.begins)
+    if not n:
+        return
+    events = sort_events(group_keys([lives.names], n), lives.begins)
+    before = np.arange(n) - 1
+    begins, ends = lives.begins[events.order], lives.ends[events.order[before]]
+    # A second record of an id begins a life too, and takes no name away.
+    is_free = np.isin(ends, image.topics.removed.rows) & (ends < begins)
+    for at in np.flatnonzero((before >= events.first) & ~is_free).tolist():
+        new, old = int(events.order[at]), int(events.order[at - 1])
+        name = lives.names.text(new)
+        ids = [uuid_text(lives.ids[i].tobytes()) for i in (old, new)]
+        why = (
+            f" with topic ID {ids[1]}"
+            if ids[0] == ids[1]
+            else f" with a different ID than before. Previous ID was {ids[0]} and new ID is"
+            f" {ids[1]}"
+        )
+        yield int(lives.begins[new]), f"Found duplicate TopicRecord for {name}{why}"
+
+
+def _users_unknown(image: Image) -> Iterator[tuple[int, str]]:
+    """Rows of removals of SCRAM credentials that are not there, with the words of Kafka's error."""
+    rows, made = image.records.columns("UserScramCredentialRecord")
+    gone_rows, gone = image.records.columns("RemoveUserScramCredentialRecord")
+    if not len(gone_rows):
+        return
+    names = join_parts([made.span("name"), gone.span("name")])
+    mechanisms = join_parts([made.fixed("mechanism"), gone.fixed("mechanism")])
+    all_rows = np.concatenate([rows, gone_rows])
+    groups = group_keys([names, mechanisms], len(all_rows))
+    is_removal = np.arange(len(all_rows)) >= len(rows)
+    for row in unknown_removals(groups, all_rows, is_removal).tolist():
+        user = gone.span("name").text(int(np.searchsorted(gone_rows, row)))
+        yield row, f"Unable to find credential to delete: user {user}"
+
+
+def _without_version(evidence: Evidence) -> Iterator[Finding]:
+    """A log with records, of which none sets the level."""
+    image, log = evidence.source.image, evidence.source.log
+    # Of a segment alone nothing tells what the others say.
+    is_whole = log.in_memory is not None or not base_is_missing(log.loaded)
+    has_some = len(image.brokers) or len(image.topics)
+    if image.metadata_version is None and has_some and is_whole:
+        yield Finding(
+            "no-metadata-version", subject="the log", path="/image/features/metadataVersion"
+        )
+
+
+def _behind(evidence: Evidence) -> Iterator[Finding]:
+    """A newest checkpoint that is more than two intervals of log time old."""
+    source = evidence.source
+    is_whole = not source.log.is_file and source.log.in_memory is None
+    if source.moment_offset is not None or source.live is not None or not is_whole:
+        return
+    image = source.image
+    levels = [node.range_of(METADATA_VERSION)[1] for node in nodes_of(image, count=False)]
+    if max([*levels, image.metadata_version or 0]) < _HAS_INTERVAL:
+        return
+    told = evidence.assumptions.get(INTERVAL)
+    is_number = told is not None and told.strip().isdecimal() and len(told) < _MOST_DIGITS
+    interval = int(told) if told is not None and is_number else HOUR_MS
+    since, records = image.records.checkpoint_time_ms, image.records
+    listing = source.log.listing
+    if since is None and listing.segments and listing.segments[0].base_offset == 0:
+        since = int(records.frames_at([0]).timestamps(np.array([0]))[0])
+    age = image.provenance.timestamp_ms - (since or 0)
+    if interval <= 0 or since is None or since <= 0 or age <= 2 * interval:
+        return
+    newest = "no checkpoint was made in" if not any(
+        not one.is_bootstrap for one in listing.checkpoints
+    ) else "the newest checkpoint lacks"
+    by = "" if is_number else ", the default, which is assumed"
+    yield Finding(
+        "checkpoint-behind",
+        f"{newest} the last {age_text(age)} of the log: one is due each {age_text(interval)}"
+        f" ({INTERVAL}{by})",
+        subject="the log",
+        path="/log",
+        since_time_ms=since,
+    )
+
+
+def _lost_credentials(evidence: Evidence) -> Iterator[Finding]:
+    """Credentials that older files lead to, and that the newest checkpoint lacks."""
+    if evidence.image is evidence.source.image:
+        return
+    checkpoint = evidence.source.log.checkpoint
+    yield from lacking(
+        evidence.image, evidence.source.image, None if checkpoint is None else checkpoint.name
+    )
+
+
+def lacking(whole: Image, held: Image, file: str | None) -> Iterator[Finding]:
+    """The finding about a checkpoint that lacks credentials.
+
+    Args:
+        whole: The image that the log gives.
+        held: The image that the checkpoint gives.
+        file: The checkpoint.
+    """
+    lost = sorted(_credentials(whole) - _credentials(held))
+    if not lost:
+        return
+    users = list(dict.fromkeys(user for user, _ in lost))
+    more = f" and {len(users) - _MOST_NAMED} more" if len(users) > _MOST_NAMED else ""
+    _, removals = whole.records.columns("RemoveUserScramCredentialRecord")
+    is_known = {mechanism for _, mechanism in lost} <= set(removals.fixed("mechanism").tolist())
+    why = (
+        ". Kafka loses a credential where, at once, another is removed and none of its mechanism is"
+        " left"
+    )
+    yield Finding(
+        "checkpoint-lacks-credentials",
+        f"the checkpoint lacks SCRAM credentials that the log sets, of {', '.join(users[:_MOST_NAMED])}"
+        f"{more}: they cannot log in at a node that starts from it{why * is_known}",
+        file=file,
+        count=len(lost),
+        path="/image/scram",
+    )
+
+
+def _credentials(image: Image) -> set[tuple[str, int]]:
+    """User and mechanism of each SCRAM credential."""
+    columns = image.part("scram").columns
+    users, mechanisms = columns.span("name").texts(), columns.fixed("mechanism").tolist()
+    return set(zip(users, mechanisms, strict=True))
+
+
+_FINDERS: Final[Mapping[str, Callable[[Evidence], Iterator[Finding]]]] = {
+    "controller-stops": _stops,
+    "no-metadata-version": _without_version,
+    "checkpoint-behind": _behind,
+    "checkpoint-lacks-credentials": _lost_credentials,
+}
