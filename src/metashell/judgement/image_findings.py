@@ -220,7 +220,8 @@ class ImageFindings:
         if code == "at-min-isr":
             return health.at_min_isr & under
         if code == "no-spare-replica":
-            return health.at_min_isr & ~under & ~health.offline
+            # One replica alone is a finding of its own.
+            return health.at_min_isr & ~under & ~health.offline & (health.n_of("replicas") > 1)
         rows = np.flatnonzero(under)
         rows = rows[unclean_election(self.image, health.assumptions, rows).values != 0]
         # A replica in the ELR has all acknowledged records: its election loses none (KIP-966).
@@ -231,13 +232,21 @@ class ImageFindings:
         return out
 
     def _partitions(self, kind: FindingKind) -> Iterator[Findings]:
-        rows, links = self._linked(kind.code)
-        if not len(rows):
-            return
-        since = self.health.began(_STATES[kind.code], rows)
+        rows = np.flatnonzero(self.mask(kind.code))
+        if len(rows):
+            yield self.of_partitions(kind, rows, self.health.began(_STATES[kind.code], rows))
+
+    def of_partitions(self, kind: FindingKind, rows: I64, since: I64) -> Findings:
+        """The findings of a kind about partitions, by topic unless each is asked for.
+
+        Args:
+            kind: The kind.
+            rows: int64[n], ascending: the partitions, one at least.
+            since: int64[n]: the row of the record that began each.
+        """
+        links = self.causes.links(rows, kind.code)
         if self._detail:
-            yield self._each_partition(kind, rows, since, links)
-            return
+            return self._each_partition(kind, rows, since, links)
         topic = self.image.partitions.topic[rows]
         starts = np.flatnonzero(np.diff(topic, prepend=-1))
         counts = np.diff(starts, append=len(rows))
@@ -246,7 +255,7 @@ class ImageFindings:
         order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
         groups = np.repeat(np.arange(len(starts)), counts)
-        yield self._findings(
+        return self._findings(
             kind,
             "topic",
             names,
@@ -262,11 +271,6 @@ class ImageFindings:
             ).take(pa.array(order)),
         )
 
-    def _linked(self, code: str) -> tuple[I64, Links]:
-        """The partitions that have a kind of finding, and the links to their causes."""
-        rows = np.flatnonzero(self.mask(code))
-        return rows, self.causes.links(rows, code)
-
     def _lists(self, links: Links, groups: I64, order: I64) -> pa.Array:
         return self.causes.lists(links, groups, len(order)).take(pa.array(order))
 
@@ -277,7 +281,7 @@ class ImageFindings:
             code: The kind.
             causes: By `metashell.answers.causes.Cause.name`.
         """
-        _, links = self._linked(code)
+        links = self.causes.links(np.flatnonzero(self.mask(code)), code)
         numbers = np.unique(links.cause)
         found = zip(numbers.tolist(), self.causes.of_numbers(numbers), strict=True)
         wanted = [number for number, cause in found if cause.name in causes]
@@ -379,7 +383,7 @@ class ImageFindings:
 
     # Brokers, and what they hold.
 
-    def _of_brokers(self, kind: FindingKind, counts: Mapping[int, int]) -> Iterator[Findings]:
+    def of_brokers(self, kind: FindingKind, counts: Mapping[int, int]) -> Iterator[Findings]:
         """Findings about brokers whose beginning is not known."""
         if counts:
             ids = sorted(counts)
@@ -395,12 +399,10 @@ class ImageFindings:
         ids, counts = tally_replicas(self.image)
         strange = ~np.isin(ids, self.image.brokers.ids)
         found = zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)
-        yield from self._of_brokers(kind, dict(found))
+        yield from self.of_brokers(kind, dict(found))
 
     def _directories(self, kind: FindingKind) -> Iterator[Findings]:
-        yield from self._of_brokers(
-            kind, self._facts.bad_directories[kind.code == "lost-directory"]
-        )
+        yield from self.of_brokers(kind, self._facts.bad_directories[kind.code == "lost-directory"])
 
     # Nodes.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from metashell.answers.nodes import HOUR_MS, age_text, nodes_of
 from metashell.checks.finding import Finding
-from metashell.checks.quorum_findings import base_is_missing
 from metashell.findings.kind import FindingKind
 from metashell.image.features import METADATA_VERSION
 from metashell.image.fold import group_keys, sort_events
@@ -40,7 +39,7 @@ def _stops(evidence: Evidence) -> Iterator[Finding]:
     if not found:
         return
     row, error = min(found)
-    offsets, known = image.records.offsets([row])
+    offsets, known = image.records.offsets(np.array([row]))
     file, offset = image.records.file_of(row).name, int(offsets[0]) if known[0] else None
     at = f"a record of {file}" if offset is None else f"offset {offset}"
     yield Finding(
@@ -100,11 +99,11 @@ def _users_unknown(image: Image) -> Iterator[tuple[int, str]]:
 
 def _without_version(evidence: Evidence) -> Iterator[Finding]:
     """A log with records, of which none sets the level."""
-    image, log = evidence.source.image, evidence.source.log
-    # Of a segment alone nothing tells what the others say.
-    is_whole = log.in_memory is not None or not base_is_missing(log.loaded)
-    has_some = len(image.brokers) or len(image.topics)
-    if image.metadata_version is None and has_some and is_whole:
+    image, files = evidence.source.image, evidence.source.log.loaded.files
+    if image.metadata_version is not None or not (len(image.brokers) or len(image.topics)):
+        return
+    # A segment alone does not tell, nor does a log that no leader has written.
+    if any(file.end_offset for file in files) or len(image.records.rows("LeaderChangeMessage")):
         yield Finding(
             "no-metadata-version", subject="the log", path="/image/features/metadataVersion"
         )
@@ -130,9 +129,11 @@ def _behind(evidence: Evidence) -> Iterator[Finding]:
     age = image.provenance.timestamp_ms - (since or 0)
     if interval <= 0 or since is None or since <= 0 or age <= 2 * interval:
         return
-    newest = "no checkpoint was made in" if not any(
-        not one.is_bootstrap for one in listing.checkpoints
-    ) else "the newest checkpoint lacks"
+    newest = (
+        "no checkpoint was made in"
+        if not any(not one.is_bootstrap for one in listing.checkpoints)
+        else "the newest checkpoint lacks"
+    )
     by = "" if is_number else ", the default, which is assumed"
     yield Finding(
         "checkpoint-behind",
@@ -166,7 +167,8 @@ def lacking(whole: Image, held: Image, file: str | None) -> Iterator[Finding]:
     if not lost:
         return
     users = list(dict.fromkeys(user for user, _ in lost))
-    more = f" and {len(users) - _MOST_NAMED} more" if len(users) > _MOST_NAMED else ""
+    named = ", ".join(users[:_MOST_NAMED])
+    named += f" and {len(users) - _MOST_NAMED} more" if len(users) > _MOST_NAMED else ""
     _, removals = whole.records.columns("RemoveUserScramCredentialRecord")
     is_known = {mechanism for _, mechanism in lost} <= set(removals.fixed("mechanism").tolist())
     why = (
@@ -175,8 +177,8 @@ def lacking(whole: Image, held: Image, file: str | None) -> Iterator[Finding]:
     )
     yield Finding(
         "checkpoint-lacks-credentials",
-        f"the checkpoint lacks SCRAM credentials that the log sets, of {', '.join(users[:_MOST_NAMED])}"
-        f"{more}: they cannot log in at a node that starts from it{why * is_known}",
+        f"the checkpoint lacks SCRAM credentials that the log sets, of {named}: they cannot log in"
+        f" at a node that starts from it{why * is_known}",
         file=file,
         count=len(lost),
         path="/image/scram",
