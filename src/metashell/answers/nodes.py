@@ -71,6 +71,8 @@ class NodeRow:
     features: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """(lowest, highest) level by name."""
     voter: bool | None = None
+    zk_migration: bool | None = None
+    """Whether the broker is in ZooKeeper mode, or the controller is ready to migrate."""
     replicas: int | None = None
     fenced_ms: int | None = None
     """How long it has been fenced."""
@@ -139,6 +141,7 @@ def _brokers(image: Image, ghost_after_ms: int, count: bool, now_ms: int) -> lis
             directories=_ids(brokers.log_dirs, row),
             cordoned=_ids(brokers.cordoned_log_dirs, row),
             features=features[row],
+            zk_migration=bool(record.fixed("is_migrating_zk_broker")[row]),
             replicas=replicas[row],
             rows=(int(rows[0][row]), int(rows[1][row]), int(rows[2][row])),
         )
@@ -186,6 +189,7 @@ def _controllers(image: Image, voters: list[QuorumMember]) -> list[NodeRow]:
             endpoints=endpoints[row],
             features=features[row],
             voter=node_id in by_id if voters else None,
+            zk_migration=bool(record.fixed("zk_migration_ready")[row]),
             rows=(int(part.created[row]), int(part.changed[row]), _NO_ROW),
         )
         if node.voter is False:
@@ -287,6 +291,7 @@ def nodes_table(image: Image, nodes: Sequence[NodeRow]) -> pa.Table:
         "directories": pa.array([n.directories for n in nodes], type=lists),
         "cordoned": pa.array([n.cordoned for n in nodes], type=lists),
         "features": pa.array([_feature_texts(n) for n in nodes], type=lists),
+        "zk_migration": pa.array([n.zk_migration for n in nodes], type=flags),
     }
     rows = np.array([n.rows for n in nodes], dtype=np.int64).reshape(-1, 3)
     for i, prefix in enumerate(("registered", "changed", "fenced")):

@@ -19,6 +19,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from metashell.answers.migration import Migration, ids_text, migration_of
 from metashell.answers.nodes import (
     BROKER,
     CONTROLLER,
@@ -57,6 +58,8 @@ _NEEDS_METADATA_VERSION: Final = {
 _NEVER_BACK: Final = "point of no return: kraft.version never goes back"
 _ACCEPTS_LOWER: Final = "it can go back: Kafka accepts a lower level"
 _UNTIL_NEXT: Final = "the software can go back until a later step is done"
+_END_OF_MIGRATION: Final = "end the migration with software of 3.x: `health` says what it waits for"
+_NO_ZOOKEEPER: Final = "point of no return: an ended migration never goes back to ZooKeeper"
 _NO_LEVEL: Final = 1
 """The level that 3.x assumes for a log without a metadata.version: 3.0-IV1."""
 
@@ -270,7 +273,14 @@ def _judge_change(verdict: Verdict, version: int) -> None:
 
 
 def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> None:
-    """Add the effects of a metadata.version that is not in the log, or too low for 4.0."""
+    """Add the effects of a migration, and of a metadata.version that 4.0 does not run with."""
+    migration = _migration_before(verdict.target, image)
+    if migration is not None:
+        ended = "has not ended" if migration.is_open else "has ended early"
+        reason = f"the migration from ZooKeeper {ended}: it is in state {migration.text}"
+        if migration.brokers:
+            reason += f", and {ids_text('broker', migration.brokers)} run in ZooKeeper mode"
+        verdict.blockers.append(Blocker(None, reason, _END_OF_MIGRATION))
     level = image.metadata_version
     reason = "the log has no metadata.version: software of 4.0 or later appends one of its own"
     if level is None:
@@ -290,6 +300,14 @@ def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> No
         verdict.blockers.append(Blocker(None, reason, remedy))
 
 
+def _migration_before(target: UpgradeTarget, image: Image) -> Migration | None:
+    """A migration from ZooKeeper that has to end before the software that supports the target."""
+    if target.feature != METADATA_VERSION or target.level <= NEWEST_OF_3:
+        return None
+    found = migration_of(image)
+    return found if found.is_open or found.brokers else None
+
+
 def _needs_level_first(target: UpgradeTarget, image: Image) -> bool:
     """Whether metadata.version must be raised before the software that supports the target."""
     newest = NEWEST_OF_3 if target.feature == METADATA_VERSION else 0
@@ -305,6 +323,9 @@ def _lay_way(
         return
     level = image.metadata_version or _NO_LEVEL
     changes = []
+    if _migration_before(target, image) is not None:
+        steps.append(UpgradeStep(_END_OF_MIGRATION, None, _NO_ZOOKEEPER))
+        changes.append(len(steps))
     if _needs_level_first(target, image):
         lowest = UpgradeTarget(METADATA_VERSION, OLDEST_FOR_4, "3.3")
         weak = sum(n.registered and n.range_of(METADATA_VERSION)[1] < OLDEST_FOR_4 for n in nodes)

@@ -93,6 +93,11 @@ class NodesCommand(RowsCommand):
         ),
         texts("cordoned", "The cordoned ones of these; null: the broker did not say.", shown=False),
         texts("features", "Levels that it supports: NAME=LOWEST-HIGHEST.", shown=False),
+        flag(
+            "zk_migration",
+            "Whether the broker is in ZooKeeper mode, or the controller is ready to migrate.",
+            shown=False,
+        ),
         integer("registered_offset", "Offset of the record that registered it.", shown=False),
         time_at("registered_time", "Time of that record.", shown=False),
         integer("changed_offset", "Offset of the record that last changed it.", shown=False),
