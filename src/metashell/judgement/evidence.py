@@ -109,7 +109,10 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
     """
     by_finder: dict[str, list[FindingKind]] = {}
     for kind in all_kinds().values():
-        is_left_out = kind.needs is Need.FILES and not evidence.is_deep
+        # Of several copies there is more than one source: `metashell.judgement.copies`.
+        is_left_out = kind.needs is Need.COPIES or (
+            kind.needs is Need.FILES and not evidence.is_deep
+        )
         if kind.code in codes and not is_left_out:
             by_finder.setdefault(kind.finder, []).append(kind)
     told: set[str] = set()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.checks.finding import Finding
+from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Context, TableOutput, VerdictOutput
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -32,13 +34,13 @@ from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER, Column
-from metashell.commands.rows.fleet import answers, with_cluster
+from metashell.commands.rows.fleet import Answered, answers, with_cluster
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.errors import ExitCode, NoLeaderError, UsageError
-from metashell.findings.kind import SEVERITIES, Need
+from metashell.findings.kind import SEVERITIES, Need, Severity
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.fs.escape import escape
@@ -71,7 +73,8 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
     if in_words or (verdict_out is not None and is_for_people):
         looked_at |= NEEDED
     tables, status = [], int(ExitCode.OK)
-    for answered in answers(context, command, parsed, looked_at):
+    everybody = answers(context, command, parsed, looked_at)
+    for answered in chain(_of_copies(context, parsed, chosen), everybody):
         prefix = "" if answered.cluster is None else f"{answered.cluster}: "
         verdict = answered.verdict
         if in_words and isinstance(verdict, HealthVerdict):
@@ -90,6 +93,29 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
     elif isinstance(context.out, TableOutput):
         context.out.take(table.select(list(shape.columns)))
     return status_after(parsed, n_rows, status)
+
+
+def _of_copies(
+    context: Context, parsed: Parsed, chosen: frozenset[str] | None
+) -> Iterator[Answered]:
+    """How the copies of each cluster of a fleet agree, where one does not, by the cluster's id."""
+    fleet, kinds = context.fleet, all_kinds()
+    asked = _asked(chosen, _severity(parsed))
+    codes = [code for code in asked if kinds[code].needs is Need.COPIES]
+    if fleet is None or not codes or member_at(fleet, context.cwd) is not None:
+        return
+    from metashell.judgement.copies import find_in
+
+    found: dict[str, list[Finding]] = {}
+    for cluster, finding in find_in(fleet, codes, partial(stop_if_cancelled, context)):
+        found.setdefault(cluster, []).append(finding)
+    for cluster, findings in found.items():
+        rows = in_order(map(of_finding, findings))
+        worst = {finding.severity for finding in findings}
+        status = ExitCode.FAILED if Severity.CRITICAL in worst else ExitCode.OK
+        told = HealthVerdict(paragraphs=tuple(paragraphs(rows, "", codes)), nothing="", as_of="")
+        is_summary = "--summary" in parsed.switches
+        yield Answered(cluster, summary_of(rows) if is_summary else rows, status, told)
 
 
 def answer(query: RowsQuery) -> None:

@@ -40,7 +40,7 @@ class HealthVerdict:
     nothing: str
     """The sentence where nothing is wrong, with what was looked at."""
     as_of: str
-    """The offset and the time of the state."""
+    """The offset and the time of the state; empty where several are compared."""
     not_looked_at: tuple[str, ...] = ()
     """The input that was not read."""
 
@@ -57,7 +57,8 @@ class HealthVerdict:
             yield from wrap(self.nothing, width)
         for one in self.paragraphs:
             yield from one.lines(width)
-        yield from _wrapped("as of", self.as_of, width)
+        if self.as_of:
+            yield from _wrapped("as of", self.as_of, width)
         if self.not_looked_at:
             yield from _wrapped("not seen", "; ".join(self.not_looked_at), width)
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from metashell.commands.fleet.columns import VERIFY_COLUMNS
-from metashell.commands.fleet.verify import DIFFERS, DIVERGED
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
+from metashell.judgement.copies import DIFFERS, DIVERGED
 from metashell.sources.engine import core_count
 from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.rows.drawn import with_columns

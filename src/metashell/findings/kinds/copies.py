@@ -1,0 +1,53 @@
+"""Copies of one cluster's metadata: nodes that are no one cluster, and logs that do not agree."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from metashell.findings.kind import About, FindingKind, Need, Severity
+
+_of = partial(
+    FindingKind,
+    about=About.FLEET,
+    counts="copies",
+    needs=Need.COPIES,
+    finder="metashell.judgement.copies:find_in",
+)
+_SEE: Final = "fleet --verify"
+
+KINDS: Final = (
+    _of(
+        code="disjoint-voters",
+        severity=Severity.CRITICAL,
+        order=5,
+        counts="quorums",
+        meaning="nodes with one cluster id are several quorums: each decides alone, and none knows"
+        " of the others",
+        do="copy every directory, and decide which quorum has the cluster's data; the other"
+        " controllers join it with a new log dir: kafka-storage.sh format --no-initial-controllers,"
+        " then kafka-metadata-quorum.sh add-controller",
+        avoid="format no log dir that is not copied",
+        see="fleet --votes",
+        source="org.apache.kafka.tools.StorageTool (format --standalone); KIP-853",
+    ),
+    _of(
+        code="copies-differ",
+        severity=Severity.CRITICAL,
+        order=77,
+        meaning="the logs of two copies agree, and their states do not",
+        do="run `check` on each: it tells which one its log does not lead to",
+        see=_SEE,
+        source="org.apache.kafka.image.MetadataImage",
+    ),
+    _of(
+        code="copies-diverged",
+        severity=Severity.WARNING,
+        order=62,
+        meaning="a copy's log leaves that of the others: it has records that they do not have",
+        do="copy the directory before its node starts; `fleet --votes` shows who can lead, and"
+        " whoever follows cuts off what the leader does not have",
+        see=_SEE,
+        source="org.apache.kafka.raft.KafkaRaftClient; KIP-595",
+    ),
+)

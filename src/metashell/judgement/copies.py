@@ -1,0 +1,271 @@
+"""Copies of clusters' metadata, compared: their logs, their states and their voters.
+
+Owns no reading: who asks says how facts about copies are gathered, here or in other processes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from metashell.checks.finding import Finding
+from metashell.dataclass import dataclass
+from metashell.sources.fleet.agreement import CopyFacts, compare_groups
+from metashell.sources.fleet.rows import (
+    compared,
+    compared_of,
+    last_offset,
+    last_offset_of,
+    vote_facts,
+    vote_facts_of,
+)
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet.agreement import Compared, Divergence
+    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.rows import ComparedQuery
+    from metashell.sources.fleet.source import FleetSource
+
+Ask: TypeAlias = (
+    "Callable[[Callable[..., FleetRow], Callable[..., FleetRow], Mapping[str, ComparedQuery] | None"
+    "], Sequence[FleetRow]]"
+)
+"""Gives a row of each copy by a function of `metashell.sources.fleet.rows`, see `asking`."""
+
+EQUAL: Final = "equal"
+DIFFERS: Final = "differs"
+DIVERGED: Final = "diverged"
+ALONE: Final = "alone"
+UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCluster:
+    """The directories of one cluster, compared."""
+
+    cluster_id: str | int | None
+    members: Sequence[FleetRow]
+    """A row for each directory, with its verdict."""
+    notes: Mapping[str, str]
+    """By name of a copy that is not equal, in which way, in a sentence."""
+
+
+def asking(
+    fleet: FleetSource, stop: Callable[[], None], names: Collection[str] | None = None
+) -> Ask:
+    """Ask the members of a fleet, many at a time.
+
+    Args:
+        fleet: The fleet.
+        stop: Called again and again; it raises to end everything.
+        names: The members; all where None.
+    """
+
+    def ask(
+        function: Callable[..., FleetRow],
+        of_source: Callable[..., FleetRow],
+        wanted: Mapping[str, ComparedQuery] | None,
+    ) -> Sequence[FleetRow]:
+        chosen = names if wanted is None else wanted.keys()
+        return fleet.compute(
+            function,
+            of_source,
+            lambda member: () if wanted is None else (wanted[member.name],),
+            members=None if chosen is None else [fleet.members[name] for name in chosen],
+            stop=stop,
+        )
+
+    return ask
+
+
+def compare_copies(ask: Ask) -> list[ComparedCluster]:
+    """Compare the copies of each cluster with each other."""
+    groups: dict[str, list[FleetRow]] = {}
+    for row in ask(last_offset, last_offset_of, None):
+        if row["error"] is None and row["offset"] is None:
+            row["error"] = "it holds no record"
+        groups.setdefault(_group(row), []).append(row)
+
+    def compute(wanted: dict[str, ComparedQuery]) -> Mapping[str, FleetRow]:
+        return {str(row["name"]): row for row in ask(compared, compared_of, wanted)}
+
+    copies = {
+        group: [CopyFacts.of(row) for row in rows if row["error"] is None]
+        for group, rows in groups.items()
+    }
+    found = compare_groups(copies, compute)
+    clusters = []
+    for group in sorted(groups):
+        members = [_member(row, found[group]) for row in groups[group]]
+        for member, verdict in zip(members, _verdicts(members, found[group]), strict=True):
+            member["verdict"] = verdict
+        notes = dict(_notes(members, found[group]))
+        clusters.append(ComparedCluster(groups[group][0]["clusterId"], members, notes))
+    return clusters
+
+
+def find_in(
+    fleet: FleetSource, codes: Collection[str], stop: Callable[[], None]
+) -> Iterator[tuple[str, Finding]]:
+    """Find copies of a cluster that do not agree, each with the cluster's id.
+
+    Args:
+        fleet: Its members without a cluster id, and those alone in their cluster, are passed over.
+        codes: The kinds that are asked for.
+        stop: Called again and again; it raises to end everything.
+    """
+    times = Counter(member.cluster_id for member in fleet.members.values())
+    names = [m.name for m in fleet.members.values() if m.cluster_id and times[m.cluster_id] > 1]
+    if not names:
+        return
+    ask = asking(fleet, stop, names)
+    clusters = compare_copies(ask)
+    by_verdict = {DIVERGED: "copies-diverged", DIFFERS: "copies-differ"}
+    diverged = [c for c in clusters if any(m["verdict"] is DIVERGED for m in c.members)]
+    votes = ask(vote_facts, vote_facts_of, None) if diverged else ()
+    for cluster in clusters:
+        # An older copy of a log can name other voters: only logs of their own are quorums.
+        quorums = _quorums(r for r in votes if r["clusterId"] == cluster.cluster_id)
+        found = [_disjoint(quorums)] if len(quorums) > 1 and cluster in diverged else []
+        found += [
+            Finding(
+                by_verdict[str(member["verdict"])],
+                cluster.notes[str(member["name"])],
+                subject=f"copy {member['name']}",
+                offset=member["divergedAt"] if isinstance(member["divergedAt"], int) else None,
+            )
+            for member in cluster.members
+            if member["verdict"] in by_verdict and not found
+        ]
+        yield from ((str(cluster.cluster_id), one) for one in found if one.code in codes)
+
+
+def _quorums(votes: Iterable[FleetRow]) -> list[tuple[set[str], list[str]]]:
+    """Voters, and names of the copies that name them, of each set that has none of another's.
+
+    A voter is known by its directory too, where the quorum is dynamic.
+    """
+    found: list[tuple[set[str], list[str]]] = []
+    for row in votes:
+        voters, names = set(str(row["voters"] or "").split()), [str(row["name"])]
+        if row["error"] is not None or not voters:
+            continue
+        apart = []
+        for other, copies in found:
+            if _share(voters, other):
+                voters, names = voters | other, copies + names
+            else:
+                apart.append((other, copies))
+        found = [*apart, (voters, names)]
+    return found
+
+
+def _share(voters: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether two sets have a voter in common; without a directory its id decides."""
+    known = {one.partition(",")[0] for one in others if one.endswith(",")}
+    ids = {one.partition(",")[0] for one in others}
+    of_others = set(others)
+    return any(
+        one in of_others or one.partition(",")[0] in (ids if one.endswith(",") else known)
+        for one in voters
+    )
+
+
+def _disjoint(quorums: Sequence[tuple[set[str], list[str]]]) -> Finding:
+    """The finding about quorums that have no voter in common."""
+    told = []
+    for voters, names in quorums:
+        ids = sorted({int(one.partition(",")[0]) for one in voters})
+        told.append(f"voter{'s' * (len(ids) > 1)} {', '.join(map(str, ids))} ({', '.join(names)})")
+    return Finding(
+        "disjoint-voters",
+        f"the nodes of this cluster id are {len(quorums)} quorums, and each decides alone:"
+        f" {'; '.join(told)}",
+        subject="the nodes",
+        count=len(quorums),
+    )
+
+
+def _notes(members: Sequence[FleetRow], compared: Compared) -> Iterator[tuple[str, str]]:
+    """By name, where a log leaves the others, that states differ, or why nothing is compared."""
+    for member in members:
+        name, divergence = str(member["name"]), compared.diverged.get(str(member["name"]))
+        if divergence is not None:
+            yield name, _left(divergence)
+        elif member["verdict"] is DIFFERS:
+            yield name, f"its state after offset {member['offset']} is another than others have"
+        elif member["verdict"] is UNKNOWN:
+            yield name, str(member["error"])
+
+
+def _member(end: FleetRow, compared: Compared) -> FleetRow:
+    """The row of a directory."""
+    name = str(end["name"])
+    row, offset = compared.rows.get(name), compared.offsets.get(name)
+    error = end["error"]
+    if error is None and row is not None:
+        error = row.get("error")
+    elif error is None:
+        error = _not_covered(end, compared)
+    divergence = compared.diverged.get(name)
+    return {
+        "name": name,
+        "directory": end["directory"],
+        "lastOffset": end["offset"],
+        "offset": compared.offset if offset is None else offset,
+        "checksum": None if row is None else row.get("checksum"),
+        "withoutOrphans": None if row is None else row.get("withoutOrphans"),
+        "orphans": None if row is None else row.get("orphans"),
+        "verdict": None,
+        "divergedAt": None if divergence is None else divergence.offset,
+        "epoch": None if divergence is None else divergence.epoch,
+        "otherEpoch": None if divergence is None else divergence.other_epoch,
+        "error": error,
+    }
+
+
+def _not_covered(end: FleetRow, compared: Compared) -> str:
+    """Why a directory has no state where the others of its cluster are compared."""
+    last, low, offset = end["offset"], end["lowOffset"], compared.offset
+    if isinstance(last, int) and offset is not None and last < offset:
+        return f"it ends at offset {last}, before the offset {offset} that others have"
+    return f"offset {offset} is not covered: the files hold the states at offsets {low} to {last}"
+
+
+def _left(divergence: Divergence) -> str:
+    """Where a log leaves the others."""
+    epoch, other = ("?" if e is None else e for e in (divergence.epoch, divergence.other_epoch))
+    return (
+        f"its log leaves that of others at offset {divergence.offset}: a batch of epoch {epoch},"
+        f" where they have one of epoch {other}"
+    )
+
+
+def _group(row: FleetRow) -> str:
+    """The group to compare a directory with: its cluster; without an id the directory alone."""
+    cluster_id = row["clusterId"]
+    return f"id {cluster_id}" if cluster_id is not None else f"~ {row['name']}"
+
+
+def _verdicts(members: Sequence[FleetRow], compared: Compared) -> list[str]:
+    """A word for each directory of a cluster."""
+    digests = Counter(
+        member["withoutOrphans"]
+        for member in members
+        if member["checksum"] is not None and member["offset"] == compared.offset
+    )
+    ranked = digests.most_common(2)
+    has_most = len(ranked) == 1 or (len(ranked) > 1 and ranked[0][1] > ranked[1][1])
+    told = []
+    for member in members:
+        checksum = member["withoutOrphans"]
+        if member["name"] in compared.diverged:
+            told.append(DIVERGED)
+        elif checksum is None:
+            told.append(UNKNOWN)
+        elif len(members) == 1 or digests.total() == 1:
+            told.append(ALONE)
+        else:
+            told.append(EQUAL if has_most and checksum == ranked[0][0] else DIFFERS)
+    return told
