@@ -143,7 +143,20 @@ def began_with_interrupt(error: BaseException) -> bool:
 
 
 class NoMetadataLogError(SourceError):
-    """A log directory of a node holds no metadata log; its coordinators' logs may be there."""
+    """A log directory of a node holds no metadata log; its coordinators' logs may be there.
+
+    Args:
+        message: Where.
+        bootstrap: Path or URI of the records that it was formatted with; None where there are none,
+            and where logs are there.
+        hint: The user's next step.
+    """
+
+    def __init__(
+        self, message: str, *, bootstrap: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.bootstrap = bootstrap
 
 
 class NotCoveredError(MetashellError):

@@ -48,6 +48,8 @@ class ReadSettings:
     URIs. A URI may hold a password."""
     config: tuple[str, Mapping[str, str]] | None = None
     """The node's own `server.properties`, as far as it is about the quorum: file and settings."""
+    missing_dirs: tuple[str, ...] = ()
+    """Why log directories that the node's configuration names can't be read, with their paths."""
 
     @classmethod
     def of(

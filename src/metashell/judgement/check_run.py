@@ -25,7 +25,7 @@ from metashell.errors import ExitCode, SourceError
 from metashell.findings.kind import Severity
 from metashell.image.image import Image
 from metashell.judgement.config_findings import of_config
-from metashell.judgement.log_directories import check_log_directories
+from metashell.judgement.log_directories import check_log_directories, missing_directories
 from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
 from metashell.log.frames import Frames
@@ -65,6 +65,7 @@ class CheckRun:
     def all(self, *, quick: bool) -> None:
         """Check everything that is asked for."""
         source, has_many = self.source, self.source.of_coordinator is None
+        self.report.extend(missing_directories(source))
         if source.has_coordinator_logs:
             self._coordinators(quick=quick)
         if source.capabilities.has_image:

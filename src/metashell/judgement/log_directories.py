@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
@@ -13,6 +13,8 @@ from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
 
 if TYPE_CHECKING:
+    from metashell.findings.kind import FindingKind
+    from metashell.judgement.evidence import Evidence
     from metashell.sources.coordinator_logs import LogReplica
     from metashell.sources.source import Source
 
@@ -20,6 +22,23 @@ _OFFLINE: Final = (
     "a node does not start with it where the metadata log is, and takes any other log dir offline."
     " Copy the file first; then write this log dir's own cluster.id, node.id and directory.id"
 )
+
+
+def find_missing(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find log directories that the node's configuration names and that can't be read."""
+    return missing_directories(evidence.source)
+
+
+def missing_directories(source: Source) -> Iterator[Finding]:
+    """The findings about log directories that a configuration names and that can't be read."""
+    for error in source.settings.missing_dirs:
+        yield Finding(
+            "log-directory-missing",
+            "the configuration names a log directory, and the node does not start without it:"
+            f" {error}",
+            subject="log directory",
+            command=("check",),
+        )
 
 
 def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:

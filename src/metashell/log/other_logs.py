@@ -23,8 +23,10 @@ from metashell.log.names import (
     list_names,
     topic_of,
 )
+from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, read_beginning
 
+_ELSEWHERE: Final = "the metadata log is in another log directory of the node: give that one too"
 _LOOKED_BELOW: Final = 16
 """Names in a directory that is looked through for log directories."""
 _BEGINNING_BYTES: Final = 1 << 20
@@ -65,19 +67,27 @@ def refuse_other_logs(path: Place, name: str, names: Sequence[str], topic_id: st
         if not listing.checkpoints and _segments_have_keys(path, listing):
             raise keyed_error(path)
         return
-    if "meta.properties" in names or any(map(_is_coordinators, names)):
-        hint = "the metadata log is in another log directory of the node: give that one too"
-        if BOOTSTRAP in names and not any(map(topic_of, names)):
-            place = shlex.quote(str(child_of(path, BOOTSTRAP)))
+    logs = [(found[0], child_of(path, one)) for one in names if (found := topic_of(one))]
+    if "meta.properties" in names or any(topic in COORDINATOR_TOPICS for topic, _ in logs):
+        hint, bootstrap = _ELSEWHERE, None
+        if logs:
+            hint += f"; logs of topics lie here: {topics_text(logs)}"
+        elif BOOTSTRAP in names:
+            file = child_of(path, BOOTSTRAP)
+            bootstrap = file if isinstance(file, str) else file.uri
             hint = (
                 "no node has started on it, or its metadata log is in another directory or gone: "
-                f"`metashell -s {place}` shows what it was formatted with"
+                f"`metashell -s {shlex.quote(str(file))}` shows what it was formatted with"
             )
-        raise NoMetadataLogError(f"{path}: a log directory without a metadata log", hint=hint)
+        raise NoMetadataLogError(
+            f"{path}: a log directory without a metadata log", hint=hint, bootstrap=bootstrap
+        )
     below = log_directories_below(path, names)
     if below:
         words = " ".join(f"-d {shlex.quote(place)}" for place in below)
         hint = f"log directories are below it: `metashell {words}`"
+    elif "(id " in (told := topics_text(logs)):
+        hint = f"{_ELSEWHERE}; logs of topics lie here: {told}"
     raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
 
 
@@ -87,11 +97,6 @@ def log_directories_below(path: Place, names: Sequence[str]) -> list[str]:
         return []
     places = [os.path.join(path, name) for name in sorted(names)]
     return [place for place in places if os.path.isfile(os.path.join(place, "meta.properties"))]
-
-
-def _is_coordinators(name: str) -> bool:
-    topic = topic_of(name)
-    return topic is not None and topic[0] in COORDINATOR_TOPICS
 
 
 def _segments_have_keys(path: Place, listing: Listing) -> bool:

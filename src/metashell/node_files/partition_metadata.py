@@ -12,6 +12,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from metashell.dataclass import dataclass
@@ -20,6 +22,7 @@ from metashell.places.bounded_file import AnyPlace, child_of, name_of, read_if_p
 
 FILE_NAME: Final = "partition.metadata"
 _LIMIT_BYTES: Final = 4096
+_MOST_NAMED: Final = 5
 _VERSION: Final = re.compile(r"version:\s+\+?([0-9]{1,10})")
 _TOPIC_ID: Final = re.compile(r"topic_id:\s+([A-Za-z0-9_=-]{1,24})")
 _INT32_MAX: Final = 2**31 - 1
@@ -44,6 +47,28 @@ def read_partition_metadata(directory: AnyPlace) -> PartitionMetadata | None:
     place = child_of(directory, FILE_NAME)
     data = read_if_present(place, limit_bytes=_LIMIT_BYTES)
     return None if data is None else parse_partition_metadata(data, name_of(place))
+
+
+def topics_text(logs: Iterable[tuple[str, AnyPlace]]) -> str:
+    """Topics whose logs lie somewhere, with their ids, such as ``orders (id X, 3 partitions)``.
+
+    Cost: reads a file of each of the first topics.
+
+    Args:
+        logs: Topic and place of each log.
+    """
+    by_topic: dict[str, list[AnyPlace]] = {}
+    for topic, place in logs:
+        by_topic.setdefault(topic, []).append(place)
+    told = []
+    for topic in sorted(by_topic)[:_MOST_NAMED]:
+        places, known = by_topic[topic], None
+        with suppress(SourceError):
+            known = read_partition_metadata(places[0])
+        topic_id = "" if known is None else f"id {known.topic_id}, "
+        told.append(f"{topic} ({topic_id}{len(places)} partition{'s' * (len(places) != 1)})")
+    more = len(by_topic) - len(told)
+    return ", ".join(told) + (f" and {more} more topics" if more else "")
 
 
 def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:

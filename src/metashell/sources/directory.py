@@ -6,7 +6,12 @@ import os
 
 from metashell.errors import NoMetadataLogError
 from metashell.log.changed import DirectoryState
-from metashell.log.directory import MetadataLog, list_metadata_directory, read_directory
+from metashell.log.directory import (
+    MetadataLog,
+    list_metadata_directory,
+    read_directory,
+    read_file,
+)
 from metashell.log.read import ReadProgress
 from metashell.places.place import Place, RemotePlace, place_of
 from metashell.read_settings import ReadSettings
@@ -62,10 +67,28 @@ def open_place(path: str | RemotePlace, settings: ReadSettings) -> Source:
     """
     try:
         return open_directory(list_metadata_directory(path), settings)
-    except NoMetadataLogError:
-        from metashell.sources.log_directories import open_log_directories
+    except NoMetadataLogError as error:
+        return open_without_log(place_of(path), settings, error)
 
-        found = open_log_directories(place_of(path), settings)
-        if found is None:
-            raise
+
+def open_without_log(place: Place, settings: ReadSettings, error: NoMetadataLogError) -> Source:
+    """Open the coordinators' logs of a log directory, else the records that it was formatted with.
+
+    Args:
+        place: The log directory.
+        settings: How it is read and shown.
+        error: Why it has no metadata log; raised where there is neither.
+    """
+    from metashell.sources.log_directories import open_log_directories
+
+    found = open_log_directories(place, settings)
+    if found is not None:
         return found
+    if error.bootstrap is None:
+        raise error
+    log = read_file(error.bootstrap)
+    log.notes.append(
+        f"{place}: no node has started on it, or its metadata log is in another directory or"
+        " gone: shown is only what bootstrap.checkpoint says, with which it was formatted"
+    )
+    return Source(log, settings)

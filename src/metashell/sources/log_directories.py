@@ -5,7 +5,7 @@ A broker with several log directories keeps the metadata log in one of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
@@ -17,6 +17,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
 from metashell.log.time_spec import TimeSpec, parse_time_spec
+from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, shown
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
@@ -65,8 +66,13 @@ class LogDirectoriesSource(SourceWithoutImage):
     def no_image(self) -> SourceError:
         return SourceError(
             f"this needs a metadata log, and {shown(self.path)} has none",
-            hint="give the node's other log directories too: `metashell -d DIR -d DIR`",
+            hint="give the node's other log directories too: `metashell -d DIR -d DIR`; logs of"
+            f" topics lie here: {topics_text(self._logs())}",
         )
+
+    def _logs(self) -> Iterator[tuple[str, Place]]:
+        for directory in self.log_directories:
+            yield from ((log.topic, directory.place_of(log)) for log in directory.logs)
 
     @property
     def full_log(self) -> Source:

@@ -45,6 +45,8 @@ class NodePlaces:
     """The others, as `metashell.read_settings.ReadSettings.log_dirs`."""
     notes: tuple[str, ...] = ()
     """Sentences that the user should read."""
+    missing: tuple[str, ...] = ()
+    """Why directories that its configuration names can't be read."""
     unknown: str | None = field(default=None, repr=False)
     """Why nothing tells which node it is of; None where its ``meta.properties`` does."""
 
@@ -167,17 +169,17 @@ def node_at(paths: Sequence[str]) -> NodePlaces:
     Args:
         paths: The first is where the metadata log should be.
     """
-    first, *others = _look_at_all(paths)
-    notes, same = [], [first]
-    for one in others:
-        if one.error is not None:
-            notes.append(f"{one.error}: what lies there is missing")
-        elif not _is_of(one, first):
+    found = _look_at_all(paths)
+    first, notes, same = next((one for one in found if one.error is None), found[0]), [], []
+    missing = [] if first.error else [one.error for one in found if one.error is not None]
+    for one in found:
+        if one.error is None and not _is_of(one, first):
             notes.append(f"{shown(one.path)} is of another node than {shown(first.path)}: left out")
-        else:
+        elif one.error is None or one is first:
             same.append(one)
     node = _joined(same)
-    return replace(node, notes=(*notes, *node.notes))
+    notes += [f"{error}: what lies there is missing" for error in missing]
+    return replace(node, notes=(*notes, *node.notes), missing=tuple(missing))
 
 
 def _is_of(one: _Found, other: _Found) -> bool:

@@ -28,7 +28,7 @@ from metashell.places.place import Place, RemotePlace, base_name, is_directory, 
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
-from metashell.sources.directory import open_directory, open_place
+from metashell.sources.directory import open_directory, open_place, open_without_log
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
 from metashell.sources.request import (
     SILENT,
@@ -39,6 +39,7 @@ from metashell.sources.request import (
 )
 from metashell.sources.source import Source
 from metashell.sources.spark import delegate_logs, open_by_spark, reason_for_spark
+from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -271,6 +272,7 @@ def _open_node(node: NodePlaces, request: OpenRequest, watch: OpeningWatch) -> S
             settings=replace(
                 request.settings,
                 log_dirs=node.log_dirs,
+                missing_dirs=node.missing,
                 config=None if request.joins else request.settings.config,
             ),
         ),
@@ -297,13 +299,10 @@ def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
     """Open a directory, also a node's log directory that has coordinators' logs alone."""
     try:
         return _open_metadata(request, watch)
-    except NoMetadataLogError:
-        from metashell.sources.log_directories import open_log_directories
-
-        found = open_log_directories(place_of(request.choice.path), request.settings)
-        if found is None:
-            raise
-        delegate_logs(found, request, watch)
+    except NoMetadataLogError as error:
+        found = open_without_log(place_of(request.choice.path), request.settings, error)
+        if isinstance(found, SourceWithoutImage):
+            delegate_logs(found, request, watch)
         return found
 
 

@@ -154,6 +154,19 @@ KINDS: Final = (
         needs=Need.FILES,
         finder="metashell.judgement.deep_findings:find",
     ),
+    _critical(
+        code="log-directory-missing",
+        order=92,
+        counts="directories",
+        needs=Need.CONFIG,
+        finder="metashell.judgement.log_directories:find_missing",
+        meaning="a log directory that the configuration names is gone or empty: the node does not"
+        " start",
+        do="see whether its volume is mounted, and start the node when it is; run metashell as"
+        " Kafka's user",
+        avoid="format no empty directory in its place: the replicas that lay there begin anew",
+        source=_IDS,
+    ),
     _start(code="no-meta-properties", meaning="a log directory has no meta.properties"),
     _start(code="other-cluster-id", meaning="log directories of a node name different clusters"),
     _start(code="other-node-id", meaning="log directories of a node name different nodes"),
