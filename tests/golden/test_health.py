@@ -55,10 +55,11 @@ def test_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIXTURES)
 def test_at_min_isr(name: str) -> None:
-    """Kafka's list is ours of two kinds: some replicas are missing, or none may be."""
+    """Kafka's list is ours of three kinds: replicas are missing, none may be, or there is one."""
     missing, spare, found = Counter[str](), Counter[str](), rows(name)
     for line in listed(name, "at-min-isr-partitions"):
         is_under = len(line["Isr"].split(",")) < len(line["Replicas"].split(","))
         (missing if is_under else spare)[line["Topic"]] += line["Leader"] != "none"
     assert counts(found, "at-min-isr") == missing
-    assert counts(found, "no-spare-replica") == spare
+    single = Counter(counts(found, "single-replica"))
+    assert single + Counter(counts(found, "no-spare-replica")) == spare

@@ -121,7 +121,6 @@ def find_in(
         return
     ask = asking(fleet, stop, names)
     clusters = compare_copies(ask)
-    by_verdict = {DIVERGED: "copies-diverged", DIFFERS: "copies-differ"}
     diverged = [c for c in clusters if any(m["verdict"] is DIVERGED for m in c.members)]
     votes = ask(vote_facts, vote_facts_of, None) if diverged else ()
     for cluster in clusters:
@@ -130,13 +129,13 @@ def find_in(
         found = [_disjoint(quorums)] if len(quorums) > 1 and cluster in diverged else []
         found += [
             Finding(
-                by_verdict[str(member["verdict"])],
+                "copies-diverged" if member["verdict"] is DIVERGED else "copies-differ",
                 cluster.notes[str(member["name"])],
                 subject=f"copy {member['name']}",
                 offset=member["divergedAt"] if isinstance(member["divergedAt"], int) else None,
             )
             for member in cluster.members
-            if member["verdict"] in by_verdict and not found
+            if member["verdict"] in (DIVERGED, DIFFERS) and not found
         ]
         yield from ((str(cluster.cluster_id), one) for one in found if one.code in codes)
 

@@ -109,7 +109,7 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
     """
     by_finder: dict[str, list[FindingKind]] = {}
     for kind in all_kinds().values():
-        # Of several copies there is more than one source: `metashell.judgement.copies`.
+        # Several copies are several sources: see `metashell.judgement.copies`.
         is_left_out = kind.needs is Need.COPIES or (
             kind.needs is Need.FILES and not evidence.is_deep
         )

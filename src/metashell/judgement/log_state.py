@@ -57,7 +57,7 @@ def _stops(evidence: Evidence) -> Iterator[Finding]:
 def _topics_twice(image: Image) -> Iterator[tuple[int, str]]:
     """Rows of TopicRecords whose name a topic has already, with the words of Kafka's error.
 
-    Of each name only the first is found.
+    Only the first one of a name is found for sure.
     """
     lives = image.topics.lives
     n = len(lives.begins)

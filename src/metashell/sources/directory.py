@@ -88,7 +88,7 @@ def open_without_log(place: Place, settings: ReadSettings, error: NoMetadataLogE
         raise error
     log = read_file(error.bootstrap)
     log.notes.append(
-        f"{place}: no node has started on it, or its metadata log is in another directory or"
-        " gone: shown is only what bootstrap.checkpoint says, with which it was formatted"
+        f"{place}: no node has started on it, or its metadata log is elsewhere or gone. The records"
+        " of bootstrap.checkpoint are shown, with which it was formatted"
     )
     return Source(log, settings)

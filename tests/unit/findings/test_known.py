@@ -153,9 +153,11 @@ def test_each_code_in_the_sources_is_declared(codes: list[Codes]) -> None:
 def test_each_kind_is_found_by_somebody(codes: list[Codes]) -> None:
     """No kind is declared that nothing yields."""
     from metashell.judgement.image_findings import ImageFindings
+    from metashell.judgement.placement import FINDERS as OF_PLACEMENT
 
     with cluster(broker(1)) as source:
         of_images = set(ImageFindings(source.image, source.redaction)._finders())
+    of_images |= set(OF_PLACEMENT)
     found = {code for one in codes for code in one.found} | of_images
     found |= {code.value for code in FaultCode} | {kind.value for kind in ConflictKind}
     patterns = {pattern for one in codes for pattern in one.patterns}

@@ -282,7 +282,10 @@ class Small:
             ),
             "under-replicated": (under, at["isr"]),
             "at-min-isr": (under and part.at is not None, part.at),
-            "no-spare-replica": (not under and part.at is not None and leader != -1, part.at),
+            "no-spare-replica": (
+                not under and part.at is not None and leader != -1 and len(part.replicas) > 1,
+                part.at,
+            ),
             "unclean-possible": (unclean and topic in self.unclean, at["isr"]),
             "elr-in-use": (bool(v[ELR]), at[ELR]),
             "recovering": (v["leader_recovery_state"] == 1, at["leader_recovery_state"]),

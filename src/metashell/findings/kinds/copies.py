@@ -24,9 +24,9 @@ KINDS: Final = (
         counts="quorums",
         meaning="nodes with one cluster id are several quorums: each decides alone, and none knows"
         " of the others",
-        do="copy every directory, and decide which quorum has the cluster's data; the other"
-        " controllers join it with a new log dir: kafka-storage.sh format --no-initial-controllers,"
-        " then kafka-metadata-quorum.sh add-controller",
+        do="copy every directory, and decide which quorum has the cluster's data. The other"
+        " controllers join it by kafka-storage.sh format --no-initial-controllers, on a new log"
+        " dir, and kafka-metadata-quorum.sh add-controller",
         avoid="format no log dir that is not copied",
         see="fleet --votes",
         source="org.apache.kafka.tools.StorageTool (format --standalone); KIP-853",
@@ -45,8 +45,8 @@ KINDS: Final = (
         severity=Severity.WARNING,
         order=62,
         meaning="a copy's log leaves that of the others: it has records that they do not have",
-        do="copy the directory before its node starts; `fleet --votes` shows who can lead, and"
-        " whoever follows cuts off what the leader does not have",
+        do="copy the directory before its node starts. `fleet --votes` shows who can lead: whoever"
+        " follows cuts off what the leader does not have",
         see=_SEE,
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-595",
     ),

@@ -30,9 +30,9 @@ KINDS: Final = (
         severity=Severity.WARNING,
         order=125,
         counts="logs",
-        meaning="the log has no metadata.version: 3.x takes the log for 3.0-IV1; in 4.x the next"
-        " active controller takes it for empty and appends bootstrap records, without"
-        " bootstrap.checkpoint those of its newest level",
+        meaning="the log has no metadata.version: 3.x takes the log for 3.0-IV1. In 4.x the next"
+        " active controller takes it for empty. It appends the records of bootstrap.checkpoint, or"
+        " sets its newest level",
         do="before an upgrade to 4.x set the level that the brokers run with:"
         " kafka-features.sh upgrade --metadata VERSION",
         see="can-upgrade 3.9",
@@ -45,8 +45,8 @@ KINDS: Final = (
         counts="logs",
         meaning="checkpoints are not made as often as they should be: a start takes long, and old"
         " segments stay",
-        do="look into this node's server log for a metadata error, after which it makes none until"
-        " it starts again; a node that has just caught up makes one soon",
+        do="look into this node's server log for a metadata error: it then makes none until it"
+        " starts again. A node that has just caught up makes one soon",
         see="stats",
         source=_SNAPSHOTS,
     ),

@@ -37,7 +37,7 @@ KINDS: Final = (
         meaning="the migration from ZooKeeper has not ended: software of 4.0 or later does not run"
         " with it",
         do="start each controller, and each ZooKeeper broker, with"
-        " zookeeper.metadata.migration.enable; the active controller's log says what it waits for",
+        " zookeeper.metadata.migration.enable. The active controller's log says whom it waits for",
         avoid="restart no broker in KRaft mode before the state is MIGRATION",
     ),
 )

@@ -162,9 +162,8 @@ KINDS: Final = (
         finder="metashell.judgement.log_directories:find_missing",
         meaning="a log directory that the configuration names is gone or empty: the node does not"
         " start",
-        do="see whether its volume is mounted, and start the node when it is; run metashell as"
-        " Kafka's user",
-        avoid="format no empty directory in its place: the replicas that lay there begin anew",
+        do="see whether its volume is mounted. Start the node when it is",
+        avoid="format no empty directory in its place: its replicas would begin anew",
         source=_IDS,
     ),
     _start(code="no-meta-properties", meaning="a log directory has no meta.properties"),
