@@ -104,7 +104,7 @@ def _changed_ms(of: ImageFindings) -> Mapping[int, int]:
 
 FINDERS: Final[Mapping[str, Callable[[ImageFindings, FindingKind], Iterator[Findings]]]] = {
     "broker-stops-most": _stops_most,
-    "leads-nothing": _leads_nothing,
+    "idle-broker": _leads_nothing,
     "one-rack": _one_rack,
     "single-replica": _single,
     "replication-below-default": _below_default,

@@ -162,7 +162,7 @@ def test_a_broker_that_leads_nothing(n: int, led: int, minutes: int, is_told: bo
     values += [partition(i, [1, 2], leader=2) for i in range(n)]
     values += [partition(n + i, [1, 2]) for i in range(led)]
     with cluster(*values, apart_ms=minutes * MINUTE_MS) as source:
-        assert ([("broker 1", n)] if is_told else []) == found(source, "leads-nothing")
+        assert ([("broker 1", n)] if is_told else []) == found(source, "idle-broker")
 
 
 def test_a_fenced_broker_leads_nothing_for_another_reason() -> None:
@@ -171,4 +171,4 @@ def test_a_fenced_broker_leads_nothing_for_another_reason() -> None:
     values.append(record("TopicRecord", name="orders", topic_id=TOPIC_ID))
     values += [partition(i, [1, 2], leader=2, isr=[2]) for i in range(20)]
     with cluster(*values, apart_ms=MINUTE_MS) as source:
-        assert [] == found(source, "leads-nothing")
+        assert [] == found(source, "idle-broker")

@@ -74,11 +74,11 @@ def test_it_was_formatted_and_has_not_run(tmp_path: Path, capsys: Captures) -> N
 
 
 def test_a_formatted_member_of_a_fleet(tmp_path: Path) -> None:
-    """It is a row like others."""
+    """It is a row like others, under the id of its cluster."""
     other = node(tmp_path, "n1", {0: topics(0)}, "other")
     fleet = open_fleet([str(formatted(tmp_path)), str(other)])
     ran = run(fleet.root, "users -o json", source=fleet)
-    assert [("formatted", "admin")] == [(r["cluster"], r["user"]) for r in json.loads(ran.out)]
+    assert [("id", "admin")] == [(r["cluster"], r["user"]) for r in json.loads(ran.out)]
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense" * 40, bytes(61)])

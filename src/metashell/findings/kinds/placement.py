@@ -29,7 +29,7 @@ KINDS: Final = (
         source=_PLACER,
     ),
     _of(
-        code="leads-nothing",
+        code="idle-broker",
         about=About.BROKER,
         severity=Severity.WARNING,
         order=86,
