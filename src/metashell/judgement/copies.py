@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from metashell.sources.fleet.rows import ComparedQuery
     from metashell.sources.fleet.source import FleetSource
 
-Ask: TypeAlias = (
-    "Callable[[Callable[..., FleetRow], Callable[..., FleetRow], Mapping[str, ComparedQuery] | None"
-    "], Sequence[FleetRow]]"
-)
-"""Gives a row of each copy by a function of `metashell.sources.fleet.rows`, see `asking`."""
+Ask: TypeAlias = "Callable[..., Sequence[FleetRow]]"
+"""Gives a row of each copy, see `asking`."""
 
 EQUAL: Final = "equal"
 DIFFERS: Final = "differs"
@@ -54,7 +51,9 @@ class ComparedCluster:
 def asking(
     fleet: FleetSource, stop: Callable[[], None], names: Collection[str] | None = None
 ) -> Ask:
-    """Ask the members of a fleet, many at a time.
+    """Ask the members of a fleet, many at a time, by functions of `metashell.sources.fleet.rows`.
+
+    The result takes the queries of some members, else None, and the two functions.
 
     Args:
         fleet: The fleet.
@@ -63,11 +62,11 @@ def asking(
     """
 
     def ask(
+        wanted: Mapping[str, ComparedQuery] | None,
         function: Callable[..., FleetRow],
         of_source: Callable[..., FleetRow],
-        wanted: Mapping[str, ComparedQuery] | None,
     ) -> Sequence[FleetRow]:
-        chosen = names if wanted is None else wanted.keys()
+        chosen = names if wanted is None else wanted
         return fleet.compute(
             function,
             of_source,
@@ -82,13 +81,13 @@ def asking(
 def compare_copies(ask: Ask) -> list[ComparedCluster]:
     """Compare the copies of each cluster with each other."""
     groups: dict[str, list[FleetRow]] = {}
-    for row in ask(last_offset, last_offset_of, None):
+    for row in ask(None, last_offset, last_offset_of):
         if row["error"] is None and row["offset"] is None:
             row["error"] = "it holds no record"
         groups.setdefault(_group(row), []).append(row)
 
     def compute(wanted: dict[str, ComparedQuery]) -> Mapping[str, FleetRow]:
-        return {str(row["name"]): row for row in ask(compared, compared_of, wanted)}
+        return {str(row["name"]): row for row in ask(wanted, compared, compared_of)}
 
     copies = {
         group: [CopyFacts.of(row) for row in rows if row["error"] is None]
@@ -122,7 +121,7 @@ def find_in(
     ask = asking(fleet, stop, names)
     clusters = compare_copies(ask)
     diverged = [c for c in clusters if any(m["verdict"] is DIVERGED for m in c.members)]
-    votes = ask(vote_facts, vote_facts_of, None) if diverged else ()
+    votes = ask(None, vote_facts, vote_facts_of) if diverged else ()
     for cluster in clusters:
         # An older copy of a log can name other voters: only logs of their own are quorums.
         quorums = _quorums(r for r in votes if r["clusterId"] == cluster.cluster_id)
@@ -162,12 +161,10 @@ def _quorums(votes: Iterable[FleetRow]) -> list[tuple[set[str], list[str]]]:
 
 def _share(voters: Iterable[str], others: Iterable[str]) -> bool:
     """Whether two sets have a voter in common; without a directory its id decides."""
-    known = {one.partition(",")[0] for one in others if one.endswith(",")}
-    ids = {one.partition(",")[0] for one in others}
-    of_others = set(others)
     return any(
-        one in of_others or one.partition(",")[0] in (ids if one.endswith(",") else known)
+        one == other or (one.split(",")[0] == other.split(",")[0] and "," in (one[-1], other[-1]))
         for one in voters
+        for other in others
     )
 
 

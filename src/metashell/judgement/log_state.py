@@ -119,21 +119,17 @@ def _behind(evidence: Evidence) -> Iterator[Finding]:
     levels = [node.range_of(METADATA_VERSION)[1] for node in nodes_of(image, count=False)]
     if max([*levels, image.metadata_version or 0]) < _HAS_INTERVAL:
         return
-    told = evidence.assumptions.get(INTERVAL)
-    is_number = told is not None and told.strip().isdecimal() and len(told) < _MOST_DIGITS
-    interval = int(told) if told is not None and is_number else HOUR_MS
-    since, records = image.records.checkpoint_time_ms, image.records
-    listing = source.log.listing
+    told = evidence.assumptions.get(INTERVAL) or ""
+    is_number = told.strip().isdecimal() and len(told) < _MOST_DIGITS
+    interval = int(told) if is_number else HOUR_MS
+    since, records, listing = image.records.checkpoint_time_ms, image.records, source.log.listing
     if since is None and listing.segments and listing.segments[0].base_offset == 0:
         since = int(records.frames_at([0]).timestamps(np.array([0]))[0])
     age = image.provenance.timestamp_ms - (since or 0)
     if interval <= 0 or since is None or since <= 0 or age <= 2 * interval:
         return
-    newest = (
-        "no checkpoint was made in"
-        if not any(not one.is_bootstrap for one in listing.checkpoints)
-        else "the newest checkpoint lacks"
-    )
+    has_some = any(not one.is_bootstrap for one in listing.checkpoints)
+    newest = "the newest checkpoint lacks" if has_some else "no checkpoint was made in"
     by = "" if is_number else ", the default, which is assumed"
     yield Finding(
         "checkpoint-behind",

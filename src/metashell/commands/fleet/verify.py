@@ -73,9 +73,7 @@ def _asking(context: Context) -> Ask:
     (name,) = unique_names([(source.path, cluster_id_of(source))])
 
     def ask(
-        function: Callable[..., FleetRow],
-        of_source: Callable[..., FleetRow],
-        wanted: Mapping[str, ComparedQuery] | None,
+        wanted: Mapping[str, ComparedQuery] | None, _: object, of_source: Callable[..., FleetRow]
     ) -> Sequence[FleetRow]:
         asked = () if wanted is None else (wanted[name],)
         known = {"name": name, "directory": source.path, "error": None}
