@@ -26,6 +26,7 @@ from metashell.findings.kind import Severity
 from metashell.image.image import Image
 from metashell.judgement.config_findings import of_config
 from metashell.judgement.log_directories import check_log_directories, missing_directories
+from metashell.judgement.log_state import stops
 from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
 from metashell.log.frames import Frames
@@ -145,6 +146,7 @@ class CheckRun:
         self.report.extend(of_config(self.source))
         if not base_is_missing(self.source.log.loaded):
             self.report.extend(open_transaction(self.source.image.records))
+            self.report.extend(stops(self.source))
         if quick:
             self.faults.add(self.source.image.records)
             return

@@ -76,6 +76,8 @@ def test_a_record_that_a_controller_refuses(values: list[bytes], offset: int, er
         (row,) = rows(source, "controller-stops")
         assert 1 == run_on(source, "health").status
         assert 0 == run_on(source, row["command"]).status
+        told = json.loads(run_on(source, "check --quick -o json").out)
+        assert [offset] == [f["offset"] for f in told if f["code"] == "controller-stops"]
     assert ("critical", offset) == (row["severity"], row["since_offset"])
     assert f"every controller stops at offset {offset}, and brokers read on" in row["explanation"]
     assert error in row["explanation"]
