@@ -279,7 +279,7 @@ def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> No
         ended = "has not ended" if migration.is_open else "has ended early"
         reason = f"the migration from ZooKeeper {ended}: it is in state {migration.text}"
         if migration.brokers:
-            reason += f", and {ids_text('broker', migration.brokers)} run in ZooKeeper mode"
+            reason += f", with {ids_text('broker', migration.brokers)} in ZooKeeper mode"
         verdict.blockers.append(Blocker(None, reason, _END_OF_MIGRATION))
     level = image.metadata_version
     reason = "the log has no metadata.version: software of 4.0 or later appends one of its own"
@@ -302,7 +302,8 @@ def _judge_level(verdict: Verdict, image: Image, nodes: Sequence[NodeRow]) -> No
 
 def _migration_before(target: UpgradeTarget, image: Image) -> Migration | None:
     """A migration from ZooKeeper that has to end before the software that supports the target."""
-    if target.feature != METADATA_VERSION or target.level <= NEWEST_OF_3:
+    level = image.metadata_version or _NO_LEVEL
+    if target.feature != METADATA_VERSION or not level <= NEWEST_OF_3 < target.level:
         return None
     found = migration_of(image)
     return found if found.is_open or found.brokers else None
