@@ -74,7 +74,7 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
         looked_at |= NEEDED
     tables, status = [], int(ExitCode.OK)
     everybody = answers(context, command, parsed, looked_at)
-    for answered in chain(_of_copies(context, parsed, chosen), everybody):
+    for answered in chain(_of_copies(context, parsed), everybody):
         prefix = "" if answered.cluster is None else f"{answered.cluster}: "
         verdict = answered.verdict
         if in_words and isinstance(verdict, HealthVerdict):
@@ -95,12 +95,10 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
     return status_after(parsed, n_rows, status)
 
 
-def _of_copies(
-    context: Context, parsed: Parsed, chosen: frozenset[str] | None
-) -> Iterator[Answered]:
+def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
     """How the copies of each cluster of a fleet agree, where one does not, by the cluster's id."""
     fleet, kinds = context.fleet, all_kinds()
-    asked = _asked(chosen, _severity(parsed))
+    asked = [] if _subjects(parsed) else _asked(_chosen(parsed), _severity(parsed))
     codes = [code for code in asked if kinds[code].needs is Need.COPIES]
     if fleet is None or not codes or member_at(fleet, context.cwd) is not None:
         return
