@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
@@ -91,7 +90,6 @@ class _Comparison:
         self._settings, self._image = settings, source.image
         is_here = source.live is None and not source.log.is_file
         self._beside = read_node_files(source.log.place) if is_here else None
-        self._finding = partial(Finding, file=file, path="/quorum/voters")
         self._file = file
         self.roles = self._words("process.roles")
         self.node_text = settings.get("node.id", settings.get("broker.id", "")).strip()
@@ -108,6 +106,9 @@ class _Comparison:
         own = [advertised.get(name, one) for name, one in self.listeners.items()]
         self.own = [one for one in own if one.listener.upper() in self.names]
         """The controller's endpoints as other nodes see them."""
+
+    def _finding(self, code: str, message: str | None = None, action: str | None = None) -> Finding:
+        return Finding(code, message, action, file=self._file, path="/quorum/voters")
 
     def _words(self, key: str, text: str = "") -> list[str]:
         words = self._settings.get(key, text).split(",")

@@ -153,7 +153,8 @@ def _happened(image: Image, limit: int) -> Iterator[Happened]:
     """All events: first of nodes, then of partitions, which follow from them."""
     records = image.records
     rows = records.columns("LeaderChangeMessage")[0]
-    yield Happened("frequent-elections", "elected a leader", np.zeros(len(rows), np.int64), rows)
+    code = "frequent-elections"
+    yield Happened(code, "elected a leader", np.zeros(len(rows), np.int64), rows)
     rows, columns = records.columns("VotersRecord")
     voters = columns.structs("voters")
     ids = voters.items.fixed("voter_id")
@@ -164,14 +165,16 @@ def _happened(image: Image, limit: int) -> Iterator[Happened]:
     # The first record tells who votes, and no record follows the last one.
     inside = (change > 0) & (change < len(rows))
     ids, change = ids[np.concatenate([joined, left])][inside], change[inside]
-    yield Happened("unstable-voter", "joined or left", ids, rows[change])
+    code = "unstable-voter"
+    yield Happened(code, "joined or left", ids, rows[change])
     rows, columns = records.columns("RegisterBrokerRecord")
-    yield Happened("unstable-broker", "registered", columns.fixed("broker_id"), rows)
-    yield Happened("unstable-broker", "was fenced", *_fencings(records))
+    code = "unstable-broker"
+    yield Happened(code, "registered", columns.fixed("broker_id"), rows)
+    yield Happened(code, "was fenced", *_fencings(records))
     happenings = image.partitions.happenings
     if happenings.merged is None and happenings.change.n > limit:
         for is_isr, words in ((True, "left ISRs"), (False, _LOST)):
-            yield Happened("unstable-broker", words, *_lost_places(image, limit, is_isr=is_isr))
+            yield Happened(code, words, *_lost_places(image, limit, is_isr=is_isr))
 
 
 def _joined_and_left(groups: I64, steps: AnyArray) -> tuple[I64, I64]:

@@ -97,8 +97,8 @@ def fast_diff(source: Source, line: str) -> list[tuple[str, str, Any]]:
     )
 
 
-# Another node's logs are not in the log directories of this one.
-OF_ANOTHER = [field.name for field in fields(ReadSettings) if field.name != "log_dirs"]
+# Another node has log directories and a configuration of its own.
+OF_ANOTHER = [f.name for f in fields(ReadSettings) if f.name not in ("log_dirs", "config")]
 
 
 @pytest.mark.parametrize("name", OF_ANOTHER)

@@ -23,7 +23,7 @@ KINDS: Final = (
         severity=Severity.CRITICAL,
         order=91,
         meaning="the node does not start with this configuration",
-        do="correct the file before the next start: a running node keeps its values until then",
+        do="correct the file before the next start",
         avoid="remove no data, also where Kafka's text proposes it: other replicas may lack it",
         source="kafka.server.KafkaConfig.validateValues; MetaPropertiesEnsemble.verify",
     ),
@@ -69,8 +69,7 @@ KINDS: Final = (
         order=122,
         counts="voters",
         meaning="a voter's endpoint in the log is not its own: others look for it at the old one",
-        do="keep the old address reachable, such as by DNS, until the log has the new one; a"
-        " controller that finds the leader corrects the log",
-        avoid="change no addresses of a majority of the voters at once",
+        do="keep the old address reachable until the log has the new one",
+        avoid="never move a majority of the voters at once",
     ),
 )
