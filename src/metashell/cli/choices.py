@@ -18,8 +18,8 @@ from metashell.commands import all_names, is_command
 from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import SourceError, UsageError
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
-from metashell.places.place import expand, has_glob, read_beginning
-from metashell.places.uri import is_uri, shown
+from metashell.places.place import archive_or_self, expand, has_glob, read_beginning
+from metashell.places.uri import STDIN, is_uri, shown
 from metashell.sources.request import Choice, QuorumChoice
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def _choice(arguments: Arguments, config: KafkaConfig | None) -> Choice | None:
         return _quorum(parse_addresses(controllers, "`-q`"), config, arguments)
     directories = arguments.values.get("--directory", ())
     if directories:
+        _check_stdin(directories, arguments)
         return _choice_of_directories(directories, arguments.words)
     snapshot = arguments.value("--snapshot")
     if snapshot is not None:
@@ -119,13 +120,35 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
 
     found: list[str] = []
     for directory in directories:
-        if os.path.isfile(directory):
+        opened_as = archive_or_self(directory, takes_stdin=True)
+        if opened_as == directory and os.path.isfile(directory):
             raise _a_file(directory)
-        found += expand(directory)
+        found += map(archive_or_self, expand(opened_as))
     is_fleet = any(map(_is_pattern, directories))
     if len(directories) == 1 and not is_fleet:
-        return Choice(directories[0])
-    return Choice(directories[0], paths=tuple(found), is_fleet=is_fleet)
+        return Choice(found[0])
+    return Choice(found[0], paths=tuple(found), is_fleet=is_fleet)
+
+
+def _check_stdin(directories: Sequence[str], arguments: Arguments) -> None:
+    """Refuse an archive on standard input where commands come from there too, or from a terminal.
+
+    Raises:
+        UsageError: So it is.
+    """
+    if STDIN not in directories:
+        return
+    is_explored = arguments.words[:1] == (TUI,) or arguments.has("--tui")
+    reads_script = arguments.value("--file") == STDIN
+    has_work = arguments.words or arguments.has("--command") or arguments.has("--file")
+    if is_explored or reads_script or not has_work:
+        raise UsageError(
+            "`-d -` reads an archive from standard input, so commands can't come from there",
+            hint="give a command: `tar cf - DIR | metashell -d - health`; for the shell or the"
+            " explorer, write the archive to a file: `metashell -d FILE.tar`",
+        )
+    if directories.count(STDIN) > 1:
+        raise UsageError("`-d -` is given more than once: standard input is read once")
 
 
 def _a_file(path: str) -> UsageError:

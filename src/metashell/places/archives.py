@@ -1,4 +1,4 @@
-"""Archives and compressed files, which are told from a log and never read."""
+"""Archives and compressed files: how they are recognised, and which are opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ _ARCHIVE_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 """How archives and compressed files are named, those of `archive_format`."""
-UNPACK_HINT: Final = "unpack it, and open the directory with -d, or a file alone with -s"
+OPENED: Final = frozenset({"a tar archive", "a gzip file", "a zstd file", "a zip archive"})
+"""The formats that `metashell.places.unpacking` reads."""
+UNPACK_HINT: Final = (
+    "-d opens zip archives and tar archives (plain, gzip, zstd) of this machine; unpack others"
+)
 
 
 def archive_format(head: bytes) -> str | None:

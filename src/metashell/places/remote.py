@@ -52,6 +52,11 @@ class Store:
     """Without a path."""
 
     @property
+    def is_archive(self) -> bool:
+        """Whether it is an archive of this machine, in memory."""
+        return self.uri.archive is not None
+
+    @property
     def has_credentials(self) -> bool:
         """Whether credentials were given, as far as is known here."""
         from metashell.places.store_errors import has_s3_credentials
@@ -90,7 +95,8 @@ class RemotePlace:
     @property
     def name(self) -> str:
         """The last component; the store's own name for its root."""
-        return self.path.rpartition("/")[2] or self.store.uri.host
+        uri = self.store.uri
+        return self.path.rpartition("/")[2] or os.path.basename(uri.archive or uri.host)
 
     @property
     def parent(self) -> RemotePlace:
@@ -122,13 +128,17 @@ class RemotePlace:
             VanishedError: It is not there.
             SourceError: It can't be listed, or is a file.
         """
-        from pyarrow.fs import FileSelector, FileType
-
         from metashell.places.store_errors import is_missing
 
         fs, path = self._opened()
         try:
+            if self.store.is_archive:
+                return list(fs.entries(path))
+            from pyarrow.fs import FileSelector, FileType
+
             infos = fs.get_file_info(FileSelector(path, recursive=False))
+        except SourceError:
+            raise
         except Exception as error:
             missing = is_missing(error)
             if (missing or isinstance(error, NotADirectoryError)) and self.is_file():
@@ -166,6 +176,8 @@ class RemotePlace:
     def _type(self) -> str:
         try:
             fs, path = self._opened()
+            if self.store.is_archive:
+                return str(fs.kind(path))
             return str(fs.get_file_info(path).type.name)
         except Exception:
             return ""
@@ -242,7 +254,7 @@ def remote_place(text: str) -> RemotePlace:
         SourceError: It is no URI.
     """
     uri = parse_uri(text)
-    path = unquoted(uri.path, uri.shown)
+    path = unquoted(uri.path, uri.shown, "strict" if uri.archive is None else "surrogateescape")
     return RemotePlace(Store(replace(uri, path="")), path)
 
 
@@ -250,6 +262,8 @@ def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
     """The error to raise for a failed read of a file."""
     from metashell.places.store_errors import is_missing
 
+    if isinstance(error, SourceError):
+        return error
     return VanishedError(str(place)) if is_missing(error) else place.error(error)
 
 
@@ -394,9 +408,13 @@ def fill(
 @lru_cache(maxsize=64)
 def _connected(store: Store, _process: int) -> tuple[Any, str]:
     """(file system, what its paths begin with); of this process, as connections survive no fork."""
+    uri = store.uri
+    if uri.archive is not None:
+        from metashell.places.unpacking import unpacked
+
+        return unpacked(uri.archive), ""
     from pyarrow.fs import FileSystem
 
-    uri = store.uri
     if uri.scheme == "s3":
         if not uri.host or any(c in uri.host for c in "*?[{"):
             raise SourceError(

@@ -52,6 +52,14 @@ _SETTINGS: Final = frozenset(
 _USER_IS_PLACE: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 """Schemes whose user is part of where something is: a container, an account, a user's name."""
 
+_ARCHIVE: Final = "archive"
+"""The scheme of an archive's members; the host is the quoted path of the archive."""
+STDIN: Final = "-"
+"""The path of an archive on standard input."""
+STDIN_NAME: Final = "stdin"
+_ANY: Final = "surrogateescape"
+"""Names of files need not be UTF-8."""
+
 _QUOTED: Final = frozenset("%?#*[]{} ")
 """Characters that would have another meaning in a path if they were not quoted."""
 
@@ -60,6 +68,18 @@ def is_uri(text: str | os.PathLike[str]) -> bool:
     """Whether a place is given as a URI; every other text is a path."""
     text = os.fspath(text)
     return _URI.match(text) is not None or _FILE.match(text) is not None
+
+
+def is_archive(text: str) -> bool:
+    """Whether a place is in an archive."""
+    return text.startswith(f"{_ARCHIVE}://")
+
+
+def archive_uri(path: str) -> str:
+    """The URI of the root of an archive."""
+    from urllib.parse import quote
+
+    return f"{_ARCHIVE}://{quote(path, safe='', errors=_ANY)}"
 
 
 def holds_credentials(text: str) -> bool:
@@ -124,8 +144,18 @@ class Uri:
     query: str = field(default="", repr=False)
 
     @property
+    def archive(self) -> str | None:
+        """The path of the archive in which it is; None outside of archives."""
+        if self.scheme != _ARCHIVE:
+            return None
+        return unquoted(self.host, "", _ANY)
+
+    @property
     def shown(self) -> str:
-        """The URI without credentials and settings."""
+        """The URI without credentials and settings; for an archive its path and the member's."""
+        if (archive := self.archive) is not None:
+            archive = STDIN_NAME if archive == STDIN else archive
+            return f"{archive}/{unquoted(self.path, '', _ANY)}" if self.path else archive
         user = self.user_info.partition(":")[0] if self.scheme in _USER_IS_PLACE else ""
         return _joined(self.scheme, user, self.host, self.path)
 
@@ -207,7 +237,7 @@ def local_path(text: str) -> str | None:
     return os.fsdecode(unquote_to_bytes(match["path"] or match["rest"]))
 
 
-def unquoted(path: str, whole: str) -> str:
+def unquoted(path: str, whole: str, errors: str = "strict") -> str:
     """A path of a URI without its ``%XX``; `whole` names it in errors.
 
     Raises:
@@ -216,7 +246,7 @@ def unquoted(path: str, whole: str) -> str:
     from urllib.parse import unquote
 
     try:
-        return unquote(path, errors="strict")
+        return unquote(path, errors=errors)
     except UnicodeDecodeError as error:
         raise SourceError(f"{whole}: its %XX are not UTF-8") from error
 
@@ -228,5 +258,6 @@ def quoted(path: str) -> str:
     from urllib.parse import quote
 
     return "".join(
-        quote(char, safe="") if char in _QUOTED or not char.isprintable() else char for char in path
+        quote(char, "", errors=_ANY) if char in _QUOTED or not char.isprintable() else char
+        for char in path
     )

@@ -24,8 +24,16 @@ from typing import TYPE_CHECKING
 from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.directory import list_metadata_directory, read_file
 from metashell.log.names import COORDINATOR_TOPICS, topic_of
-from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
-from metashell.places.uri import shown
+from metashell.places.place import (
+    Place,
+    RemotePlace,
+    archive_or_self,
+    base_name,
+    is_directory,
+    parent_of,
+    place_of,
+)
+from metashell.places.uri import is_archive, shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
 from metashell.sources.directory import open_directory, open_place, open_without_log
@@ -67,7 +75,7 @@ def open(
 
     Args:
         path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store. A log
-            directory may have coordinators' logs alone.
+            directory may have coordinators' logs alone. Also an archive with one node's.
         log_dirs: Other log directories of the node, which have coordinators' logs too.
         engine: The engine that decodes. ``local`` is this process, without the cache. ``auto``
             takes ``spark`` for large or remote directories, and else this process. For further
@@ -82,13 +90,22 @@ def open(
         SchemaError: A definition is malformed.
     """
     request = OpenRequest(
-        choice=Choice(_text_of(path)),
+        choice=Choice(archive_or_self(_text_of(path))),
         settings=replace(
             ReadSettings.of(**options), log_dirs=tuple(_text_of(one) for one in log_dirs)
         ),
         engine=EngineSettings.of(engine),
     )
-    return _open_directory(request, SILENT if progress is None else _Told(progress))
+    watch = SILENT if progress is None else _Told(progress)
+    if not is_archive(request.choice.path):
+        return _open_directory(request, watch)
+    opened = _open_newest(request, watch)
+    if isinstance(opened, Source):
+        return opened
+    raise SourceError(
+        f"{place_text(request.choice)}: log directories of several nodes in it",
+        hint="`metashell.open_fleet` opens them",
+    )
 
 
 def open_file(
@@ -118,7 +135,7 @@ def open_fleet(
     """Open directories as a fleet. Now only each directory's cluster id is read.
 
     Args:
-        paths: Directories or URIs, as `open` takes them; one given twice counts once.
+        paths: Directories, URIs or archives, as `open` takes them; one given twice counts once.
         engine: See `open`: it computes rows, and searches.
         cluster_id: Take only directories of this cluster.
         join: Take directories with one cluster id for one cluster, of whatever node they are. Else
@@ -133,14 +150,16 @@ def open_fleet(
     """
     from metashell.sources.node_places import distinct, nodes_at
 
-    request = OpenRequest(
-        choice=Choice(paths=tuple(paths)),
-        settings=ReadSettings.of(**options),
-        engine=EngineSettings.of(engine),
-        cluster_id=cluster_id,
-        nodes=tuple(nodes_at(distinct(paths), joins=join)),
+    request = _in_archives(
+        OpenRequest(
+            choice=Choice(paths=tuple(map(archive_or_self, paths))),
+            settings=ReadSettings.of(**options),
+            engine=EngineSettings.of(engine),
+            cluster_id=cluster_id,
+        )
     )
-    fleet = _open_fleet(request, SILENT)
+    nodes = nodes_at(distinct(request.choice.paths), joins=join)
+    fleet = _open_fleet(replace(request, nodes=tuple(nodes)), SILENT)
     fleet.progress = progress
     return fleet
 
@@ -188,7 +207,12 @@ def open_quorum(
 
 def open_like(source: Source, path: str | os.PathLike[str]) -> Source:
     """Open another directory or file with the settings of a source, here; errors as `open`."""
-    place, settings = place_of(path), replace(source.settings, log_dirs=(), config=None)
+    choice = Choice(archive_or_self(os.fspath(path)))
+    choice = _in_archives(OpenRequest(choice=choice)).choice
+    if choice.paths:
+        raise SourceError(f"{path}: several log directories in it", hint="unpack it, and name one")
+    settings = replace(source.settings, log_dirs=(), config=None)
+    place = place_of(choice.path)
     return open_place(place, settings) if is_directory(place) else _open_file(place, settings, None)
 
 
@@ -229,6 +253,7 @@ def place_text(choice: Choice) -> str:
 
 
 def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
+    request = _in_archives(request)
     choice = request.choice
     if choice.paths:
         return _open_several(request, watch)
@@ -246,6 +271,15 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
         if choice.quorum is not None:
             return _open_quorum(choice.quorum, request.settings, request.cluster_id, bar)
         return _open_file(place_of(choice.path), request.settings, bar)
+
+
+def _in_archives(request: OpenRequest) -> OpenRequest:
+    """The request for what is in archives, where it names any; see `archived.in_archives`."""
+    if not any(map(is_archive, request.choice.paths or (request.choice.path,))):
+        return request
+    from metashell.sources.archived import in_archives
+
+    return in_archives(request)
 
 
 def _open_several(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:

@@ -1,4 +1,4 @@
-"""An archive, or another file that is no log, is refused: nothing in it is answered from."""
+"""An archive, or another file that is no log, is never taken for one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 import metashell
 from kraftgen.files import segment_name
 from metashell.errors import SourceError
-from metashell.places.archives import UNPACK_HINT
+from metashell.places.archives import OPENED, UNPACK_HINT
 from metashell.places.place import expand
 from metashell.sources.node_places import nodes_at
 from metashell.sources.opening import open_fleet
@@ -69,27 +69,37 @@ each_archive = pytest.mark.parametrize(
 @pytest.mark.cases(11)
 @pytest.mark.parametrize("name", ["backup", "00000000000000000000.log"])
 @each_archive
-def test_an_archive_is_refused(data: bytes, what: str, name: str, tmp_path: Path) -> None:
-    """Whatever it is called, and however it is opened."""
+def test_an_archive_is_no_file_of_a_log(data: bytes, what: str, name: str, tmp_path: Path) -> None:
+    """Whatever it is called."""
     path = tmp_path / name
     path.write_bytes(data)
-    for open_it in (metashell.open_file, metashell.open):
-        with pytest.raises(SourceError) as refused:
-            open_it(path)
-        assert f"{path}: {what}" == refused.value.message
-        assert UNPACK_HINT == refused.value.hint
-    assert "directory with -d" in UNPACK_HINT
-    assert "file alone with -s" in UNPACK_HINT
+    with pytest.raises(SourceError) as refused:
+        metashell.open_file(path)
+    assert (f"{path}: {what}", UNPACK_HINT) == (refused.value.message, refused.value.hint)
+
+
+@pytest.mark.cases(11)
+@each_archive
+def test_an_archive_is_opened_or_refused(data: bytes, what: str, tmp_path: Path) -> None:
+    """The segment in it is the log; an archive of another format is named."""
+    path = tmp_path / "backup"
+    path.write_bytes(data)
+    if what in OPENED:
+        assert 39 == metashell.open(path).status().offset
+        return
+    with pytest.raises(SourceError) as refused:
+        metashell.open(path)
+    assert (f"{path}: {what}", UNPACK_HINT) == (refused.value.message, refused.value.hint)
 
 
 def test_an_archive_in_a_fleet_is_told(tmp_path: Path) -> None:
     """It is one of the places that a pattern names: the hint says what to do."""
     (tmp_path / "a").mkdir()
     log = make_directory(tmp_path / "a", (0, SEGMENT))
-    packed = tmp_path / "b.tar"
-    packed.write_bytes(TAR)
+    packed = tmp_path / "b.tar.xz"
+    packed.write_bytes(lzma.compress(TAR))
     first, other = nodes_at([str(log), str(packed)])
-    assert ((f"{packed}: a tar archive: {UNPACK_HINT}",), ()) == (first.notes, other.notes)
+    assert ((f"{packed}: an xz file: {UNPACK_HINT}",), ()) == (first.notes, other.notes)
 
 
 def test_an_archive_in_a_log_is_damage(tmp_path: Path) -> None:
@@ -126,14 +136,21 @@ def test_a_damaged_segment_is_read_by_its_name(tmp_path: Path) -> None:
 
 
 def test_a_fleet_says_which_backups_are_packed(tmp_path: Path) -> None:
-    """A pattern finds archives too, which can't be read; it leaves other files out."""
+    """A pattern finds archives too; one that can't be opened has its row. Others are left out."""
     (tmp_path / "n1").mkdir()
     make_directory(tmp_path / "n1", (0, SEGMENT))
     (tmp_path / "n2.tar.gz").write_bytes(gzip.compress(TAR))
+    (tmp_path / "n3.tar.gz").write_bytes(gzip.compress(SEGMENT))
+    (tmp_path / "n4.tar.xz").write_bytes(lzma.compress(TAR))
     (tmp_path / "notes.txt").write_text("n2 was packed")
-    packed = f"{tmp_path}/n2.tar.gz"
-    assert [f"{tmp_path}/n1", packed] == expand(f"{tmp_path}/*")
+    packed = [f"{tmp_path}/{name}" for name in ("n2.tar.gz", "n3.tar.gz", "n4.tar.xz")]
+    assert [f"{tmp_path}/n1", *packed] == expand(f"{tmp_path}/*")
     fleet = open_fleet(expand(f"{tmp_path}/*"))
     ran = run(fleet.root, "fleet -o csv --columns directory,error", source=fleet)
     assert 1 == ran.status
-    assert [f"{tmp_path}/n1,", f"{packed},{packed}: a gzip file"] == ran.out.splitlines()[1:]
+    assert [
+        f"{tmp_path}/n1,",
+        f"{packed[0]},",
+        f"{packed[1]},{packed[1]}: a gzip file that holds no tar archive",
+        f"{packed[2]},{packed[2]}: an xz file",
+    ] == ran.out.splitlines()[1:]

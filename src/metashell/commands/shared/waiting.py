@@ -20,10 +20,15 @@ def refuse_what_stands_still(source: Source) -> None:
     """Refuse to wait for changes of a source that has none.
 
     Raises:
-        UsageError: It is an earlier state, or one file.
+        UsageError: It is an earlier state, an archive, or one file.
     """
     if source.moment_offset is not None:
         raise UsageError("an earlier state never changes", hint="`at end` goes to the newest state")
+    if source.log.remote is not None and source.log.remote.store.is_archive:
+        raise UsageError(
+            "an archive does not grow",
+            hint="open a directory (-d) or a quorum (-q) to follow changes",
+        )
     if source.log.is_file:
         raise UsageError(
             "a single file is read once",

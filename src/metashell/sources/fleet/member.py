@@ -143,7 +143,7 @@ class FleetMember:
             return self._source.coordinator_tables is not None
         for path in (self.path, *self.reading.settings.log_dirs):
             place = place_of(path)
-            if not isinstance(place, str):
+            if not isinstance(place, str) and not place.store.is_archive:
                 return True
             if base_name(place) == METADATA_DIRECTORY:
                 place = parent_of(place)

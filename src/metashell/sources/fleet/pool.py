@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
+from metashell.places.uri import is_archive
 from metashell.sources.fleet.errors import FleetRow
 
 PoolJob: TypeAlias = tuple[object, ...]
@@ -40,13 +41,16 @@ def run_all(
     Args:
         function: A function of a module; it never raises.
         jobs: Picklable arguments.
-        n_workers: Processes; with one, or a single job, all is done in this process.
+        n_workers: Processes; with one, a single job, or a place in an archive as first argument,
+            all is done in this process.
         stop: Called again and again; it raises to end everything.
 
     Yields:
         (the job's number, the result); None where the process died at it, twice.
     """
-    if n_workers <= 1 or len(jobs) <= 1:
+    # The memory of this process holds what an archive has.
+    is_here = any(is_archive(str(job[0])) for job in jobs)
+    if n_workers <= 1 or len(jobs) <= 1 or is_here:
         for i, job in enumerate(jobs):
             stop()
             yield i, function(*job)
