@@ -25,7 +25,7 @@ _MOST_PARTITIONS: Final = 3
 """Partitions that are named one by one."""
 
 
-class Endpoint(NamedTuple):
+class AdvertisedAddress(NamedTuple):
     """An address of a node, or only an address."""
 
     node: int
@@ -52,7 +52,9 @@ class Endpoint(NamedTuple):
         return _LOCAL if is_local else host, self.port
 
 
-def endpoints_of(ids: AnyArray, records: Columns, name: str = "end_points") -> list[Endpoint]:
+def endpoints_of(
+    ids: AnyArray, records: Columns, name: str = "end_points"
+) -> list[AdvertisedAddress]:
     """The endpoints of records.
 
     Args:
@@ -70,7 +72,7 @@ def endpoints_of(ids: AnyArray, records: Columns, name: str = "end_points") -> l
         items.fixed("port").tolist(),
         [SECURITY_PROTOCOLS.get(code, str(code)) for code in codes],
     )
-    return list(map(Endpoint._make, zip(*columns, strict=True)))
+    return list(map(AdvertisedAddress._make, zip(*columns, strict=True)))
 
 
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
@@ -102,7 +104,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             yield _finding("listener-protocols", f"listener {listener}", group, f"it is {spoken}")
 
 
-def _shared(group: Sequence[Endpoint]) -> Finding:
+def _shared(group: Sequence[AdvertisedAddress]) -> Finding:
     subject = f"address {group[0]._replace(listener='')}"
     local = ", and other machines do not reach it" if group[0].address[0] == _LOCAL else ""
     listeners = listed(sorted({one.listener for one in group}))
@@ -116,7 +118,7 @@ def _shared(group: Sequence[Endpoint]) -> Finding:
     )
 
 
-def _lacking(image: Image, subject: str, lacking: Sequence[Endpoint]) -> Finding:
+def _lacking(image: Image, subject: str, lacking: Sequence[AdvertisedAddress]) -> Finding:
     partitions = image.partitions
     rows = np.flatnonzero(np.isin(partitions.leader, nodes(lacking)))
     some = rows[:_MOST_PARTITIONS]
@@ -135,33 +137,39 @@ def _lacking(image: Image, subject: str, lacking: Sequence[Endpoint]) -> Finding
 
 
 def _finding(
-    code: str, subject: str, group: Sequence[Endpoint], message: str, count: int | None = None
+    code: str,
+    subject: str,
+    group: Sequence[AdvertisedAddress],
+    message: str,
+    count: int | None = None,
 ) -> Finding:
     n = len(nodes(group)) if count is None else count
     return Finding(code, message, subject=subject, count=n, path="/image/cluster/brokers")
 
 
 def grouped(
-    endpoints: Iterable[Endpoint], key: Callable[[Endpoint], Any]
-) -> list[tuple[Any, list[Endpoint]]]:
+    endpoints: Iterable[AdvertisedAddress], key: Callable[[AdvertisedAddress], Any]
+) -> list[tuple[Any, list[AdvertisedAddress]]]:
     """The endpoints by a key, which is equal for those of a group."""
-    found: dict[Any, list[Endpoint]] = {}
+    found: dict[Any, list[AdvertisedAddress]] = {}
     for endpoint in endpoints:
         found.setdefault(key(endpoint), []).append(endpoint)
     return list(found.items())
 
 
-def nodes(endpoints: Iterable[Endpoint]) -> list[int]:
+def nodes(endpoints: Iterable[AdvertisedAddress]) -> list[int]:
     """The nodes that have them, ascending."""
     return sorted({endpoint.node for endpoint in endpoints})
 
 
-def _but(endpoints: Iterable[Endpoint], others: Iterable[Endpoint]) -> list[Endpoint]:
+def _but(
+    endpoints: Iterable[AdvertisedAddress], others: Iterable[AdvertisedAddress]
+) -> list[AdvertisedAddress]:
     """The endpoints of nodes that have none of others."""
     known = {one.node for one in others}
     return [one for one in endpoints if one.node not in known]
 
 
-def _named(endpoints: Iterable[Endpoint]) -> str:
+def _named(endpoints: Iterable[AdvertisedAddress]) -> str:
     ids = nodes(endpoints)
     return f"broker{'s' * (len(ids) != 1)} {listed(map(str, ids))}"

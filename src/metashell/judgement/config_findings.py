@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import listed, read_node_files
 from metashell.findings.kind import FindingKind
-from metashell.judgement.address_findings import Endpoint, endpoints_of, grouped, nodes
+from metashell.judgement.address_findings import AdvertisedAddress, endpoints_of, grouped, nodes
 from metashell.judgement.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -50,20 +50,23 @@ def find_voters(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Fi
     yield from _moved(_voters(image), _controllers(image), "the controller registered")
 
 
-def _voters(image: Image) -> list[Endpoint]:
+def _voters(image: Image) -> list[AdvertisedAddress]:
     """The endpoints of voters in the log; none of a static quorum."""
     voters = image.quorum.voters
     return [] if voters is None else endpoints_of(voters.fixed("voter_id"), voters, "endpoints")
 
 
-def _controllers(image: Image) -> list[Endpoint]:
+def _controllers(image: Image) -> list[AdvertisedAddress]:
     """The endpoints that controllers registered."""
     registered = image.part("controllers").columns
     return endpoints_of(registered.fixed("controller_id"), registered)
 
 
 def _moved(
-    logged: Iterable[Endpoint], own: Iterable[Endpoint], who: str, file: str | None = None
+    logged: Iterable[AdvertisedAddress],
+    own: Iterable[AdvertisedAddress],
+    who: str,
+    file: str | None = None,
 ) -> Iterator[Finding]:
     known = {(one.node, one.listener.upper()): one for one in own}
     for old in logged:
@@ -114,9 +117,9 @@ class _Comparison:
         words = self._settings.get(key, text).split(",")
         return [word.strip() for word in words if word.strip()]
 
-    def _entries(self, key: str, text: str = "") -> list[Endpoint]:
+    def _entries(self, key: str, text: str = "") -> list[AdvertisedAddress]:
         found = map(_ENTRY.fullmatch, self._words(key, text))
-        return [Endpoint(int(m[1] or -1), m[2] or "", m[3], int(m[4])) for m in found if m]
+        return [AdvertisedAddress(int(m[1] or -1), m[2] or "", m[3], int(m[4])) for m in found if m]
 
     def run(self) -> Iterator[Finding]:
         """All that is found."""
@@ -189,7 +192,7 @@ class _Comparison:
         )  # fmt: skip
         return (text for is_so, text in rules if is_so)
 
-    def _dynamic(self, voters: Sequence[Endpoint]) -> Iterator[Finding]:
+    def _dynamic(self, voters: Sequence[AdvertisedAddress]) -> Iterator[Finding]:
         ids = nodes(voters)
         if self.static:
             yield self._finding("ignored-static-voters")

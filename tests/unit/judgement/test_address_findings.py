@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metashell.judgement.address_findings import Endpoint
+from metashell.judgement.address_findings import AdvertisedAddress
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster, controller, endpoint
@@ -50,7 +50,7 @@ def test_one_address_of_several_brokers(first: str, second: str) -> None:
     values = brokers(at(("A", first, 9092)), at(("A", second, 9092)), at(("A", "b3", 9092)))
     ((code, subject, count, told),) = found(values)[:1]
     assert ("same-advertised-address", 2) == (code, count)
-    assert subject == f"address {Endpoint(1, '', first, 9092)}"
+    assert subject == f"address {AdvertisedAddress(1, '', first, 9092)}"
     assert "is advertised by brokers 1, 2 (listener A)" in told
 
 

@@ -13,7 +13,7 @@ from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
-    from metashell.sql.tables import MoreTables, TableReport
+    from metashell.sql.tables import MoreTables, ReadTables, TableReport
 
 _NAME: Final = "findings"
 _SCHEMA: Final = pa.schema(
@@ -71,8 +71,8 @@ class FindingTables:
         """Some columns of a table."""
         if name != _NAME:
             assert self._source is not None
-            more: Any = self._source.coordinator_tables
-            yield from more.read(name, columns, poll, report)
+            more: ReadTables | None = self._source.coordinator_tables
+            yield from () if more is None else more.read(name, columns, poll, report)
             return
         from metashell.commands.health.verdict import findings_of
 

@@ -110,7 +110,7 @@ KINDS: Final = (
         severity=Severity.WARNING,
         order=120,
         counts="nodes",
-        headline="{subjects} {is} a voter and not registered",
+        headline="{subjects} {has} a vote and {is} not registered",
         meaning="the controller votes and is not registered: it never ran, or its Kafka is older",
         do="start it; remove it from the voters only if it is gone and a majority of the others"
         " runs",
