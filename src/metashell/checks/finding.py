@@ -97,6 +97,10 @@ class CheckReport:
         if self.limit is None or self._counts[finding.code] <= self.limit:
             self.findings.append(finding)
 
+    def has(self, code: str) -> bool:
+        """Whether there is any of a kind."""
+        return bool(self._counts[code])
+
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add all."""
         for finding in findings:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Final
 
 from metashell.checks import coordinator_log
 from metashell.checks.finding import CheckReport, Finding
@@ -22,11 +23,11 @@ from metashell.checks.quorum_findings import (
     read_node_files,
 )
 from metashell.errors import ExitCode, SourceError
-from metashell.findings.kind import Severity
+from metashell.findings.kind import About, Need, Severity
+from metashell.findings.known import all_kinds
 from metashell.image.image import Image
-from metashell.judgement.config_findings import of_config
+from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.log_directories import check_log_directories, missing_directories
-from metashell.judgement.log_state import stops
 from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
 from metashell.log.frames import Frames
@@ -40,6 +41,15 @@ from metashell.records.records import Records
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorRecords
 from metashell.sources.source import Source
+
+_OWN: Final = frozenset(
+    {
+        "metashell.judgement.deep_findings:find",
+        "metashell.judgement.log_findings:find",
+        "metashell.judgement.quorum_findings:find_beside",
+    }
+)
+"""Finders of what a run finds itself, with a finding for each place."""
 
 
 class CheckRun:
@@ -71,6 +81,7 @@ class CheckRun:
             self._coordinators(quick=quick)
         if source.capabilities.has_image:
             self._metadata(quick=quick)
+            self._declared()
             has_many = len(source.log_places) > 1
         if has_many and not quick:
             self.report.extend(check_log_directories(source, self.stop))
@@ -102,6 +113,22 @@ class CheckRun:
             f" {_counted(self.n_records, 'record')}: {told or 'no damage found'}"
             f"{more if hidden else ''}"
         )
+
+    def _declared(self) -> None:
+        """Add what other finders know of files and of the node's disk."""
+        of_log = () if base_is_missing(self.source.log.loaded) else (About.FILE,)
+        wanted = [
+            kind.code
+            for kind in all_kinds().values()
+            if (kind.about in (About.DISK, *of_log) or kind.needs is Need.CONFIG)
+            and kind.finder not in _OWN
+            and kind.needs is not Need.COPIES
+            and not self.report.has(kind.code)
+        ]
+        evidence = Evidence(source=self.source, image=self.source.image, stop=self.stop)
+        for finding in find(evidence, wanted):
+            if isinstance(finding, Finding):
+                self.report.add(finding)
 
     # Coordinators' logs.
 
@@ -143,10 +170,8 @@ class CheckRun:
     def _metadata(self, *, quick: bool) -> None:
         self._files()
         beside = self._surroundings()
-        self.report.extend(of_config(self.source))
         if not base_is_missing(self.source.log.loaded):
             self.report.extend(open_transaction(self.source.image.records))
-            self.report.extend(stops(self.source))
         if quick:
             self.faults.add(self.source.image.records)
             return

@@ -28,11 +28,6 @@ _ENTRY: Final = re.compile(r"(?:([0-9]{1,9})@|(.*)://)?\[?([0-9a-zA-Z\-%._:]*)\]
 """An entry of `_VOTERS`, of `_BOOTSTRAP`, or of listeners."""
 
 
-def of_config(source: Source) -> Iterator[Finding]:
-    """The findings about a source's configuration."""
-    return find(Evidence(source=source, image=source.image), ())
-
-
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find what the node's file, and controllers themselves, say otherwise than the quorum."""
     config, image = evidence.config, evidence.source.image

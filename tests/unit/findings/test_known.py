@@ -26,6 +26,7 @@ from metashell.log.fault import FaultCode, FaultKind
 from metashell.node_files.node_directories import ConflictKind
 from metashell.sources.source import Source
 from support.language import INDIRECT, MOST_WORDS, clauses, sentences, words
+from support.logs import make_directory, topic_batch
 from support.shell import Captured, Ran, run_on
 from support.small_cluster import broker, cluster
 
@@ -409,3 +410,20 @@ def test_about_and_needs_are_used() -> None:
     """
     assert {About.FLEET, About.CLUSTER} >= set(About) - {k.about for k in all_kinds().values()}
     assert {Need.HISTORY, Need.COPIES} >= set(Need) - {k.needs for k in all_kinds().values()}
+
+
+def test_check_and_sql_have_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` has those about files and about the node's disk alone; SQL has all."""
+    of_file = MADE_UP.replace("About.BROKER", "About.FILE")
+    directory = make_directory(tmp_path, (0, topic_batch(0)))
+    for text, n in ((MADE_UP, 0), (of_file, 1)):
+        with monkeypatch.context() as patch:
+            declare(patch, tmp_path, text.replace("evidence.image.brokers.ids.tolist()", "[1]"))
+            with metashell.open(directory) as source:
+                ran = run_on(source, "check --severity critical -o json")
+                assert n == [row["code"] for row in json.loads(ran.out)].count("made-up")
+                count = "select count(*) as n from findings where code = 'made-up'"
+                rows = json.loads(run_on(source, f'sql "{count}" -o json').out)
+                assert [{"n": 1}] == rows
+        sys.modules.pop(f"{kinds.__name__}.made_up", None)
+        all_kinds.cache_clear()

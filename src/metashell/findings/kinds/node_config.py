@@ -64,7 +64,6 @@ KINDS: Final = (
         code="voter-endpoint-differs",
         about=About.CONTROLLER,
         severity=Severity.WARNING,
-        needs=Need.IMAGE,
         finder="metashell.judgement.config_findings:find_voters",
         order=122,
         counts="voters",
