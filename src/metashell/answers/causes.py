@@ -231,13 +231,19 @@ class Causes:
         return self._waited_for(rows, found) if is_offline else found
 
     def _waited_for(self, rows: I64, links: Links) -> Links:
-        """Keep the brokers that partitions without a leader wait for; all where there are none."""
+        """Keep the brokers that partitions without a leader wait for.
+
+        All are kept where none of these is known to be down. Who waits for none has no cause: no
+        start of a broker gives it a leader.
+        """
         waits = waited_for(self.image, rows)
         brokers = self._ids[links.cause // len(_PROBLEMS)]
         wanted = Ragged(brokers, links.at).within(waits)
         has_wanted = np.zeros(len(rows), dtype=np.bool_)
         has_wanted[links.at[wanted]] = True
-        keep = wanted | ~has_wanted[links.at]
+        waiting = np.zeros(len(rows), dtype=np.bool_)
+        waiting[waits.row] = True
+        keep = wanted | (waiting & ~has_wanted)[links.at]
         return Links(links.at[keep], links.cause[keep])
 
     @cached_property

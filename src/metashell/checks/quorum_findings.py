@@ -319,8 +319,8 @@ class QuorumCheck:
                     "directory-id",
                     f"directory.id is {directory}, which is none of the directories that broker"
                     f" {node} has registered",
-                    "none needed where metadata.log.dir is a directory of its own; else it is"
-                    " another node's log dir",
+                    "find out which it is: a metadata.log.dir of its own, which needs nothing, a"
+                    " new disk, or another node's log dir",
                     file="meta.properties",
                 )
 

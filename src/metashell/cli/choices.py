@@ -284,7 +284,10 @@ def _neither(words: Sequence[str], clusters: Collection[str], hint: str) -> Usag
         hint = clusters_text(clusters) + ("" if is_for_cluster else f"; {hint}")
     elif is_for_cluster:
         hint = f"`metashell -d DIR {words[1]}`; the configuration file can give a cluster a name"
-    return UsageError(f"{first}: no such cluster and no such command", hint=hint)
+    what = (
+        "no such cluster and no such command" if clusters or is_for_cluster else "no such command"
+    )
+    return UsageError(f"{first}: {what}", hint=hint)
 
 
 def _check_live(arguments: Arguments, chosen: list[str]) -> None:

@@ -92,6 +92,12 @@ class DescribeCommand(Command):
         kind, name = _meant(context.needs_metadata().image, ":".join(words))
         context.write(f"{kind} {shown(context, name)}\n")
         tell_findings(context, kind, name)
+        source = context.source
+        if kind == "group" and source is not None and source.coordinator_tables is None:
+            context.warn(
+                "describe: the metadata knows no members and offsets: a broker's log"
+                " directories have them"
+            )
         path = f"{NAMED_NODES.get(kind)}/{encode_name(name)}"
         pages = ([w.format(name=name, path=path) for w in line.split()] for line in _PAGES[kind])
         told = [_tell(context, words) for words in pages]

@@ -113,7 +113,7 @@ def _shared(group: Sequence[AdvertisedAddress]) -> Finding:
         subject,
         group,
         f"{subject} is advertised by {_named(group)} (listener {listeners}){local}. Clients reach"
-        " one of them, or none, for the partitions of all. Kafka refuses it with ZooKeeper"
+        " only one of them, or none. With ZooKeeper Kafka refused this"
         ' ("advertised listeners are already registered by broker"). In KRaft it says nothing',
     )
 

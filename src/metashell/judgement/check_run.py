@@ -27,7 +27,11 @@ from metashell.findings.kind import About, Need, Severity
 from metashell.findings.known import all_kinds
 from metashell.image.image import Image
 from metashell.judgement.evidence import Evidence, find
-from metashell.judgement.log_directories import check_log_directories, missing_directories
+from metashell.judgement.log_directories import (
+    check_replicas,
+    conflicting_directories,
+    missing_directories,
+)
 from metashell.judgement.replay import CheckpointCheck, ReplayFaults, open_transaction
 from metashell.log.fault import FaultKind
 from metashell.log.frames import Frames
@@ -83,8 +87,10 @@ class CheckRun:
             self._metadata(quick=quick)
             self._declared()
             has_many = len(source.log_places) > 1
+        elif has_many:
+            self.report.extend(conflicting_directories(source))
         if has_many and not quick:
-            self.report.extend(check_log_directories(source, self.stop))
+            self.report.extend(check_replicas(source, self.stop))
 
     @property
     def status(self) -> int:

@@ -110,8 +110,10 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
     by_finder: dict[str, list[FindingKind]] = {}
     for kind in all_kinds().values():
         # Several copies are several sources: see `metashell.judgement.copies`.
-        is_left_out = kind.needs is Need.COPIES or (
-            kind.needs is Need.FILES and not evidence.is_deep
+        is_left_out = (
+            kind.needs is Need.COPIES
+            or (kind.needs is Need.FILES and not evidence.is_deep)
+            or (kind.needs is Need.BROKER_LOGS and not evidence.source.has_coordinator_logs)
         )
         if kind.code in codes and not is_left_out:
             by_finder.setdefault(kind.finder, []).append(kind)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_logs import LogReplica
     from metashell.sources.source import Source
 
+_SEVERAL: Final = 2
 _OFFLINE: Final = (
     "a node does not start with it where the metadata log is, and takes any other log dir offline."
     " Copy the file first; then write this log dir's own cluster.id, node.id and directory.id"
@@ -41,16 +42,24 @@ def missing_directories(source: Source) -> Iterator[Finding]:
         )
 
 
-def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:
-    """Find what does not agree in the log directories of a node, or of a joined cluster's nodes.
+def find_conflicts(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find why a node does not start on its log directories."""
+    return conflicting_directories(evidence.source)
 
-    Args:
-        source: The source.
-        stop: Called again and again; it raises to end everything.
+
+def conflicting_directories(source: Source) -> Iterator[Finding]:
+    """The findings about log directories on which a node does not start.
+
+    A configuration names the directories of one node. Without one, those of one identity are of one
+    node, and copies are told apart.
 
     Raises:
         SourceError: A log directory can't be listed.
     """
+    if source.of_coordinator is not None or (
+        source.capabilities.has_image and len(source.log_places) < _SEVERAL
+    ):
+        return
     directories = source.log_directories
     for directory in directories:
         # The identity fault of the metadata log's directory is reported with the files beside that
@@ -63,9 +72,27 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
                 _OFFLINE,
                 file=META_PROPERTIES,
             )
-    for group in group_by_node(directories):
+    groups = group_by_node(directories) if source.settings.config is None else [directories]
+    for group in groups:
         for conflict in conflicts_in(group):
-            yield Finding(conflict.kind.value, f"the node does not start: {conflict.text}")
+            yield Finding(
+                conflict.kind.value,
+                f"the node does not start: {conflict.text}",
+                subject="log directories",
+                command=("check",),
+            )
+
+
+def check_replicas(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:
+    """Find replicas of a coordinators' partition that differ.
+
+    Args:
+        source: The source.
+        stop: Called again and again; it raises to end everything.
+
+    Raises:
+        SourceError: A log directory can't be listed.
+    """
     for log in CoordinatorLog:
         logs = source.coordinator_logs(log)
         for partition in () if logs is None else logs.partitions:

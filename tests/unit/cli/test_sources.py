@@ -40,7 +40,7 @@ from unit.cli.fake_program import FakeSource
         (["ls", "-q", "h:1"], ["no source given", "put options before the command"]),
         (["prod", "ls"], ["prod: no such cluster and no such command", "metashell -d DIR ls"]),
         (["kafka-topics.sh"], ["no such command", "`topics`, `partitions`"]),
-        (["tpoics"], ["tpoics: no such cluster", "did you mean topics?"]),
+        (["tpoics"], ["tpoics: no such command", "did you mean topics?"]),
         ([], ["no source given", "metashell -d DIR", "metashell demo"]),
         (["ls", "/image"], ["no source given", "metashell demo"]),
         (["/no/such"], ["/no/such: No such file or directory, and not a command", "-d DIR"]),

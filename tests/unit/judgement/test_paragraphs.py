@@ -155,7 +155,7 @@ def test_many_topics_are_one_paragraph() -> None:
     assert one.headline.startswith("60 partitions of 30 topics are offline since ")
     assert ("partitions --offline",) == one.see
     assert () == one.more
-    assert 4 >= len(text(one).splitlines())
+    assert 5 >= len(text(one).splitlines())
 
 
 def test_one_paragraph_a_kind() -> None:

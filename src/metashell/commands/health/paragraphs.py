@@ -76,6 +76,8 @@ class Paragraph:
     more: tuple[str, ...] = ()
     """Further findings of the same kind."""
     causes: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
+    """Reasons of findings without a cause."""
     do: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
 
@@ -86,7 +88,12 @@ class Paragraph:
             width: Characters in a line.
         """
         yield from _wrapped(self.severity.value, self.headline, width)
-        for label, texts in (("", self.more), ("  cause", self.causes), ("  do", self.do)):
+        for label, texts in (
+            ("", self.more),
+            ("  cause", self.causes),
+            ("  why", self.why),
+            ("  do", self.do),
+        ):
             for i, text in enumerate(texts):
                 yield from _wrapped(label if i == 0 else "", text, width)
         # A command is broken only where it is longer than a line.
@@ -218,7 +225,8 @@ class _Writer:
         for code in codes if not messages else ():
             some = told[self._codes[told] == code]
             n, n_other = self._counted(some, code, causes if len(effects) else at[:0])
-            heads.append(self._head(some, code, n, is_first=not heads))
+            since = "" if self._is_older(some, causes) else self._since(some)
+            heads.append(self._head(some, code, n, since, is_first=not heads))
             if n_other:
                 effect = self._kinds[code].effect
                 rest.append(
@@ -232,6 +240,7 @@ class _Writer:
             headline=messages[0] if messages else "; ".join(heads),
             more=(*messages[1:], *rest),
             causes=tuple(self._causes(causes)) if len(effects) else (),
+            why=() if messages or (len(effects) and len(causes)) else tuple(self._why(first)),
             do=tuple(self._do(first, kinds[0], of_causes if len(effects) else [])),
             see=tuple(self._see(first, causes if len(effects) else at[:0])),
         )
@@ -247,7 +256,15 @@ class _Writer:
         n_following = self._count(kind, names)
         return n_following, n - n_following
 
-    def _head(self, at: I64, code: int, n: int, *, is_first: bool) -> str:
+    def _is_older(self, at: I64, causes: I64) -> bool:
+        """Whether some findings began before their causes: partitions have other reasons too."""
+        begins = [
+            pc.min(self._columns.column("since_time").take(pa.array(some))).as_py()
+            for some in (at, causes)
+        ]
+        return None not in begins and begins[0] < begins[1]
+
+    def _head(self, at: I64, code: int, n: int, since: str, *, is_first: bool) -> str:
         """Some findings of a kind in a phrase; behind the first one without subjects."""
         kind = self._kinds[code]
         some = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
@@ -269,7 +286,7 @@ class _Writer:
                 "has": "has" if agree == 1 else "have",
             }
         )
-        return words + self._since(at)
+        return words + since
 
     def _some(self, at: I64, names: Sequence[str]) -> list[Mapping[str, Any]]:
         found: list[Mapping[str, Any]] = (
@@ -304,6 +321,16 @@ class _Writer:
             told.append(message if message.startswith(name) else f"{subject}: {message}")
         n_more = len(at) - len(rows)
         return told + ([f"{n_more:,} more of this kind"] if n_more > 0 else [])
+
+    def _why(self, at: I64) -> Iterator[str]:
+        """The reasons of findings, the most frequent first."""
+        reasons = plain_texts(self._columns.column("why").take(pa.array(at))).drop_null()
+        counts = pc.value_counts(reasons)
+        order = np.argsort(-counts.field("counts").to_numpy(), kind="stable")
+        texts = counts.field("values").take(pa.array(order)).to_pylist()
+        yield from texts[:_MOST]
+        if len(texts) > _MOST:
+            yield f"{len(texts) - _MOST:,} more reasons"
 
     def _causes(self, at: I64) -> Iterator[str]:
         rows = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
@@ -345,10 +372,12 @@ class _Writer:
 
     def _see(self, at: I64, causes: I64) -> Iterator[str]:
         kind = self._kinds[self._codes[at[0]]]
-        rows = [*([at[0]] if len(at) == 1 else []), *causes[:1].tolist()]
-        if len(at) > 1 and kind.see:
-            before = kind.see.partition("{subject}")[0]
+        before = (kind.see or "").partition("{subject}")[0]
+        # A bare command would show all there is: the first subject's is shown in its place.
+        is_bare = " -" not in before and not before.endswith("/")
+        if not is_bare and len(at) > 1:
             yield before.strip().removesuffix("--replica").removesuffix("--leader").strip(" /")
+        rows = [*([at[0]] if is_bare or len(at) == 1 else []), *causes[:1].tolist()]
         yield from (c for c in self._column(rows, "command") if c is not None)
 
     def _column(self, at: Sequence[int], name: str) -> list[Any]:

@@ -43,8 +43,13 @@ def editor_command(environ: Mapping[str, str]) -> str | None:
 
 
 def pager_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the pager's environment: what the user has not set is set as git sets it."""
-    return {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c", **environ}
+    """Return the pager's environment: what the user has not set is set as git sets it.
+
+    In less a key writes what is shown into a file, and another one starts a program: a line that is
+    meant for the shell must not.
+    """
+    ours = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c", "LESSSECURE": "1"}
+    return {**ours, **environ}
 
 
 def _words(command: str) -> list[str]:

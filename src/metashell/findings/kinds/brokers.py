@@ -112,8 +112,8 @@ KINDS: Final = (
         counts="nodes",
         headline="{subjects} {has} a vote and {is} not registered",
         meaning="the controller votes and is not registered: it never ran, or its Kafka is older",
-        do="start it; remove it from the voters only if it is gone and a majority of the others"
-        " runs",
+        do="start the controller if it does not run; remove it from the voters only if it is gone"
+        " and a majority of the others runs",
         see="nodes --controllers",
         source="org.apache.kafka.controller.ClusterControlManager; KIP-919",
     ),

@@ -19,8 +19,8 @@ KINDS: Final = (
         order=75,
         counts="records",
         meaning="every controller stops at a record; brokers read on",
-        do="copy the metadata directory of each controller; then look with `fleet --verify` for one"
-        " whose log lacks the record",
+        do="copy the metadata directory of each controller. `log` shows which copy lacks this"
+        " offset",
         avoid="restart no controller that still runs",
         source="org.apache.kafka.controller.QuorumController.replay",
     ),
@@ -45,8 +45,9 @@ KINDS: Final = (
         counts="logs",
         meaning="checkpoints are not made as often as they should be: a start takes long, and old"
         " segments stay",
-        do="look into this node's server log for a metadata error: it then makes none until it"
-        " starts again. A node that has just caught up makes one soon",
+        do="look into this node's server log for a metadata error; after one a node makes no"
+        " checkpoint until it is restarted. A node that has just caught up makes one soon",
+        avoid="restart it only while a majority of the voters runs without it",
         see="stats",
         source=_SNAPSHOTS,
     ),

@@ -32,8 +32,8 @@ _warning = partial(_of, severity=Severity.WARNING)
 _note = partial(_of, severity=Severity.NOTE)
 _start = partial(
     _critical,
-    finder="metashell.judgement.deep_findings:find",
-    needs=Need.FILES,
+    finder="metashell.judgement.log_directories:find_conflicts",
+    needs=Need.SIDE_FILES,
     source=_IDS,
     do="correct this before you start the node; it changes nothing as long as it runs. Keep a copy"
     " of what you change",

@@ -23,7 +23,8 @@ KINDS: Final = (
         headline="{count} {is} offline",
         effect="offline",
         meaning="they have no leader: clients cannot write or read",
-        do="start a broker that they wait for, on its own log dirs",
+        do="start the brokers that they wait for, on their own log dirs. If they wait for none, ask"
+        " the owners of the data first",
         avoid="an unclean election may lose records",
         see="partitions --offline {subject}",
         source=_FILTERS,
@@ -47,7 +48,7 @@ KINDS: Final = (
         headline="{count} {is} under min ISR",
         effect="under min ISR",
         meaning="fewer replicas are in sync than min.insync.replicas: writes with acks=all fail",
-        do="bring missing brokers back, or add replicas",
+        do="bring missing brokers back; if none is missing, add replicas",
         avoid="a lower min.insync.replicas confirms writes with fewer copies",
         see="partitions --under-min-isr {subject}",
         source=_FILTERS,

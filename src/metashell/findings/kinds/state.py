@@ -49,7 +49,9 @@ KINDS: Final = (
         code="leaderless",
         part_of="offline-partitions",
         meaning="a partition has no leader",
-        do="start one of these brokers on its own log dirs; an unclean election may lose data",
+        do="see which brokers it waits for: `partitions --offline`; start these on their own log"
+        " dirs",
+        avoid="an unclean election may lose records",
     ),
     _warning(
         code="replica-unknown-broker",
