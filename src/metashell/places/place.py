@@ -27,7 +27,8 @@ from metashell.places.archives import (
 )
 from metashell.places.files import FileRef, unreadable
 from metashell.places.parallel import in_parallel
-from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, remote_place
+from metashell.places.remote import RemoteFile, RemotePlace, remote_place
+from metashell.places.store_entry import StoreEntry
 from metashell.places.uri import (
     STDIN,
     archive_uri,
