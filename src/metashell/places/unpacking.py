@@ -94,7 +94,7 @@ def _opened(path: str, name: str) -> Iterator[IO[bytes]]:
             return
         if sys.stdin is None or sys.stdin.isatty():
             raise SourceError(
-                "`-d -`: standard input is a terminal, not an archive",
+                "`-d -`: standard input is a terminal or closed, not an archive",
                 hint="tar cf - DIR | metashell -d - health",
             )
         yield sys.stdin.buffer
@@ -125,8 +125,8 @@ class _Unpacking:
         file.seek(0)
         head = file.read(HEAD_BYTES)
         file.seek(0)
-        if not head:
-            raise SourceError(f"{self._name}: it is empty, not an archive")
+        if not head.strip(b"\0"):
+            raise SourceError(f"{self._name}: it is empty")
         what = archive_format(head)
         if what not in OPENED:
             raise SourceError(f"{self._name}: {what or 'not an archive'}", hint=UNPACK_HINT)
