@@ -37,7 +37,8 @@ OPTIONS: Final = (
         help=(
             "read a metadata log (__cluster_metadata-0) or a node's\n"
             "log directories; those of several nodes, or a quoted\n"
-            "pattern such as '/backups/*', open a fleet"
+            "pattern such as '/backups/*', open a fleet. DIR may be\n"
+            "a tar or zip archive, or - for one on standard input"
         ),
     ),
     Option(

@@ -14,6 +14,7 @@ from metashell.cli.arguments import Arguments
 from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.errors import MetashellError, SourceError
 from metashell.fs.path import resolve
+from metashell.places.uri import shown
 
 if TYPE_CHECKING:
     from metashell.cli.config_file import ConfigFile
@@ -55,7 +56,7 @@ def explore(
         return run(
             ExplorerSession(
                 open=opening.open,
-                name=choice.name or choice.path or "quorum",
+                name=choice.name or shown(choice.path) or "quorum",
                 title=opening.title,
                 path=path,
                 show_secrets=arguments.has("--show-secrets"),

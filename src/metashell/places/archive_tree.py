@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, Union
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.places.remote import StoreEntry
+from metashell.places.store_entry import StoreEntry
 
 Node: TypeAlias = Union["dict[str, Node]", memoryview, str]
 """A directory, the bytes of a file, or the reason why a member can't be read."""

@@ -27,7 +27,8 @@ from metashell.places.archives import (
 )
 from metashell.places.files import FileRef, unreadable
 from metashell.places.parallel import in_parallel
-from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, remote_place
+from metashell.places.remote import RemoteFile, RemotePlace, remote_place
+from metashell.places.store_entry import StoreEntry
 from metashell.places.uri import (
     STDIN,
     archive_uri,
@@ -98,7 +99,9 @@ def archive_or_self(given: str, *, takes_stdin: bool = False) -> str:
     if path is None and (is_uri(given) or not os.path.isfile(given)):
         return given
     head = read_beginning(path or given, HEAD_BYTES) or b""
-    return archive_uri(path or given) if archive_format(head) in OPENED else given
+    # A tar archive without members is all zeros.
+    is_empty = is_archive_name(given) and not head.strip(b"\0")
+    return archive_uri(path or given) if is_empty or archive_format(head) in OPENED else given
 
 
 def child_of(place: Place, name: str) -> Place:

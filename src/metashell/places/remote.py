@@ -21,6 +21,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.archives import HEAD_BYTES, not_a_directory
 from metashell.places.parallel import THREADS, in_parallel
+from metashell.places.store_entry import StoreEntry
 from metashell.places.uri import Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError
 
@@ -65,17 +66,6 @@ class Store:
             return True
         settings = self.uri.settings
         return bool(self.uri.user_info) or "access_key" in settings or has_s3_credentials()
-
-
-@dataclass(frozen=True, slots=True)
-class StoreEntry:
-    """A name in a directory."""
-
-    name: str
-    is_directory: bool
-    size: int
-    mtime_ns: int | None
-    """None where the store does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +189,10 @@ class RemotePlace:
 
     def _opened(self) -> tuple[Any, str]:
         """The file system, and the path as it wants it."""
+        if (archive := self.store.uri.archive) is not None:
+            from metashell.places.unpacking import unpacked
+
+            return unpacked(archive), self.path
         try:
             fs, base = _connected(self.store, os.getpid())
         except SourceError:
@@ -408,13 +402,9 @@ def fill(
 @lru_cache(maxsize=64)
 def _connected(store: Store, _process: int) -> tuple[Any, str]:
     """(file system, what its paths begin with); of this process, as connections survive no fork."""
-    uri = store.uri
-    if uri.archive is not None:
-        from metashell.places.unpacking import unpacked
-
-        return unpacked(uri.archive), ""
     from pyarrow.fs import FileSystem
 
+    uri = store.uri
     if uri.scheme == "s3":
         if not uri.host or any(c in uri.host for c in "*?[{"):
             raise SourceError(

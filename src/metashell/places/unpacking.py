@@ -23,16 +23,11 @@ from typing import IO, Any, Final
 from metashell.errors import MetashellError, SourceError
 from metashell.places.archive_tree import ArchiveTree
 from metashell.places.archives import HEAD_BYTES, OPENED, UNPACK_HINT, archive_format
-from metashell.places.files import open_regular, unreadable
 from metashell.places.uri import STDIN, STDIN_NAME
-from metashell.places.vanished import VanishedError
 
 LIMIT_BYTES: Final = 1 << 30
 """Bytes that the files of all archives may have, inflated. The manual of `-d` names it too."""
-_HINT: Final = (
-    "unpack it, and open the directory with -d; or put only __cluster_metadata-0 and"
-    " meta.properties into it"
-)
+_HINT: Final = "unpack it, and open the directory; or put only the metadata log into it"
 _HEADER_BYTES: Final = 64 << 10
 """Bytes of a header of tar, and of what a zip archive says of its directory's end."""
 _DIRECTORY_BYTES: Final = 16 << 20
@@ -47,13 +42,14 @@ _DUMPED: Final = b"D"
 """The type of a directory in an incremental archive of GNU tar."""
 
 _lock = Lock()
-_trees: dict[str, ArchiveTree] = {}
+_trees: dict[str, tuple[object, ArchiveTree]] = {}
+"""The state of the file at that time, and its members."""
 _held: dict[str, int] = {}
 """Bytes by archive."""
 
 
 def unpacked(path: str) -> ArchiveTree:
-    """The members of an archive. It is read once.
+    """The members of an archive. It is read once, and again where its file was replaced.
 
     Args:
         path: A file; `STDIN` for standard input.
@@ -62,34 +58,48 @@ def unpacked(path: str) -> ArchiveTree:
         SourceError: It can't be read, is damaged, or is larger than the bound.
     """
     with _lock:
-        if path not in _trees:
+        state = _state(path)
+        if path not in _trees or state not in (None, _trees[path][0]):
             name = STDIN_NAME if path == STDIN else path
+            _trees.pop(path, None)
+            _held.pop(path, None)
             try:
                 with _opened(path, name) as file:
-                    _trees[path] = _Unpacking(path, name).run(file)
+                    _trees[path] = state, _Unpacking(path, name).run(file)
             except BaseException:
                 _held.pop(path, None)
                 raise
-        return _trees[path]
+        return _trees[path][1]
+
+
+def _state(path: str) -> object:
+    """Tells a file from one that replaced it; None where there is none to look at."""
+    try:
+        status = os.stat(path) if path != STDIN else None
+    except OSError:
+        return None
+    return status and (status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 @contextmanager
 def _opened(path: str, name: str) -> Iterator[IO[bytes]]:
     try:
         if path != STDIN:
-            with os.fdopen(open_regular(path)[0], "rb") as file:
+            # Opening a named pipe must not wait for a writer.
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(fd, "rb") as file:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    raise SourceError(f"{name}: not a regular file")
                 yield file
             return
         if sys.stdin is None or sys.stdin.isatty():
             raise SourceError(
-                "`-d -`: standard input is a terminal, not an archive",
+                "`-d -`: standard input is a terminal or closed, not an archive",
                 hint="tar cf - DIR | metashell -d - health",
             )
         yield sys.stdin.buffer
-    except VanishedError:
-        raise SourceError(f"{name}: No such file or directory") from None
     except OSError as error:
-        raise unreadable(name, error) from error
+        raise SourceError(f"{name}: {error.strerror or error}") from error
 
 
 class _Unpacking:
@@ -108,12 +118,15 @@ class _Unpacking:
 
     def run(self, file: IO[bytes]) -> ArchiveTree:
         """Read it; errors as `unpacked`."""
-        if not file.seekable() or self._key == STDIN:
+        if self._key == STDIN:
             file = self._copied(file)
+        elif file.seek(0, os.SEEK_END) > LIMIT_BYTES:
+            raise self._too_large()
+        file.seek(0)
         head = file.read(HEAD_BYTES)
         file.seek(0)
-        if not head:
-            raise SourceError(f"{self._name}: it is empty, not an archive")
+        if not head.strip(b"\0"):
+            raise SourceError(f"{self._name}: it is empty")
         what = archive_format(head)
         if what not in OPENED:
             raise SourceError(f"{self._name}: {what or 'not an archive'}", hint=UNPACK_HINT)
@@ -121,7 +134,7 @@ class _Unpacking:
             if what == "a zip archive":
                 self._read_zip(file)
             else:
-                self._read_tar(self._inflated(file, head, what))
+                self._read_tar(self._inflated(file, what))
         except (MetashellError, MemoryError):
             raise
         except Exception as error:
@@ -142,12 +155,15 @@ class _Unpacking:
         """
         _held[self._key] = _held.get(self._key, 0) + n_bytes
         if sum(_held.values()) > LIMIT_BYTES:
-            others = " and other archives" if len(_held) > 1 else ""
-            raise SourceError(
-                f"{self._name}{others}: more than {LIMIT_BYTES >> 20:,} MiB inflated, the limit of"
-                " what is held in memory",
-                hint=_HINT,
-            )
+            raise self._too_large()
+
+    def _too_large(self) -> SourceError:
+        others = ", with the archives before it" if len(_held) > 1 else ""
+        where = f"{self._name}: {self._member}" if self._member else self._name
+        return SourceError(
+            f"{where}: more than {LIMIT_BYTES >> 20:,} MiB{others}, the limit for archives",
+            hint=_HINT,
+        )
 
     def _copied(self, file: IO[bytes] | gzip.GzipFile) -> io.BytesIO:
         """The bytes that are left in a stream."""
@@ -158,7 +174,7 @@ class _Unpacking:
         held.seek(0)
         return held
 
-    def _inflated(self, file: IO[bytes], head: bytes, what: str) -> io.BytesIO:
+    def _inflated(self, file: IO[bytes], what: str) -> io.BytesIO:
         """The tar archive in a file."""
         if what == "a tar archive":
             return file if isinstance(file, io.BytesIO) else self._copied(file)
@@ -194,8 +210,8 @@ class _Unpacking:
                 else:
                     self._tree.add(info.name, self._content(info, view))
             if view[tar.offset : tar.offset + _BLOCK] != bytes(_BLOCK):
-                is_over = tar.offset >= len(view)
-                raise ValueError("no end" if is_over else "no header" + " follows this member")
+                what = "end" if tar.offset >= len(view) else "header"
+                raise ValueError(f"no {what} follows this member")
         for info in links:
             self._tree.add(info.name, self._linked(info))
 

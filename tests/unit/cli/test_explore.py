@@ -11,6 +11,7 @@ import pytest
 import metashell.tui.session as session_module
 from metashell.cli.explore import Said
 from metashell.errors import MetashellError, SourceError
+from metashell.places.uri import archive_uri
 from metashell.tui.session import ExplorerSession
 from support.fixtures import fixture_dir
 from unit.cli.conftest import Program, Result
@@ -194,3 +195,21 @@ def test_a_coordinators_log_is_refused(explored: Callable[..., Result], program:
     told = explored("-d", str(directory), "tui", explorer=opened)
     assert 3 == told.code
     assert "the explorer shows no coordinator's log by itself" in told.err
+
+
+@pytest.mark.parametrize(
+    ("directory", "name"),
+    [("s3://KEY:SECRET@bucket/logs", "s3://bucket/logs"), (archive_uri("a/b.tar"), "a/b.tar")],
+)
+def test_names_hold_no_credentials(
+    explored: Callable[..., Result], directory: str, name: str
+) -> None:
+    """The explorer shows the name before anything is opened."""
+    seen: list[str] = []
+
+    def explorer(session: ExplorerSession) -> int:
+        seen.append(session.name)
+        return 0
+
+    explored("-d", directory, "tui", explorer=explorer)
+    assert [name] == seen
