@@ -1,4 +1,4 @@
-"""Log directories of a node without a metadata log: coordinators' logs, and no image.
+"""Log directories of a node without a metadata log: logs of topics, and no image.
 
 A broker with several log directories keeps the metadata log in one of them.
 """
@@ -133,10 +133,10 @@ def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectories
     """Open a log directory without a metadata log, and others of the node.
 
     Returns:
-        The source; None where no coordinator's log is in them.
+        The source; None where no topic's log is in them.
 
     Raises:
         SourceError: One can't be listed, or its ``meta.properties`` is malformed.
     """
     source = LogDirectoriesSource(place, settings)
-    return source if source.has_coordinator_logs else None
+    return source if source.has_logs else None
