@@ -17,6 +17,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
 from metashell.log.time_spec import TimeSpec, parse_time_spec
+from metashell.node_files.log_name import LogState
 from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, shown
 from metashell.schema.timestamps import iso_time
@@ -72,7 +73,8 @@ class LogDirectoriesSource(SourceWithoutImage):
 
     def _logs(self) -> Iterator[tuple[str, Place]]:
         for directory in self.log_directories:
-            yield from ((log.topic, directory.place_of(log)) for log in directory.logs)
+            current = (log for log in directory.logs if log.state is LogState.CURRENT)
+            yield from ((log.topic, directory.place_of(log)) for log in current)
 
     @property
     def full_log(self) -> Source:
