@@ -424,6 +424,14 @@ PLACES: Final[Mapping[str, Place]] = {
             "zero-padded",
         )
     },
+    **{
+        f"disk-{case.rpartition('/')[2]}": Place(
+            _recorded(*(f"node-disk-44/{case}/{name}" for name in ("controller1", "d1", "d2"))),
+            ("replicas",),
+            joins=True,
+        )
+        for case in ("story", "variants/dup-partition", "variants/garbage-partition-metadata")
+    },
     "dirs-garbage-identity": Place(_garbage_identity, ("logs-in-node",), is_node=True),
     "dirs-101": Place(_log_dirs("node/broker101"), ("logs-in-node",), is_node=True),
     "dirs-102": Place(_log_dirs("story/broker102"), ("logs-in-node",), is_node=True),

@@ -122,3 +122,17 @@ class AllRead:
 
     def remark(self, text: str) -> None:
         raise AssertionError(text)
+
+
+class Told:
+    """A report that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.unread_texts: list[str] = []
+        self.remarks: list[str] = []
+
+    def unread(self, text: str) -> None:
+        self.unread_texts.append(text)
+
+    def remark(self, text: str) -> None:
+        self.remarks.append(text)

@@ -394,7 +394,7 @@ def made_up(at: str, *more: str, path: str = "share", log: str = CoordinatorLog.
         (made_up("{g}", path="image"), "its path 'image' is no directory of the root, or one that"),
         (made_up("{g}", path="g", log="gadgets"), "no coordinator writes gadgets"),
         (made_up("", path="g"), "the path of Gadget0 is 'empty'"),
-        (made_up("{g}", path="g", log=""), "it is of no log, and names no node and rows"),
+        (made_up("{g}", path="g", log=""), "it is of no log, and names no rows"),
         (
             replace(made_up("{g}", path="g"), table_columns="g:string"),
             "it declares one of table_columns and rows, which go together",

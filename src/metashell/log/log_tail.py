@@ -6,7 +6,7 @@ broker writes to these logs and deletes of them: what vanishes is listed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from typing import Final, TypeVar
@@ -41,6 +41,7 @@ _LISTING_TRIES: Final = 5
 _NEVER: Final = (1 << 63) - 1
 """An offset behind every log."""
 _MAX_RELATIVE: Final = (1 << 32) - 1
+_SHORT_BYTES: Final = 32 << 10
 _T = TypeVar("_T")
 
 
@@ -81,12 +82,12 @@ class LogTail:
     Args:
         place: Its directory.
         name: The name that Kafka writes, such as ``orders-3``.
+        names: The names in its directory where they were listed; else they are when needed.
     """
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: Place, name: str, names: Iterable[str] = ()) -> None:
         self.place, self.name = place, name
-        self._segments: Sequence[SegmentName] = ()
-        self._snapshots: Sequence[SnapshotName] = ()
+        self._take(names)
 
     def end(self) -> LogEnd:
         """Where it ends. Cost: reads behind the last entry of the newest segment's index.
@@ -104,6 +105,20 @@ class LogTail:
         """
         return self._listed(self._producers)
 
+    def bytes_behind_snapshot(self, sizes: Mapping[str, int]) -> int:
+        """Bytes that `producers` walks over at most, if the newest snapshot is sound.
+
+        Args:
+            sizes: The sizes of its files, by name.
+        """
+        bases = [segment.base_offset for segment in self.segments]
+        offset = self._snapshots[-1].end_offset if self._snapshots else bases[0]
+        first = max(int(np.searchsorted(bases, offset, side="right")) - 1, 0)
+        n_bytes = sum(sizes.get(segment.name, 0) for segment in self.segments[first:])
+        if n_bytes > _SHORT_BYTES:
+            n_bytes -= self._position(self.segments[first], offset)
+        return n_bytes
+
     def batch_times(self, offsets: Sequence[int]) -> list[int | None]:
         """Timestamps of the batches that hold offsets, or of the next ones behind a gap.
 
@@ -119,12 +134,17 @@ class LogTail:
         """
         return self._listed(lambda: [self._batch_time(offset) for offset in offsets])
 
+    def _take(self, names: Iterable[str]) -> None:
+        logs = [name for name in names if name.endswith((".log", ".snapshot"))]
+        self.segments: Sequence[SegmentName] = list_names(logs).segments
+        """Its segments as they were listed; none before that."""
+        self._snapshots: Sequence[SnapshotName] = snapshot_names(logs)
+
     def _listed(self, read: Callable[[], _T]) -> _T:
         for attempt in range(_LISTING_TRIES):
-            if attempt or not self._segments:
-                names = names_in(self.place)
-                self._segments, self._snapshots = list_names(names).segments, snapshot_names(names)
-            if not self._segments:
+            if attempt or not self.segments:
+                self._take(names_in(self.place))
+            if not self.segments:
                 raise SourceError(f"{self.place}: no segment of {self.name} there")
             # Never an endless chase after a broker that deletes faster than we read.
             with suppress(VanishedError):
@@ -132,7 +152,7 @@ class LogTail:
         raise SourceError(f"{self.place}: its files keep vanishing while they are opened")
 
     def _end(self) -> LogEnd:
-        segments = self._segments
+        segments = self.segments
         first, last = segments[0].base_offset, segments[-1]
         walk = HeaderWalk(from_offset=_NEVER)
         self._walk(walk, last, _NEVER)
@@ -146,13 +166,14 @@ class LogTail:
 
     def _walk(self, walk: HeaderWalk, segment: SegmentName, from_offset: int) -> None:
         """Walk over a segment, from shortly before an offset on."""
-        start = self._position(segment, from_offset)
         walk.last_offset = max(walk.last_offset, segment.base_offset - 1)
         with opened(file_in(self.place, segment.name)) as source:
+            # A short segment is read faster than its index.
+            start = self._position(segment, from_offset) if source.size > _SHORT_BYTES else 0
             if start and not is_batch_at(source, start, segment.base_offset):
                 start = 0
             end = walk.segment(source, segment.name, start)
-            if end < source.size and segment is not self._segments[-1] and not walk.faults:
+            if end < source.size and segment is not self.segments[-1] and not walk.faults:
                 walk.stopped(segment.name, end)
 
     def _position(self, segment: SegmentName, offset: int) -> int:
@@ -164,7 +185,7 @@ class LogTail:
         return position_before(file_in(self.place, index), min(relative, _MAX_RELATIVE))
 
     def _producers(self) -> ProducerHistory:
-        segments, snapshots = self._segments, self._snapshots
+        segments, snapshots = self.segments, self._snapshots
         faults: list[Fault] = []
         for snapshot in reversed(snapshots):
             entries = self._read(snapshot, faults)
@@ -196,7 +217,7 @@ class LogTail:
 
     def _walk_from(self, offset: int) -> HeaderWalk:
         """Walk from an offset to the end of the log."""
-        segments = self._segments
+        segments = self.segments
         bases = [segment.base_offset for segment in segments]
         first = max(int(np.searchsorted(bases, offset, side="right")) - 1, 0)
         walk = HeaderWalk(from_offset=offset)
@@ -205,7 +226,7 @@ class LogTail:
         return walk
 
     def _batch_time(self, offset: int) -> int | None:
-        segments = self._segments
+        segments = self.segments
         bases = [segment.base_offset for segment in segments]
         at = int(np.searchsorted(bases, offset, side="right")) - 1
         for segment in segments[at : at + 2] if at >= 0 else ():

@@ -21,7 +21,8 @@ from metashell.errors import SourceError
 from metashell.places.bounded_file import AnyPlace, child_of, name_of, read_if_present
 
 FILE_NAME: Final = "partition.metadata"
-_LIMIT_BYTES: Final = 4096
+LIMIT_BYTES: Final = 4096
+"""A larger file is refused."""
 _MOST_NAMED: Final = 5
 _VERSION: Final = re.compile(r"version:\s+\+?([0-9]{1,10})")
 _TOPIC_ID: Final = re.compile(r"topic_id:\s+([A-Za-z0-9_=-]{1,24})")
@@ -45,7 +46,7 @@ def read_partition_metadata(directory: AnyPlace) -> PartitionMetadata | None:
         SourceError: It can't be read or is malformed.
     """
     place = child_of(directory, FILE_NAME)
-    data = read_if_present(place, limit_bytes=_LIMIT_BYTES)
+    data = read_if_present(place, limit_bytes=LIMIT_BYTES)
     return None if data is None else parse_partition_metadata(data, name_of(place))
 
 

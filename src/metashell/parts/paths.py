@@ -110,10 +110,10 @@ def check_directories(parts: Collection[PartSpec]) -> None:
                 f"part {part.name}: no coordinator writes {part.log}",
                 hint=f"log is one of {', '.join(CoordinatorLog)}",
             )
-        if not (part.log or (part.node and part.rows)):
+        if not (part.log or part.rows):
             raise SchemaError(
-                f"part {part.name}: it is of no log, and names no node and rows",
-                hint=f"log is one of {', '.join(CoordinatorLog)}; or name node and rows",
+                f"part {part.name}: it is of no log, and names no rows",
+                hint=f"log is one of {', '.join(CoordinatorLog)}; or name rows",
             )
         if bool(part.table_columns) != bool(part.rows):
             raise SchemaError(

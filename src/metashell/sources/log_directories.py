@@ -1,4 +1,4 @@
-"""Log directories of a node without a metadata log: coordinators' logs, and no image.
+"""Log directories of a node without a metadata log: logs of topics, and no image.
 
 A broker with several log directories keeps the metadata log in one of them.
 """
@@ -17,6 +17,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
 from metashell.log.time_spec import TimeSpec, parse_time_spec
+from metashell.node_files.log_name import LogState
 from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, shown
 from metashell.schema.timestamps import iso_time
@@ -72,7 +73,8 @@ class LogDirectoriesSource(SourceWithoutImage):
 
     def _logs(self) -> Iterator[tuple[str, Place]]:
         for directory in self.log_directories:
-            yield from ((log.topic, directory.place_of(log)) for log in directory.logs)
+            current = (log for log in directory.logs if log.state is LogState.CURRENT)
+            yield from ((log.topic, directory.place_of(log)) for log in current)
 
     @property
     def full_log(self) -> Source:
@@ -133,10 +135,10 @@ def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectories
     """Open a log directory without a metadata log, and others of the node.
 
     Returns:
-        The source; None where no coordinator's log is in them.
+        The source; None where no topic's log is in them.
 
     Raises:
         SourceError: One can't be listed, or its ``meta.properties`` is malformed.
     """
     source = LogDirectoriesSource(place, settings)
-    return source if source.has_coordinator_logs else None
+    return source if source.has_logs else None

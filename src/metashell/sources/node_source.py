@@ -46,6 +46,11 @@ class NodeSource(SourceContents):
         """Whether a log directory of the node has partitions of a coordinators' topic."""
         return not self._topics_of_logs.isdisjoint(COORDINATOR_TOPICS)
 
+    @property
+    def has_logs(self) -> bool:
+        """Whether a log directory of the node has the log of a topic."""
+        return bool(self._topics_of_logs)
+
     @lazy
     def _topics_of_logs(self) -> frozenset[str]:
         """Topics that have a log in the log directories, but for the metadata log."""

@@ -16,6 +16,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.offsets import command as offsets
 from metashell.commands.producers import command as producers
+from metashell.commands.replicas import command as replicas
 from metashell.commands.transactions import command as transactions
 from metashell.parts.known import coordinator_parts
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
@@ -31,6 +32,7 @@ COLUMNS = {
     "members": members.COLUMNS,
     "offsets": offsets.COLUMNS,
     "producers": producers.COLUMNS,
+    "replicas": replicas.COLUMNS,
     "share_partitions": share.COLUMNS,
     "transactions": transactions.COLUMNS,
 }

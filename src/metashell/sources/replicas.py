@@ -1,0 +1,328 @@
+"""The replicas on a node's disks: a row a directory, and one for each replica that is missing.
+
+A directory that can't be read is a row with what is known of it. No record is read, and nothing is
+kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.replica_states import (
+    REASONS,
+    STATES,
+    Found,
+    Missing,
+    Reason,
+    ReplicaState,
+    code_of,
+    code_of_name,
+    judge,
+    missing_replicas,
+)
+from metashell.errors import SourceError
+from metashell.image.coordinators.producers import fold_producers
+from metashell.image.coordinators.record_tables import part_schema, part_table
+from metashell.log.layout import TRANSACTIONAL
+from metashell.log.replica_files import ReplicaFiles, read_replica
+from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
+from metashell.node_files.log_name import LogName, LogState
+from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
+from metashell.parts.coordinators.replicas import PART
+from metashell.places.parallel import in_parallel
+from metashell.places.place import child_of
+from metashell.places.uri import shown
+from metashell.schema.arena import AnyArray
+from metashell.schema.arrow import uuid_array
+from metashell.schema.id_table import id_pairs
+from metashell.schema.uuids import parse_uuid
+from metashell.sources.coordinator_reading import ReadReport
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.sources.source import Source
+
+SCHEMA: Final = part_schema(PART)
+ENDS: Final = frozenset({"log_end_offset", "last_time"})
+"""Columns that need the end of each log."""
+PRODUCERS: Final = "open_producers"
+"""The column that needs the producers of each log."""
+_WALKED_BYTES: Final = 1 << 20
+"""So many bytes behind a snapshot of producers at most are walked over."""
+_AT_ONCE: Final = 1 << 10
+"""Directories in a store that are read together."""
+_NO_ID: Final = bytes(16)
+_OFFSETS: Final = (OffsetCheckpoint.LOG_START, OffsetCheckpoint.HIGH_WATERMARK)
+
+Wanted = Callable[[str], bool]
+"""Whether a topic's replicas are wanted, by its name."""
+
+
+def replica_rows(source: Source, report: ReadReport) -> Iterator[pa.Table]:
+    """The rows of the table `replicas`; none where there is no log directory."""
+    if source.log_places:
+        yield replicas_table(source, log_directories_here(source, report), report)
+
+
+def log_directories_here(source: Source, report: ReadReport) -> Sequence[LogDirectory]:
+    """The log directories of a source's node that can be listed; of the others it is told."""
+    try:
+        return source.log_directories
+    except SourceError:
+        found = []
+        for place in source.log_places:
+            try:
+                found.append(read_log_directory(place))
+            except SourceError as error:
+                report.unread(f"{error.message}: no replica in it is listed")
+        return found
+
+
+def replicas_table(
+    source: Source,
+    directories: Sequence[LogDirectory],
+    report: ReadReport,
+    *,
+    columns: Collection[str] = frozenset(SCHEMA.names),
+    wanted: Wanted | None = None,
+    poll: Callable[[], None] = lambda: None,
+) -> pa.Table:
+    """The replicas on the node's disks: columns of `SCHEMA`.
+
+    Args:
+        source: Its image tells what should be there.
+        directories: The log directories, from `log_directories_here`.
+        report: Told of what could not be read.
+        columns: The columns that will be looked at; others may be null.
+        wanted: Chooses topics; None for all.
+        poll: Called before each directory is read; may raise.
+    """
+    read = _Reading(report, poll, not ENDS.isdisjoint(columns), PRODUCERS in columns)
+    for number, directory in enumerate(directories):
+        read.directory(number, directory, wanted)
+    found = read.found(directories)
+    image = source.image if source.capabilities.has_image else None
+    judged = judge(found, image)
+    names = [_text(shown(str(directory.place))) for directory in directories]
+    table = read.table(found, judged.state, judged.reason, names)
+    if image is None:
+        return table
+    missing = missing_replicas(found, judged, image)
+    if missing.n_elsewhere and wanted is None:
+        report.remark(
+            f"{missing.n_elsewhere:,} replicas are in log directories that were not given"
+        )
+    return pa.concat_tables([table, _missing_table(missing, image, names, wanted)])
+
+
+class _Reading:
+    """Directories of replicas, read one after the other into columns.
+
+    Args:
+        report: Told of what could not be read.
+        poll: Called before each is read.
+        ends: Whether the end of each log is wanted.
+        producers: Whether its open producers are.
+    """
+
+    def __init__(
+        self, report: ReadReport, poll: Callable[[], None], ends: bool, producers: bool
+    ) -> None:
+        self._report, self._poll, self._ends, self._producers = report, poll, ends, producers
+        self._topics: dict[str, int] = {}
+        self._ids, self._names = bytearray(), list[str]()
+        self._small = {name: array("i") for name in ("log_dir", "topic", "partition", "state")}
+        self._rows = {
+            name: array("q")
+            for name in (
+                "bytes",
+                "segments",
+                "log_start_offset",
+                "log_end_offset",
+                "high_watermark",
+                "last_time",
+                "open_producers",
+            )
+        }
+
+    def directory(self, number: int, directory: LogDirectory, wanted: Wanted | None) -> None:
+        """Read the replicas of a log directory."""
+        offsets = [self._offsets(directory, which) for which in _OFFSETS]
+        logs = [log for log in directory.logs if wanted is None or wanted(_text(log.topic))]
+        for log, files in zip(logs, self._read(directory, logs), strict=True):
+            state = code_of_name(log.state)
+            if not files.is_listed:
+                state = code_of(ReplicaState.UNREADABLE)
+            elif files.is_malformed:
+                state = code_of(ReplicaState.MALFORMED)
+            at = TopicPartition(log.topic, log.partition)
+            is_live = log.state in (LogState.CURRENT, LogState.FUTURE)
+            start, mark = (each.get(at, -1) if is_live else -1 for each in offsets)
+            self._row((number, log.topic, log.partition, state), log.name, files, start, mark)
+        for name in directory.not_logs if wanted is None else ():
+            files = read_replica(child_of(directory.place, name), name, ends=False)
+            state = code_of(ReplicaState.NOT_A_LOG)
+            self._row((number, "", -1, state), name, files, -1, -1)
+
+    def _read(self, directory: LogDirectory, logs: Sequence[LogName]) -> Iterable[ReplicaFiles]:
+        def read(log: LogName) -> ReplicaFiles:
+            self._poll()
+            name = f"{log.topic}-{log.partition}"
+            return read_replica(directory.place_of(log), name, ends=self._ends)
+
+        if isinstance(directory.place, str):
+            yield from map(read, logs)
+            return
+        for at in range(0, len(logs), _AT_ONCE):
+            yield from in_parallel([partial(read, log) for log in logs[at : at + _AT_ONCE]])
+
+    def _offsets(
+        self, directory: LogDirectory, which: OffsetCheckpoint
+    ) -> Mapping[TopicPartition, int]:
+        try:
+            return directory.offsets(which)
+        except SourceError as error:
+            self._report.unread(f"{error.message}: its offsets are missing")
+            return {}
+
+    def _row(
+        self,
+        key: tuple[int, str, int, int],
+        name: str,
+        files: ReplicaFiles,
+        start: int,
+        mark: int,
+    ) -> None:
+        if files.fault is not None:
+            self._report.unread(files.fault)
+        number, topic, partition, state = key
+        code = self._topics.setdefault(topic, len(self._topics))
+        for column, value in zip(
+            self._small.values(), (number, code, partition, state), strict=True
+        ):
+            column.append(value)
+        topic_id = None if files.topic_id is None else parse_uuid(files.topic_id)
+        self._ids += topic_id or _NO_ID
+        self._names.append(name)
+        end, tail = files.end, files.tail
+        if tail is not None:
+            start = max(start, tail.segments[0].base_offset)
+        values = (
+            files.n_bytes if files.is_listed else -1,
+            files.n_segments if files.is_listed else -1,
+            start,
+            -1 if end is None else end.end_offset,
+            mark,
+            -1 if end is None else end.last_timestamp_ms,
+            self._open_producers(files) if self._producers else -1,
+        )
+        for column, value in zip(self._rows.values(), values, strict=True):
+            column.append(value)
+
+    def _open_producers(self, files: ReplicaFiles) -> int:
+        """How many producers have a transaction open; -1 where it takes too long to find out."""
+        tail = files.tail
+        if tail is None or files.fault is not None:
+            return -1 if files.fault is not None else 0
+        try:
+            if tail.bytes_behind_snapshot(files.sizes) > _WALKED_BYTES:
+                return -1
+            history = tail.producers()
+        except SourceError as error:
+            self._report.unread(error.message)
+            return -1
+        if not (history.behind.header["attributes"] & TRANSACTIONAL).any():
+            return int((history.snapshot["current_txn_first_offset"] >= 0).sum())
+        return int((fold_producers(history).current_txn_first_offset >= 0).sum())
+
+    def found(self, directories: Sequence[LogDirectory]) -> Found:
+        """The directories that were read, to be judged."""
+        small = {name: np.frombuffer(column, np.int32) for name, column in self._small.items()}
+        identities = [directory.identity for directory in directories]
+        ids = [None if i is None or i.directory_id is None else i.directory_id for i in identities]
+        nodes = [-1 if i is None or i.node_id is None else i.node_id for i in identities]
+        raw = b"".join((text and parse_uuid(text)) or _NO_ID for text in ids)
+        metadata = self._topics.get(METADATA_TOPIC, -1)
+        return Found(
+            log_dir=small["log_dir"],
+            name_state=small["state"].astype(np.int8),
+            topics=list(self._topics),
+            topic=small["topic"],
+            partition=small["partition"],
+            topic_id=np.frombuffer(bytes(self._ids), "V16"),
+            brokers=np.array(nodes, dtype=np.int32),
+            directory_ids=np.frombuffer(raw, "V16"),
+            is_metadata=small["topic"] == metadata,
+        )
+
+    def table(
+        self, found: Found, state: AnyArray, reason: AnyArray, names: Sequence[str]
+    ) -> pa.Table:
+        """The rows."""
+        topics = [_text(topic) or None for topic in found.topics]
+        has_id: AnyArray = np.asarray(id_pairs(found.topic_id).any(axis=1))
+        return part_table(
+            PART,
+            broker=found.broker,
+            directory=pa.array(names, pa.string()).take(pa.array(found.log_dir)),
+            topic=pa.array(topics, pa.string()).take(pa.array(found.topic)),
+            partition=found.partition,
+            topic_id=_where(has_id, uuid_array(found.topic_id)),
+            name=pa.array(map(_text, self._names), pa.string()),
+            **_words(state, reason),
+            **{name: np.frombuffer(column, np.int64) for name, column in self._rows.items()},
+        )
+
+
+def _words(state: AnyArray, reason: AnyArray) -> Mapping[str, pa.Array]:
+    reasons = pa.array([text or None for text in REASONS], pa.string())
+    return {
+        "state": pa.array(STATES, pa.string()).take(pa.array(state)),
+        "reason": reasons.take(pa.array(reason)),
+    }
+
+
+def _where(valid: AnyArray, values: pa.Array) -> pa.Array:
+    return pc.if_else(pa.array(valid), values, None)
+
+
+def _text(name: str) -> str:
+    """A name that may hold bytes that are no UTF-8, with these escaped."""
+    if name.isascii():
+        return name
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _missing_table(
+    missing: Missing, image: Image, names: Sequence[str], wanted: Wanted | None
+) -> pa.Table:
+    """The rows of replicas that are missing."""
+    topic = image.partitions.topic[missing.row]
+    if wanted is not None:
+        kept = np.array([wanted(image.topics.names[at]) for at in topic.tolist()], dtype=np.bool_)
+        missing = Missing(
+            missing.row[kept], missing.broker[kept], missing.log_dir[kept], missing.n_elsewhere
+        )
+        topic = topic[kept]
+    n = len(topic)
+    columns: dict[str, Any] = {name: np.full(n, -1, np.int64) for name in SCHEMA.names}
+    reasons = np.full(n, REASONS.index(Reason.CREATED))
+    columns |= {"broker": missing.broker, "partition": image.partitions.partition[missing.row]}
+    texts = {
+        # The last name, null, is that of -1.
+        "directory": pa.array([*names, None], pa.string()).take(
+            pa.array(missing.log_dir % (len(names) + 1))
+        ),
+        "topic": pa.array([image.topics.names[at] for at in topic.tolist()], pa.string()),
+        "topic_id": uuid_array(image.topics.ids[topic]),
+        "name": pa.nulls(n, pa.string()),
+        **_words(np.full(n, code_of(ReplicaState.MISSING)), reasons),
+    }
+    return part_table(PART, **{**columns, **texts})
