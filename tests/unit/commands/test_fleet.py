@@ -268,7 +268,7 @@ def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_one_cluster_is_needed(parent: Path) -> None:
     """The error says how to choose one; so does that of two."""
     fleet = fleet_of(parent)
-    for line in ("log", "checksum", "diff 1 2", "stats", "du", "check", "quorum", "save x"):
+    for line in ("log", "checksum", "diff 1 2", "stats", "du", "save x"):
         ran = run_on(fleet, line)
         assert (2, "") == (ran.status, ran.out), line
         assert "this command needs one cluster" in ran.err[0]

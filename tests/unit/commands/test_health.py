@@ -23,7 +23,7 @@ from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.view_state import ViewState, ask
-from support.fixtures import DEMO, fixture
+from support.fixtures import DEMO, fixture, fixture_dir
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
@@ -467,3 +467,18 @@ def greeted(source: Source) -> list[str]:
     """The lines that a shell shows first."""
     context = Context(root=source.root, source=source, out=Nowhere(), warn=lambda _: None)
     return list(greeting(context))
+
+
+@pytest.mark.parametrize(("line", "said"), [("check", "no damage found"), ("quorum", "ClusterId:")])
+def test_directories_of_one_cluster_one_by_one(line: str, said: str) -> None:
+    """`check` and `quorum` of several directories have a text below each name, and rows."""
+    places = [str(fixture_dir("voters-two-epochs-3") / f"voter-{i}") for i in (1, 2)]
+    with open_fleet(places) as fleet:
+        ran = run_on(fleet, line)
+        assert (0, ()) == (ran.status, ran.err)
+        parts = ran.out.partition("voter-2:\n")
+        assert parts[0].startswith("voter-1:\n")
+        assert all(said in part for part in (parts[0], parts[2]))
+        inside = run_on(fleet, line, "/clusters/voter-2").out
+        assert "voter-1" not in inside
+        assert run_on(fleet, f"{line} -o csv").out.startswith("cluster,")

@@ -41,7 +41,7 @@ class CheckCommand(RowsCommand):
     group = "what is wrong"
     name = "check"
     summary = "Check the files, the records and the state they lead to."
-    one_cluster = True
+    of_each_cluster = True
     noun = ("finding", "findings")
     tables = _TABLES
     has_text = True

@@ -156,6 +156,23 @@ def context_of(context: Context, member: FleetMember) -> Context:
     )
 
 
+def contexts_of(context: Context) -> Iterator[tuple[str, Context]]:
+    """The names and contexts of a fleet's members, of the one that the current directory is in.
+
+    One that can't be read is left out, and told of by who runs commands on fleets.
+    """
+    fleet = context.fleet
+    assert fleet is not None
+    here = member_at(fleet, context.cwd)
+    for member in [here] if here is not None else list(fleet.members.values()):
+        try:
+            own = context_of(context, member)
+        except SourceError as error:
+            fleet.failed(member, error)
+            continue
+        yield member.name, own
+
+
 def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember:
     """The member that the arguments name, else the one of the current directory, else the only one.
 

@@ -21,7 +21,7 @@ class QuorumCommand(RowsCommand):
     name = "quorum"
     summary = "Show the quorum: leader, voters, observers and lag; or its leader epochs."
     takes_paths = False
-    one_cluster = True
+    of_each_cluster = True
     noun = ("node", "nodes")
     tables = TABLES
     has_text = True

@@ -29,6 +29,7 @@ from metashell.commands.rows.query import (
     RowsQuery,
 )
 from metashell.errors import UsageError
+from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     from metashell.commands.rows.output import Shape
@@ -79,6 +80,18 @@ class RowsCommand(Command):
         """Write its own text where it has one; returns the exit status."""
         raise NotImplementedError
 
+    def _write_texts(self, context: Context, parsed: Parsed) -> int:
+        """Write the text; of a fleet that of each cluster below its name, if each is asked."""
+        from metashell.commands.framework.cluster import contexts_of
+
+        if context.fleet is None or not self.of_each_cluster:
+            return self.write_text(context, parsed)
+        status = 0
+        for name, own in contexts_of(context):
+            context.out.write(escape(f"{name}:") + "\n")
+            status = max(status, self.write_text(own, parsed))
+        return status
+
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """The columns of an answer to these words.
 
@@ -98,7 +111,7 @@ class RowsCommand(Command):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Run with parsed words."""
         if self.has_text and not self.asking(parsed):
-            return self.write_text(context, parsed)
+            return self._write_texts(context, parsed)
         return self.write_rows(context, parsed)
 
     def asking(self, parsed: Parsed) -> list[str]:
