@@ -473,12 +473,12 @@ def greeted(source: Source) -> list[str]:
 def test_directories_of_one_cluster_one_by_one(line: str, said: str) -> None:
     """`check` and `quorum` of several directories have a text below each name, and rows."""
     places = [str(fixture_dir("voters-two-epochs-3") / f"voter-{i}") for i in (1, 2)]
-    with open_fleet(places) as fleet:
-        ran = run_on(fleet, line)
-        assert (0, ()) == (ran.status, ran.err)
-        parts = ran.out.partition("voter-2:\n")
-        assert parts[0].startswith("voter-1:\n")
-        assert all(said in part for part in (parts[0], parts[2]))
-        inside = run_on(fleet, line, "/clusters/voter-2").out
-        assert "voter-1" not in inside
-        assert run_on(fleet, f"{line} -o csv").out.startswith("cluster,")
+    fleet = open_fleet(places)
+    ran = run_on(fleet, line)
+    assert (0, ()) == (ran.status, ran.err)
+    parts = ran.out.partition("voter-2:\n")
+    assert parts[0].startswith("voter-1:\n")
+    assert all(said in part for part in (parts[0], parts[2]))
+    inside = run_on(fleet, line, "/clusters/voter-2").out
+    assert "voter-1" not in inside
+    assert run_on(fleet, f"{line} -o csv").out.startswith("cluster,")
