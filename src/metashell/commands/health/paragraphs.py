@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.health.rows import cause_links
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import AT_OR_BEFORE
 from metashell.dataclass import dataclass
@@ -158,23 +159,9 @@ def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
     Rows that share a cause are one incident with all their causes.
     """
     n = len(rows)
-    lists = rows.column("causes").combine_chunks()
-    parents = pc.list_parent_indices(lists).to_numpy()
     is_cause = np.zeros(n, dtype=np.bool_)
     incident = np.full(n, -1, dtype=np.int64)
-    if not len(parents):
-        return incident, is_cause
-    wanted = pc.list_flatten(lists)
-    kinds = pc.unique(pc.replace_substring_regex(pc.unique(wanted), " .*", ""))
-    may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("code")), kinds))
-    some = rows.take(pa.array(may_be))
-    names = pc.binary_join_element_wise(
-        plain_texts(some.column("code")), some.column("subject"), " "
-    )
-    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-    found = pc.fill_null(pc.index_in(wanted, names), -1).to_numpy()
-    known = found >= 0
-    effects, causes = parents[known], may_be[found[known]]
+    effects, causes = cause_links(rows)
     label = np.arange(n)
     while True:
         least = np.minimum(label[effects], label[causes])

@@ -23,6 +23,7 @@ from metashell.findings.kind import SEVERITIES, FindingKind
 from metashell.findings.known import all_kinds
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import quote as as_pattern
+from metashell.schema.arena import I64
 
 if TYPE_CHECKING:
     from metashell.judgement.image_findings import Findings
@@ -139,12 +140,35 @@ def grouped(rows: pa.Table) -> pa.Table:
     """
     n = len(rows)
     rows = rows.unify_dictionaries()
+    effects, causes = cause_links(rows)
+    if not len(effects):
+        return rows
+    at, first = np.unique(effects, return_index=True)
+    head = np.arange(n)
+    head[at] = causes[first]
+    best = np.arange(n)
+    np.minimum.at(best, head, np.arange(n))
+    severity = pc.index_in(plain_texts(rows.column("severity")), pa.array(SEVERITIES)).to_numpy()
+    is_head = head == np.arange(n)
+    level = np.where(is_head, severity[best], severity)
+    order = pa.array(np.lexsort((np.arange(n), ~is_head, best[head], level)))
+    columns, schema = rows.columns, rows.schema
+    # Column by column: there may be 100 MB of rows, and nobody else has them.
+    del rows
+    return pa.table([_in_order(columns.pop(0), order) for _ in schema.names], schema)
+
+
+def cause_links(rows: pa.Table) -> tuple[I64, I64]:
+    """The rows that follow from others, ascending, and the rows that these are: int64[m] each.
+
+    Args:
+        rows: With dictionaries in one piece; of several clusters with the column ``cluster``.
+    """
     lists = rows.column("causes").combine_chunks()
     parents = pc.list_parent_indices(lists).to_numpy()
     if not len(parents):
-        return rows
-    at, first = np.unique(parents, return_index=True)
-    wanted = pc.list_flatten(lists).take(pa.array(first))
+        return parents, parents
+    wanted = pc.list_flatten(lists)
     # Few kinds are causes: to name all rows, and to look among them, took as much as the rows.
     kinds = pc.unique(pc.replace_substring_regex(pc.unique(wanted), " .*", ""))
     may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("code")), kinds))
@@ -154,21 +178,11 @@ def grouped(rows: pa.Table) -> pa.Table:
     )
     if CLUSTER.name in rows.column_names:
         names = pc.binary_join_element_wise(causes.column(CLUSTER.name), names, "/")
-        clusters = rows.column(CLUSTER.name).take(pa.array(at))
+        clusters = rows.column(CLUSTER.name).take(pa.array(parents))
         wanted = pc.binary_join_element_wise(clusters, wanted, "/")
     found = pc.fill_null(pc.index_in(wanted, _flat(names)), -1).to_numpy()
-    head = np.arange(n)
-    head[at[found >= 0]] = may_be[found[found >= 0]]
-    best = np.arange(n)
-    np.minimum.at(best, head, np.arange(n))
-    severity = pc.index_in(plain_texts(rows.column("severity")), pa.array(SEVERITIES)).to_numpy()
-    is_head = head == np.arange(n)
-    level = np.where(is_head, severity[best], severity)
-    order = pa.array(np.lexsort((np.arange(n), ~is_head, best[head], level)))
-    columns, schema = rows.columns, rows.schema
-    # Column by column: there may be 100 MB of rows, and nobody else has them.
-    del rows, causes, lists
-    return pa.table([_in_order(columns.pop(0), order) for _ in schema.names], schema)
+    known = found >= 0
+    return parents[known], may_be[found[known]]
 
 
 def _in_order(column: pa.ChunkedArray, order: pa.Array) -> pa.Array:
