@@ -22,9 +22,7 @@ OF_ONE = (
     "log --tail 5 --json",
     "changes image/topics",
     "du --by topic",
-    "check --json",
     "stats --json --section types",
-    "quorum --json",
 )
 
 

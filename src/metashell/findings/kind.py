@@ -52,7 +52,7 @@ class Need(StrEnum):
 
     IMAGE = "the state"
     HISTORY = "files before the newest checkpoint (--history)"
-    FILES = "every file and its records (check)"
+    FILES = "damage in older files and in indexes (check)"
     SIDE_FILES = "files beside the log"
     CONFIG = "server.properties (--config)"
     BROKER_LOGS = "groups and transactions (a broker's log dirs)"
@@ -89,6 +89,8 @@ class FindingKind:
     """Who finds it: ``module:function``."""
     part_of: str | None = None
     """The kind in which ``health`` counts it; `check` names each one."""
+    comes_first: bool = False
+    """Whether it must be resolved before anything else is done."""
     order: int = 500
     """The place among kinds of one severity, the worst first."""
     cause: str | None = None

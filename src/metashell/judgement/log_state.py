@@ -14,6 +14,7 @@ from metashell.image.features import METADATA_VERSION
 from metashell.image.fold import group_keys, sort_events
 from metashell.image.keyed import join_parts, unknown_removals
 from metashell.judgement.evidence import Evidence
+from metashell.schema.timestamps import span_text
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
@@ -130,11 +131,11 @@ def _behind(evidence: Evidence) -> Iterator[Finding]:
     if interval <= 0 or since is None or since <= 0 or age <= 2 * interval:
         return
     has_some = any(not one.is_bootstrap for one in listing.checkpoints)
-    newest = "the newest checkpoint lacks" if has_some else "no checkpoint was made in"
+    newest = "the newest checkpoint lacks" if has_some else "there is no checkpoint of"
     by = "" if is_number else ", the default, which is assumed"
     yield Finding(
         "checkpoint-behind",
-        f"{newest} the last {age_text(age)} of the log: one is due each {age_text(interval)}"
+        f"{newest} the last {span_text(age)} of the log: one is due each {age_text(interval)}"
         f" ({INTERVAL}{by})",
         subject="the log",
         path="/log",

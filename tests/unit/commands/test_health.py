@@ -84,7 +84,7 @@ def test_nothing_is_wrong(sound: Source) -> None:
     said, as_of, *not_seen = ran.out.splitlines()
     assert said == "nothing is wrong: 1 partition, 2 brokers"
     assert as_of.startswith("as of     offset 3, ")
-    assert not_seen[0].startswith("not seen  every file and its records (check); ")
+    assert not_seen[0].startswith("not seen  damage in older files and in indexes (check); ")
     assert all(line.startswith(" " * 10) for line in not_seen[1:])
     assert run_on(sound, "health -o json").out == "[]\n"
     assert run_on(sound, "health --count").out == "0\n"
@@ -124,11 +124,11 @@ def test_what_follows_stands_behind_its_cause() -> None:
     told = " ".join(ran.out.split())
     assert told.startswith("critical 1 partition of orders is offline since ")
     assert " cause broker 1 is fenced since " in told
-    assert " (offset 7) do start the broker; " in told
+    assert " (offset 7) do start the broker on its own log dirs, " in told
     assert " · changes /image/cluster/brokers/1 " in told
     # Another partition is under-replicated, but no fenced broker is the cause.
     assert "; 1 is under min ISR; 1 is under-replicated; 1 is at min ISR 1 more " in told
-    assert " 1 more of their partitions is under-replicated, for another reason 1 more " in told
+    assert " 1 more of their partitions is under-replicated for another reason 1 more " in told
     name = "fenced-broker broker 1"
     follows = [name in row["causes"] for row in found]
     assert f"{found[0]['code']} {found[0]['subject']}" == name

@@ -321,9 +321,10 @@ def test_health_has_a_made_up_kind(moons: Source) -> None:
     """In words and in rows; it decides the exit status."""
     ran = run_on(moons, "health")
     assert 1 == ran.status
-    assert ran.out.splitlines()[:3] == [
+    assert ran.out.splitlines()[:4] == [
         "critical  4 moons are over brokers 1 and 2",
-        "  do      wait for the morning; do not look at it",
+        "  do      wait for the morning",
+        "  beware  do not look at it",
         "  see     changes /image/cluster/brokers",
     ]
     advice = "wait for the morning; do not look at it"

@@ -143,7 +143,7 @@ def test_no_checkpoint_for_long(tmp_path: Path) -> None:
             return rows(source, "checkpoint-behind", options)
 
     (row,) = found(3 * HOUR_MS, None)
-    assert "no checkpoint was made in the last 3 h of the log" in row["explanation"]
+    assert "there is no checkpoint of the last 3h 0m of the log" in row["explanation"]
     assert "the default, which is assumed" in row["explanation"]
     (row,) = found(2 * HOUR_MS + 1, str(HOUR_MS))
     assert "assumed" not in row["explanation"]
@@ -174,7 +174,7 @@ def test_a_checkpoint_is_long_ago(tmp_path: Path) -> None:
     assert [] == rows(metashell.open(made), "checkpoint-behind")
     checkpoint.write_bytes(checkpoint_bytes([broker(7)], timestamp=TIME))
     (row,) = rows(metashell.open(made), "checkpoint-behind")
-    assert "the newest checkpoint lacks the last 9 h of the log" in row["explanation"]
+    assert "the newest checkpoint lacks the last 9h 0m of the log" in row["explanation"]
     assert [] == rows(metashell.open(made).at(8), "checkpoint-behind")
     assert [] == rows(metashell.open_file(checkpoint), "checkpoint-behind")
 

@@ -53,7 +53,6 @@ from metashell.spelling import did_you_mean, near_names
 if TYPE_CHECKING:
     from metashell.commands.health.command import HealthCommand
 
-_DECIDE_FIRST = "decide this first: below, each copy is judged by itself"
 _ROWS_ALONE = frozenset({"--detail", "--summary"})
 """Options that ask for rows without words."""
 
@@ -81,8 +80,6 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
         if in_words and isinstance(verdict, HealthVerdict):
             lines = verdict.lines(context.out.width - len(prefix))
             context.out.write("".join(escape(prefix + line) + "\n" for line in lines))
-            if not verdict.as_of:
-                context.out.write(escape(f"{prefix}{_DECIDE_FIRST}\n"))
         if verdict_out is not None and is_for_people:
             verdict_out.take_verdict(verdict)
         tables.append(with_cluster(answered))

@@ -30,6 +30,7 @@ _MOST: Final = 3
 _INDENT: Final = 10
 _UNIT: Final = re.compile(r"\((\d+) (\w+)\)")
 """A number with its unit, which stay together."""
+_FIRST: Final = "Resolve this first. Follow no advice below before that."
 _TIMES: Final = ("since_time", "since_before")
 
 
@@ -58,6 +59,8 @@ class HealthVerdict:
             yield from wrap(self.nothing, width)
         for one in self.paragraphs:
             yield from one.lines(width)
+            if one.comes_first:
+                yield from wrap(_FIRST, width)
         if self.as_of:
             yield from _wrapped("as of", self.as_of, width)
         if self.not_looked_at:
@@ -80,6 +83,10 @@ class Paragraph:
     why: tuple[str, ...] = ()
     """Reasons of findings without a cause."""
     do: tuple[str, ...] = ()
+    beware: tuple[str, ...] = ()
+    """What must not be done."""
+    comes_first: bool = False
+    """Whether nothing else may be done before."""
     see: tuple[str, ...] = ()
 
     def lines(self, width: int) -> Iterator[str]:
@@ -94,6 +101,7 @@ class Paragraph:
             ("  cause", self.causes),
             ("  why", self.why),
             ("  do", self.do),
+            ("  beware", self.beware),
         ):
             for i, text in enumerate(texts):
                 yield from _wrapped(label if i == 0 else "", text, width)
@@ -150,6 +158,7 @@ def paragraphs(
     writer = _Writer(rows, codes, is_cause, day, count)
     made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
     told = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
+    told.sort(key=lambda one: not one.comes_first)
     return sorted(told, key=lambda one: list(Severity).index(one.severity))
 
 
@@ -217,7 +226,7 @@ class _Writer:
             if n_other:
                 effect = self._kinds[code].effect
                 rest.append(
-                    f"{n_other:,} more of their partitions {_be(n_other)} {effect}, for another"
+                    f"{n_other:,} more of their partitions {_be(n_other)} {effect} for another"
                     " reason"
                 )
         return Paragraph(
@@ -229,6 +238,8 @@ class _Writer:
             causes=tuple(self._causes(causes)) if len(effects) else (),
             why=() if messages or (len(effects) and len(causes)) else tuple(self._why(first)),
             do=tuple(self._do(first, kinds[0], of_causes if len(effects) else [])),
+            beware=tuple(dict.fromkeys(k.avoid for k in (kinds[0], *of_causes) if k.avoid)),
+            comes_first=kinds[0].comes_first,
             see=tuple(self._see(first, causes if len(effects) else at[:0])),
         )
 
@@ -302,7 +313,7 @@ class _Writer:
             message, subject = str(row["explanation"]), str(row["subject"])
             if template is not None and row["why"] is not None:
                 words = template.format(subjects=subject, why=row["why"])
-                told.append(words + self._since(np.array([i])))
+                told.append(words + self._since(np.array([i])).replace(" since", " at", 1))
                 continue
             name = subject.removeprefix("file ")
             told.append(message if message.startswith(name) else f"{subject}: {message}")
@@ -348,14 +359,13 @@ class _Writer:
         return time if date == self._day else f"{date} {time}"
 
     def _do(self, at: I64, kind: FindingKind, causes: Sequence[FindingKind]) -> Iterator[str]:
-        """What to do about the causes, else about the findings; and what not to do."""
+        """What to do about the causes, else about the findings."""
         if causes:
-            yield from dict.fromkeys(one.action for one in causes)
-            if kind.avoid is not None:
-                yield kind.avoid
+            yield from dict.fromkeys(one.do for one in causes)
             return
         actions = plain_texts(self._columns.column("action").take(pa.array(at[:_MOST])))
-        yield from dict.fromkeys(actions.to_pylist())
+        told = dict.fromkeys(actions.to_pylist())
+        yield from (kind.do if action == kind.action else action for action in told)
 
     def _see(self, at: I64, causes: I64) -> Iterator[str]:
         kind = self._kinds[self._codes[at[0]]]

@@ -56,7 +56,8 @@ KINDS: Final = (
         headline="{subjects} {is} fenced",
         cause="broker {} is fenced",
         meaning="the broker is fenced: it leads no partition, and its replicas fall behind",
-        do="start the broker; if it runs, check its network to the controllers",
+        do="start the broker on its own log dirs, never on empty ones; if it runs, check its"
+        " network to the controllers",
         see="changes /image/cluster/brokers/{subject}",
         source="org.apache.kafka.controller.BrokerHeartbeatManager; KIP-631",
     ),

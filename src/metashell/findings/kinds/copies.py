@@ -19,6 +19,7 @@ _SEE: Final = "fleet --verify"
 KINDS: Final = (
     _of(
         code="disjoint-voters",
+        comes_first=True,
         severity=Severity.CRITICAL,
         order=5,
         counts="quorums",

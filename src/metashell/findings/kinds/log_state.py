@@ -19,8 +19,9 @@ KINDS: Final = (
         order=75,
         counts="records",
         meaning="every controller stops at a record; brokers read on",
-        do="copy the metadata directory of each controller. `log` shows which copy lacks this"
-        " offset",
+        do="copy the metadata directory of each controller. Run `log --offset N` on each copy to"
+        " see which lacks the record",
+        comes_first=True,
         avoid="restart no controller that still runs",
         source="org.apache.kafka.controller.QuorumController.replay",
     ),

@@ -23,7 +23,8 @@ KINDS: Final = (
         severity=Severity.CRITICAL,
         order=91,
         meaning="the node does not start with this configuration",
-        do="correct the file before the next start",
+        do="find out whether the file or the log dir is the wrong one. Correct it before the next"
+        " start",
         avoid="remove no data, also where Kafka's text proposes it: other replicas may lack it",
         source="kafka.server.KafkaConfig.validateValues; MetaPropertiesEnsemble.verify",
     ),

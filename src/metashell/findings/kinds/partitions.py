@@ -23,8 +23,8 @@ KINDS: Final = (
         headline="{count} {is} offline",
         effect="offline",
         meaning="they have no leader: clients cannot write or read",
-        do="start the brokers that they wait for, on their own log dirs. If they wait for none, ask"
-        " the owners of the data first",
+        do="start the brokers that have their replicas, on their own log dirs. If they stay"
+        " offline, ask the owners of the data first",
         avoid="an unclean election may lose records",
         see="partitions --offline {subject}",
         source=_FILTERS,
