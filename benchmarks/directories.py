@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,6 +57,8 @@ class Sizes:
     commit_keys: int = 100_000
     """How many different keys the commits have."""
     broker_partitions: int = 50
+    disk_topics: int = 1_000
+    """Of a broker's disk, with `partitions` replicas each; another has 20 times as many."""
     members: tuple[int, int, int] = (500, 2_000, 9_000)
     """Of fleets of very small directories, which are links to one."""
     member_topics: int = 20
@@ -78,6 +81,7 @@ SMOKE: Final = Sizes(
     one_session=True,
     fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
     commits=3_000, broker_commits=1_500, commit_keys=300, broker_partitions=4,
+    disk_topics=5,
 )  # fmt: skip
 """A few kilobytes, to see that everything works."""
 
@@ -193,16 +197,28 @@ class Directories:
             part.rename(target)
         return target
 
+    def disk(self, topics: int) -> Path:
+        """A folder with the log directory of a broker that has a replica of each partition."""
+        partitions = self.sizes.partitions
+        name = f"disk-{topics}x{partitions}"
+        flags = [f"--topics={topics}", f"--partitions={partitions}"]
+        return self._scripted("replica_disks.py", name, flags)
+
     def _group_logs(self, partitions: int, commits: int) -> Path:
         keys = self.sizes.commit_keys
-        digest = hashlib.sha256((HERE / "group_logs.py").read_bytes()).hexdigest()[:8]
-        target = self._folder / f"groups-{partitions}-commits-{commits}-keys-{keys}-{digest}"
+        name = f"groups-{partitions}-commits-{commits}-keys-{keys}"
+        flags = [f"--partitions={partitions}", f"--commits={commits}", f"--keys={keys}"]
+        return self._scripted("group_logs.py", name, flags)
+
+    def _scripted(self, script: str, name: str, flags: Sequence[str]) -> Path:
+        """A folder that a script beside this one makes."""
+        digest = hashlib.sha256((HERE / script).read_bytes()).hexdigest()[:8]
+        target = self._folder / f"{name}-{digest}"
         if not target.exists():
             print(f"making {target}", file=sys.stderr)
             part = _emptied(target)
-            flags = [f"--partitions={partitions}", f"--commits={commits}", f"--keys={keys}"]
             subprocess.run(
-                [sys.executable, str(HERE / "group_logs.py"), str(part), *flags],
+                [sys.executable, str(HERE / script), str(part), *flags],
                 check=True,
                 env={**os.environ, "PYTHONPATH": python_path()},
             )

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Final
 
 import group_figures
+import replica_figures
 from children import BY_NAME, PROGRAM, ask, check, environment, middle_topic, oracle_text, work
 from directories import HERE, Cluster, Directories, Sizes
 from explorer import (
@@ -467,6 +468,14 @@ FIGURES: Final = (
     Figure("groups-log-json", "`log --json` of it", "-", "s", group_figures.log_json),
     Figure("groups-broker", "`groups` of a broker's directory", "-", "s", group_figures.node),
     Figure("groups-cat", "`cat` of a group there", "≤ 0.6 s", "s", group_figures.one_group),
+    Figure(
+        "replicas", "`replicas --sort=-bytes` of a disk with 10,000 replicas",
+        "≤ 2 s", "s", replica_figures.few,
+    ),
+    Figure(
+        "replicas-many", "the same of 200,000 replicas",
+        "≤ 30 s, ≤ 500 MB", "s", replica_figures.many,
+    ),
     Figure("checksum", "`checksum`", "-", "s", checksum),
     Figure(
         "shell-complete", "completion of a topic's name", "≤ 100 ms", "ms", complete_topic

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Final
 
 import pyarrow as pa
@@ -11,36 +10,29 @@ import pyarrow.compute as pc
 from metashell.answers.replica_states import ReplicaState
 
 STRAY_STATES: Final = (ReplicaState.BECOMES_STRAY, ReplicaState.STRAY)
-_MISSING: Final = (ReplicaState.MISSING,)
 
 
-def is_in(rows: pa.Table, states: Collection[ReplicaState]) -> pa.ChunkedArray:
+def is_in(rows: pa.Table, *states: ReplicaState) -> pa.ChunkedArray:
     """Which rows are in one of some states."""
-    return pc.is_in(rows["state"], pa.array(states, pa.string()))
+    return pc.is_in(rows["state"], pa.array([state.text for state in states]))
 
 
 def counted(rows: pa.Table, by: str) -> pa.Table:
     """Directories and bytes of the rows with each value of a column, the most bytes first."""
-    stray, missing = is_in(rows, STRAY_STATES), is_in(rows, _MISSING)
-    wide = pa.table(
-        {
-            by: rows[by],
-            "directories": _ones(pc.invert(missing)),
-            "bytes": rows["bytes"],
-            "segments": rows["segments"],
-            "stray": _ones(stray),
-            "stray_bytes": pc.if_else(stray, rows["bytes"], 0),
-            "missing": _ones(missing),
-        }
-        | {"last_time": rows["last_time"]}
+    stray, missing = is_in(rows, *STRAY_STATES), is_in(rows, ReplicaState.MISSING)
+    n_bytes = pc.fill_null(rows["bytes"], 0)
+    sums = {
+        "directories": pc.invert(missing).cast(pa.int64()),
+        "bytes": n_bytes,
+        "stray": stray.cast(pa.int64()),
+        "stray_bytes": pc.if_else(stray, n_bytes, 0),
+        "missing": missing.cast(pa.int64()),
+    }
+    wide = pa.table({by: rows[by], **sums, "last_time": rows["last_time"]})
+    found = wide.group_by(by).aggregate([*((name, "sum") for name in sums), ("last_time", "max")])
+    return found.rename_columns(wide.column_names).sort_by(
+        [("bytes", "descending"), (by, "ascending")]
     )
-    sums = wide.column_names[1:-1]
-    found = wide.group_by(by).aggregate([*((n, "sum") for n in sums), ("last_time", "max")])
-    found = found.rename_columns([by, *sums, "last_time"])
-    for name in sums:
-        at = found.column_names.index(name)
-        found = found.set_column(at, name, pc.fill_null(found[name], 0))
-    return found.sort_by([("bytes", "descending"), (by, "ascending")])
 
 
 def unused(rows: pa.Table, age_ms: int, now_ms: int) -> pa.Table:
@@ -52,14 +44,8 @@ def unused(rows: pa.Table, age_ms: int, now_ms: int) -> pa.Table:
         now_ms: Until when that is counted, ms since the epoch; -1 for the last record of all rows.
     """
     times = rows["last_time"].cast(pa.int64())
-    newest = now_ms if now_ms >= 0 else pc.max(times).as_py()
-    if newest is None:
-        newest = 0
+    newest = now_ms if now_ms >= 0 else pc.max(times).as_py() or 0
     is_old = pc.fill_null(pc.less(times, newest - age_ms), True)
     # A log that could not be read has no end.
     is_read = pc.or_(pc.is_valid(rows["log_end_offset"]), pc.equal(rows["segments"], 0))
     return rows.filter(pc.and_(is_old, pc.fill_null(is_read, False)))
-
-
-def _ones(flags: pa.ChunkedArray) -> pa.ChunkedArray:
-    return flags.cast(pa.int64())

@@ -10,7 +10,7 @@ findAbandonedFutureLogs, recoverAbandonedFutureLogs), org.apache.kafka.common.Di
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 import numpy as np
@@ -23,32 +23,36 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.id_table import id_pairs
 
 
-class ReplicaState(StrEnum):
-    """The states, in the order of their codes."""
+class ReplicaState(IntEnum):
+    """The states, by their codes."""
 
-    IN_PLACE = "in-place"
-    GHOST = "ghost"
-    FUTURE = "future"
-    REPLACED = "replaced"
-    BECOMES_STRAY = "becomes-stray"
-    STRAY = "stray"
-    DELETE = "delete"
-    DUPLICATE = "duplicate"
-    MALFORMED = "malformed"
-    NOT_A_LOG = "not-a-log"
-    UNREADABLE = "unreadable"
-    MISSING = "missing"
-    UNKNOWN = "unknown"
+    IN_PLACE = 0
+    GHOST = 1
+    FUTURE = 2
+    REPLACED = 3
+    BECOMES_STRAY = 4
+    STRAY = 5
+    DELETE = 6
+    DUPLICATE = 7
+    MALFORMED = 8
+    NOT_A_LOG = 9
+    UNREADABLE = 10
+    MISSING = 11
+    UNKNOWN = 12
+
+    @property
+    def text(self) -> str:
+        """The state as it is shown."""
+        return self.name.lower().replace("_", "-")
 
 
-STATES: Final = tuple(ReplicaState)
-_CODE: Final = {state: code for code, state in enumerate(STATES)}
-_OF_NAME: Final = {
+STATE_OF_NAME: Final = {
     LogState.CURRENT: ReplicaState.IN_PLACE,
     LogState.FUTURE: ReplicaState.FUTURE,
     LogState.DELETE: ReplicaState.DELETE,
     LogState.STRAY: ReplicaState.STRAY,
 }
+"""The state that a directory's name tells."""
 
 
 class Reason(StrEnum):
@@ -75,7 +79,6 @@ class Reason(StrEnum):
 
 
 REASONS: Final = tuple(Reason)
-_WHY: Final = {reason: code for code, reason in enumerate(REASONS)}
 _RESERVED_IDS: Final = 100
 """Directory and topic ids below this number mean no directory or topic. Source: Uuid.RESERVED."""
 
@@ -87,7 +90,7 @@ class Found:
     log_dir: I32
     """int32[n]: the log directory of each."""
     name_state: AnyArray
-    """int8[n]: codes of `STATES` by the name alone, see `code_of_name`."""
+    """int8[n]: `ReplicaState` by the name alone, or why it can't be judged."""
     topics: Sequence[str]
     """The names of topics, each once."""
     topic: I32
@@ -115,19 +118,19 @@ class Judged:
     """The states of directories."""
 
     state: AnyArray
-    """int8[n]: codes of `STATES`."""
+    """int8[n]: `ReplicaState`."""
     reason: AnyArray
-    """int8[n]: codes of `REASONS`."""
+    """int8[n]: where `REASONS` has the reason."""
     present: I64
     """int64[p]: the partitions that brokers have, as `_of_broker` numbers them."""
 
     def put(self, where: AnyArray, state: ReplicaState, reason: Reason = Reason.NONE) -> None:
         """Decide for some directories."""
-        self.state[where], self.reason[where] = _CODE[state], _WHY[reason]
+        self.state[where], self.reason[where] = state, REASONS.index(reason)
 
     def are(self, *states: ReplicaState) -> Bools:
         """Which are in one of some states."""
-        return np.isin(self.state, [_CODE[state] for state in states])
+        return np.isin(self.state, states)
 
 
 @dataclass(slots=True)
@@ -141,16 +144,6 @@ class Missing:
     """int32[m]: the log directory that the metadata names; -1 for none."""
     n_elsewhere: int
     """How many replicas are in log directories that are not at hand."""
-
-
-def code_of_name(state: LogState) -> int:
-    """The code of the state that a name tells."""
-    return _CODE[_OF_NAME[state]]
-
-
-def code_of(state: ReplicaState) -> int:
-    """The code of a state."""
-    return _CODE[state]
 
 
 def judge(found: Found, image: Image | None) -> Judged:
@@ -200,7 +193,7 @@ def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     judged.put(rows[~is_known], ReplicaState.UNKNOWN, Reason.NO_BROKER)
     judged.put(rows[is_known & ~is_held], ReplicaState.BECOMES_STRAY, Reason.NOT_A_REPLICA)
     rows, is_other, at, assigned = (each[is_held] for each in (rows, is_other, at, assigned))
-    is_current = found.name_state[rows] == _CODE[ReplicaState.IN_PLACE]
+    is_current = found.name_state[rows] == ReplicaState.IN_PLACE
     own = id_pairs(found.directory_ids[found.log_dir[rows]])
     is_here = (own == id_pairs(assigned)).all(axis=1)
     is_real = _is_real(assigned)

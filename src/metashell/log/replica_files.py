@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
@@ -17,8 +18,10 @@ from metashell.node_files.partition_metadata import FILE_NAME as PARTITION_METAD
 from metashell.node_files.partition_metadata import LIMIT_BYTES, parse_partition_metadata
 from metashell.places.bounded_file import read_if_present
 from metashell.places.files import unreadable
-from metashell.places.place import Place, child_of
-from metashell.places.vanished import VanishedError
+from metashell.places.place import Place, child_of, entries_in
+
+_SEGMENT: Final = ".log"
+"""In the names of segments, also of those that Kafka is about to swap or delete."""
 
 
 @dataclass(slots=True)
@@ -26,17 +29,18 @@ class ReplicaFiles:
     """The facts that the directory of a replica tells."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """The sizes of its files, by name. A link counts with its own size."""
-    n_bytes: int = 0
+    """Its files, with the sizes of its segments. A link counts with its own size."""
+    n_bytes: int = -1
     """Bytes of its segments, as DescribeLogDirs counts them, and of those that Kafka is about to
     delete. Indexes do not count: they are preallocated, and mostly holes.
     """
-    n_segments: int = 0
+    n_segments: int = -1
+    """Both -1 where the directory can't be listed."""
     topic_id: str | None = None
     """The id in its ``partition.metadata``; None where that is missing or can't be used."""
     is_malformed: bool = False
     """Whether its ``partition.metadata`` is malformed."""
-    is_listed: bool = True
+    is_listed: bool = False
     """Whether the directory and its ``partition.metadata`` could be read."""
     tail: LogTail | None = None
     """Its log; None where it has no segment."""
@@ -58,19 +62,16 @@ def read_replica(place: Place, name: str, *, ends: bool) -> ReplicaFiles:
     try:
         found.sizes = _sizes_in(place)
         tail = LogTail(place, name, found.sizes)
-        found.n_bytes = sum(size for file, size in found.sizes.items() if ".log" in file)
+        found.n_bytes = sum(size for file, size in found.sizes.items() if _SEGMENT in file)
         found.n_segments = len(tail.segments)
         found.tail = tail if tail.segments else None
         if PARTITION_METADATA in found.sizes:
             _read_identity(place, found)
-    except (SourceError, VanishedError) as error:
-        found.is_listed, found.fault = False, _text(place, error)
-        return found
-    if ends and found.tail is not None:
-        try:
+        found.is_listed = True
+        if ends and found.tail is not None:
             found.end = found.tail.end()
-        except SourceError as error:
-            found.fault = error.message
+    except SourceError as error:
+        found.fault = error.message
     return found
 
 
@@ -85,30 +86,25 @@ def _read_identity(place: Place, found: ReplicaFiles) -> None:
         found.is_malformed = True
 
 
-def _text(place: Place, error: SourceError | VanishedError) -> str:
-    return error.message if isinstance(error, SourceError) else f"{place}: it is gone"
-
-
 def _sizes_in(place: Place) -> dict[str, int]:
-    """The sizes of the files in a directory, by name; what vanishes meanwhile is left out.
+    """The files in a directory, with the sizes of segments. A file that vanishes is left out.
 
     Raises:
         SourceError: It can't be listed.
-        VanishedError: It is gone.
     """
     if not isinstance(place, str):
-        return {entry.name: entry.size for entry in place.list() if not entry.is_directory}
+        return {entry.name: entry.size for entry in entries_in(place) if not entry.is_directory}
     found = {}
     try:
         with os.scandir(place) as entries:
             for entry in entries:
                 try:
-                    if not entry.is_dir(follow_symlinks=False):
+                    if _SEGMENT not in entry.name:
+                        found[entry.name] = 0
+                    elif not entry.is_dir(follow_symlinks=False):
                         found[entry.name] = entry.stat(follow_symlinks=False).st_size
                 except FileNotFoundError:
                     continue
-    except FileNotFoundError as error:
-        raise VanishedError(place) from error
     except OSError as error:
         raise unreadable(place, error) from error
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,10 @@ import pyarrow.compute as pc
 
 from metashell.answers.replica_states import (
     REASONS,
-    STATES,
+    STATE_OF_NAME,
     Found,
-    Missing,
     Reason,
     ReplicaState,
-    code_of,
-    code_of_name,
     judge,
     missing_replicas,
 )
@@ -40,12 +37,13 @@ from metashell.places.parallel import in_parallel
 from metashell.places.place import child_of
 from metashell.places.uri import shown
 from metashell.schema.arena import AnyArray
-from metashell.schema.arrow import uuid_array
+from metashell.schema.arrow import number_array, string_array, uuid_array
 from metashell.schema.id_table import id_pairs
 from metashell.schema.uuids import parse_uuid
 from metashell.sources.coordinator_reading import ReadReport
 
 if TYPE_CHECKING:
+    from metashell.answers.replica_states import Judged, Missing
     from metashell.image.image import Image
     from metashell.sources.source import Source
 
@@ -56,8 +54,11 @@ PRODUCERS: Final = "open_producers"
 """The column that needs the producers of each log."""
 _WALKED_BYTES: Final = 1 << 20
 """So many bytes behind a snapshot of producers at most are walked over."""
-_AT_ONCE: Final = 1 << 10
-"""Directories in a store that are read together."""
+_NUMBERS: Final = (
+    "log_dir topic partition state bytes segments log_start_offset log_end_offset high_watermark "
+    "last_time open_producers"
+)
+"""The columns that are read: keys, and behind them those of the table."""
 _NO_ID: Final = bytes(16)
 _OFFSETS: Final = (OffsetCheckpoint.LOG_START, OffsetCheckpoint.HIGH_WATERMARK)
 
@@ -111,15 +112,17 @@ def replicas_table(
     image = source.image if source.capabilities.has_image else None
     judged = judge(found, image)
     names = [_text(shown(str(directory.place))) for directory in directories]
-    table = read.table(found, judged.state, judged.reason, names)
+    table = read.table(found, judged, names)
     if image is None:
         return table
     missing = missing_replicas(found, judged, image)
     if missing.n_elsewhere and wanted is None:
-        report.remark(
-            f"{missing.n_elsewhere:,} replicas are in log directories that were not given"
-        )
-    return pa.concat_tables([table, _missing_table(missing, image, names, wanted)])
+        n = f"{missing.n_elsewhere:,}"
+        report.remark(f"replicas in log directories that were not given: {n}")
+    rows = _missing_table(missing, image, names)
+    if wanted is not None:
+        rows = rows.filter(pa.array(map(wanted, rows["topic"].to_pylist()), pa.bool_()))
+    return pa.concat_tables([table, rows])
 
 
 class _Reading:
@@ -138,38 +141,25 @@ class _Reading:
         self._report, self._poll, self._ends, self._producers = report, poll, ends, producers
         self._topics: dict[str, int] = {}
         self._ids, self._names = bytearray(), list[str]()
-        self._small = {name: array("i") for name in ("log_dir", "topic", "partition", "state")}
-        self._rows = {
-            name: array("q")
-            for name in (
-                "bytes",
-                "segments",
-                "log_start_offset",
-                "log_end_offset",
-                "high_watermark",
-                "last_time",
-                "open_producers",
-            )
-        }
+        self._numbers = {name: array("q") for name in _NUMBERS.split()}
 
     def directory(self, number: int, directory: LogDirectory, wanted: Wanted | None) -> None:
         """Read the replicas of a log directory."""
         offsets = [self._offsets(directory, which) for which in _OFFSETS]
         logs = [log for log in directory.logs if wanted is None or wanted(_text(log.topic))]
         for log, files in zip(logs, self._read(directory, logs), strict=True):
-            state = code_of_name(log.state)
+            state = STATE_OF_NAME[log.state]
             if not files.is_listed:
-                state = code_of(ReplicaState.UNREADABLE)
+                state = ReplicaState.UNREADABLE
             elif files.is_malformed:
-                state = code_of(ReplicaState.MALFORMED)
+                state = ReplicaState.MALFORMED
             at = TopicPartition(log.topic, log.partition)
             is_live = log.state in (LogState.CURRENT, LogState.FUTURE)
             start, mark = (each.get(at, -1) if is_live else -1 for each in offsets)
             self._row((number, log.topic, log.partition, state), log.name, files, start, mark)
         for name in directory.not_logs if wanted is None else ():
             files = read_replica(child_of(directory.place, name), name, ends=False)
-            state = code_of(ReplicaState.NOT_A_LOG)
-            self._row((number, "", -1, state), name, files, -1, -1)
+            self._row((number, "", -1, ReplicaState.NOT_A_LOG), name, files, -1, -1)
 
     def _read(self, directory: LogDirectory, logs: Sequence[LogName]) -> Iterable[ReplicaFiles]:
         def read(log: LogName) -> ReplicaFiles:
@@ -178,10 +168,8 @@ class _Reading:
             return read_replica(directory.place_of(log), name, ends=self._ends)
 
         if isinstance(directory.place, str):
-            yield from map(read, logs)
-            return
-        for at in range(0, len(logs), _AT_ONCE):
-            yield from in_parallel([partial(read, log) for log in logs[at : at + _AT_ONCE]])
+            return map(read, logs)
+        return in_parallel([partial(read, log) for log in logs])
 
     def _offsets(
         self, directory: LogDirectory, which: OffsetCheckpoint
@@ -203,27 +191,26 @@ class _Reading:
         if files.fault is not None:
             self._report.unread(files.fault)
         number, topic, partition, state = key
-        code = self._topics.setdefault(topic, len(self._topics))
-        for column, value in zip(
-            self._small.values(), (number, code, partition, state), strict=True
-        ):
-            column.append(value)
         topic_id = None if files.topic_id is None else parse_uuid(files.topic_id)
         self._ids += topic_id or _NO_ID
-        self._names.append(name)
+        self._names.append(_text(name))
         end, tail = files.end, files.tail
         if tail is not None:
             start = max(start, tail.segments[0].base_offset)
         values = (
-            files.n_bytes if files.is_listed else -1,
-            files.n_segments if files.is_listed else -1,
+            number,
+            self._topics.setdefault(topic, len(self._topics)),
+            partition,
+            state,
+            files.n_bytes,
+            files.n_segments,
             start,
             -1 if end is None else end.end_offset,
             mark,
             -1 if end is None else end.last_timestamp_ms,
             self._open_producers(files) if self._producers else -1,
         )
-        for column, value in zip(self._rows.values(), values, strict=True):
+        for column, value in zip(self._numbers.values(), values, strict=True):
             column.append(value)
 
     def _open_producers(self, files: ReplicaFiles) -> int:
@@ -244,53 +231,47 @@ class _Reading:
 
     def found(self, directories: Sequence[LogDirectory]) -> Found:
         """The directories that were read, to be judged."""
-        small = {name: np.frombuffer(column, np.int32) for name, column in self._small.items()}
-        identities = [directory.identity for directory in directories]
-        ids = [None if i is None or i.directory_id is None else i.directory_id for i in identities]
-        nodes = [-1 if i is None or i.node_id is None else i.node_id for i in identities]
+        known = [directory.identity for directory in directories]
+        ids = [None if one is None else one.directory_id for one in known]
+        nodes = [-1 if one is None or one.node_id is None else one.node_id for one in known]
         raw = b"".join((text and parse_uuid(text)) or _NO_ID for text in ids)
-        metadata = self._topics.get(METADATA_TOPIC, -1)
         return Found(
-            log_dir=small["log_dir"],
-            name_state=small["state"].astype(np.int8),
+            log_dir=self._number("log_dir").astype(np.int32),
+            name_state=self._number("state").astype(np.int8),
             topics=list(self._topics),
-            topic=small["topic"],
-            partition=small["partition"],
+            topic=self._number("topic").astype(np.int32),
+            partition=self._number("partition").astype(np.int32),
             topic_id=np.frombuffer(bytes(self._ids), "V16"),
             brokers=np.array(nodes, dtype=np.int32),
             directory_ids=np.frombuffer(raw, "V16"),
-            is_metadata=small["topic"] == metadata,
+            is_metadata=self._number("topic") == self._topics.get(METADATA_TOPIC, -1),
         )
 
-    def table(
-        self, found: Found, state: AnyArray, reason: AnyArray, names: Sequence[str]
-    ) -> pa.Table:
+    def _number(self, name: str) -> AnyArray:
+        return np.frombuffer(self._numbers[name], np.int64)
+
+    def table(self, found: Found, judged: Judged, names: Sequence[str]) -> pa.Table:
         """The rows."""
         topics = [_text(topic) or None for topic in found.topics]
-        has_id: AnyArray = np.asarray(id_pairs(found.topic_id).any(axis=1))
+        has_id = number_array(np.asarray(id_pairs(found.topic_id).any(axis=1)))
         return part_table(
             PART,
+            **{name: self._number(name) for name in _NUMBERS.split()[4:]},
+            **_words(judged.state, judged.reason),
             broker=found.broker,
-            directory=pa.array(names, pa.string()).take(pa.array(found.log_dir)),
-            topic=pa.array(topics, pa.string()).take(pa.array(found.topic)),
             partition=found.partition,
-            topic_id=_where(has_id, uuid_array(found.topic_id)),
-            name=pa.array(map(_text, self._names), pa.string()),
-            **_words(state, reason),
-            **{name: np.frombuffer(column, np.int64) for name, column in self._rows.items()},
+            directory=pa.array(names, pa.string()).take(number_array(found.log_dir)),
+            topic=pa.array(topics, pa.string()).take(number_array(found.topic)),
+            topic_id=pc.if_else(has_id, uuid_array(found.topic_id), None),
+            name=pa.array(self._names, pa.string()),
         )
 
 
 def _words(state: AnyArray, reason: AnyArray) -> Mapping[str, pa.Array]:
+    states = pa.array([one.text for one in ReplicaState], pa.string())
     reasons = pa.array([text or None for text in REASONS], pa.string())
-    return {
-        "state": pa.array(STATES, pa.string()).take(pa.array(state)),
-        "reason": reasons.take(pa.array(reason)),
-    }
-
-
-def _where(valid: AnyArray, values: pa.Array) -> pa.Array:
-    return pc.if_else(pa.array(valid), values, None)
+    words = {"state": (states, state), "reason": (reasons, reason)}
+    return {name: texts.take(number_array(codes)) for name, (texts, codes) in words.items()}
 
 
 def _text(name: str) -> str:
@@ -300,29 +281,20 @@ def _text(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _missing_table(
-    missing: Missing, image: Image, names: Sequence[str], wanted: Wanted | None
-) -> pa.Table:
+def _missing_table(missing: Missing, image: Image, names: Sequence[str]) -> pa.Table:
     """The rows of replicas that are missing."""
-    topic = image.partitions.topic[missing.row]
-    if wanted is not None:
-        kept = np.array([wanted(image.topics.names[at]) for at in topic.tolist()], dtype=np.bool_)
-        missing = Missing(
-            missing.row[kept], missing.broker[kept], missing.log_dir[kept], missing.n_elsewhere
-        )
-        topic = topic[kept]
-    n = len(topic)
-    columns: dict[str, Any] = {name: np.full(n, -1, np.int64) for name in SCHEMA.names}
-    reasons = np.full(n, REASONS.index(Reason.CREATED))
-    columns |= {"broker": missing.broker, "partition": image.partitions.partition[missing.row]}
-    texts = {
-        # The last name, null, is that of -1.
-        "directory": pa.array([*names, None], pa.string()).take(
-            pa.array(missing.log_dir % (len(names) + 1))
-        ),
-        "topic": pa.array([image.topics.names[at] for at in topic.tolist()], pa.string()),
-        "topic_id": uuid_array(image.topics.ids[topic]),
-        "name": pa.nulls(n, pa.string()),
-        **_words(np.full(n, code_of(ReplicaState.MISSING)), reasons),
-    }
-    return part_table(PART, **{**columns, **texts})
+    topic, n = image.partitions.topic[missing.row], len(missing.row)
+    state, reason = ReplicaState.MISSING, REASONS.index(Reason.CREATED)
+    # The last name, null, is that of -1.
+    directory = number_array(missing.log_dir % (len(names) + 1))
+    return part_table(
+        PART,
+        **dict.fromkeys(_NUMBERS.split()[4:], np.full(n, -1)),
+        **_words(np.full(n, state), np.full(n, reason)),
+        broker=missing.broker,
+        partition=image.partitions.partition[missing.row],
+        directory=pa.array([*names, None], pa.string()).take(directory),
+        topic=string_array(image.topics.raw_names.take(topic)),
+        topic_id=uuid_array(image.topics.ids[topic]),
+        name=pa.nulls(n, pa.string()),
+    )

@@ -10,14 +10,12 @@ import pyarrow.compute as pc
 
 from metashell.answers.replica_counts import STRAY_STATES, counted, is_in, unused
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.replicas.command import SUMMARY, UNUSED
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.names import tell_unknown
 from metashell.commands.shared.usage_scan import size_text
-from metashell.errors import MetashellError, UsageError
+from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
-from metashell.log.time_spec import parse_duration
 from metashell.sources.partition_ends import latest_ms
 from metashell.sources.replicas import SCHEMA, log_directories_here, replicas_table
 
@@ -26,22 +24,24 @@ if TYPE_CHECKING:
 
     from metashell.node_files.log_directory import LogDirectory
 
-_HINT = "a node's log directory has replicas: `metashell -d DIR`"
 
+def answer(query: RowsQuery, *, by: str | None, age_ms: int | None) -> None:
+    """Add the replicas that all words choose, or counts of them.
 
-def answer(query: RowsQuery) -> None:
-    """Add the replicas that all words choose, or counts of them."""
-    values, source = query.parsed.values, query.source
+    Args:
+        query: The query.
+        by: The column by which they are counted; None for the replicas themselves.
+        age_ms: Only logs whose last record is older; None for all.
+    """
+    source = query.source
     if not source.log_places:
-        raise UsageError("this source has no log directory", hint=_HINT)
-    age = values.get(UNUSED.flags[0])
-    age_ms = None if age is None else parse_duration(age)
-    if age is not None and age_ms is None:
-        raise UsageError(f"{UNUSED.flags[0]} {age}: not a duration", hint="such as 12h or 30d")
+        raise UsageError(
+            "this source has no log directory",
+            hint="a node's log directory has replicas: `metashell -d DIR`",
+        )
     if source.moment_offset is not None:
         query.remarks.append("`at` does not move what is on disks")
     words = query.parsed.arguments
-    by = values.get(SUMMARY.flags[0])
     columns = set(SCHEMA.names if query.columns is None else query.columns)
     report = QueryReport(query)
     directories = log_directories_here(source, report)
@@ -53,13 +53,10 @@ def answer(query: RowsQuery) -> None:
         wanted=_matching(words) if words else None,
         poll=partial(stop_if_cancelled, query.context),
     )
-    if not len(table) and not words:
-        where = ", ".join(str(place) for place in source.log_places)
-        raise MetashellError(f"{where}: no log there", hint=_HINT)
     _tell_unknown(query, table, directories)
     if age_ms is not None:
         table = unused(table, age_ms, latest_ms(source))
-    strays = table.filter(is_in(table, STRAY_STATES))
+    strays = table.filter(is_in(table, *STRAY_STATES))
     if len(strays):
         size = size_text(pc.sum(strays["bytes"]).as_py() or 0, human=True)
         word = "directory is" if len(strays) == 1 else "directories are"

@@ -18,6 +18,8 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.errors import UsageError
+from metashell.log.time_spec import parse_duration
 
 SUMMARY: Final = Option(
     ("--summary",),
@@ -67,7 +69,6 @@ COLUMNS: Final = (
 COUNTS: Final = (
     integer("directories", "Directories of replicas.", priority=8),
     integer("bytes", "Bytes of their segments.", priority=8),
-    integer("segments", "Segments of their logs.", priority=4),
     integer(
         "stray", "Of these, directories that are stray or become so.", priority=6, yellow=NOT_ZERO
     ),
@@ -101,22 +102,18 @@ class ReplicasCommand(RowsCommand):
             "metadata has on the node, and that are on none of its disks, follow. TOPIC may hold "
             "wildcards. The node need not run. Names, sizes, checkpoints, indexes and headers of "
             "batches are read, and no record.\n\n"
-            "The state is what Kafka's LogManager makes of a directory when the broker starts:\n"
-            "in-place: the broker loads it. reason tells if the metadata has it in another log "
-            "directory.\n"
-            "becomes-stray: the broker renames it to -stray. There is no topic id, the metadata "
+            "The state is what Kafka's LogManager makes of a directory when the broker starts. "
+            "reason says why.\n"
+            "in-place, ghost: the broker loads it; a ghost has not its topic's name.\n"
+            "becomes-stray: the broker renames it to -stray. It has no topic id, the metadata "
             "lacks the topic id or the partition, or the broker is not among the replicas.\n"
             "stray: a broker set it aside. Kafka never deletes it.\n"
-            "delete: the broker deletes it.\n"
-            "future: a replica that moves to this log directory. reason tells if the broker puts "
-            "it in place of the current one, which is then `replaced`.\n"
-            "ghost: the broker loads it under a name that is not its topic's.\n"
-            "duplicate: the node has the replica twice, and does not start.\n"
+            "future: a replica that moves to this log directory. The log whose place it takes is "
+            "`replaced`.\n"
+            "delete, missing: the broker deletes it, or creates it empty.\n"
+            "duplicate, not-a-log: the broker does not start.\n"
             "malformed: partition.metadata is malformed, and the log directory goes offline.\n"
-            "not-a-log: a broker does not start with a directory of such a name.\n"
-            "missing: the broker creates the replica empty.\n"
-            "unreadable: the directory could not be read.\n"
-            "unknown: there is no metadata log to compare with, or nothing tells the node.\n\n"
+            "unreadable, unknown: it could not be read, or there is nothing to compare with.\n\n"
             "The metadata log of a stopped broker may be older than the cluster: `--join -d "
             "CONTROLLER -d DIR` compares with a controller's. The exit status is 1 if something "
             "could not be read, or if a name is unknown."
@@ -143,7 +140,11 @@ class ReplicasCommand(RowsCommand):
         """Add the replicas, or counts of them."""
         from metashell.commands.replicas.answer import answer
 
-        answer(query)
+        values, age_ms = query.parsed.values, None
+        age = values.get(UNUSED.flags[0])
+        if age is not None and (age_ms := parse_duration(age)) is None:
+            raise UsageError(f"{UNUSED.flags[0]} {age}: not a duration", hint="such as 12h or 30d")
+        answer(query, by=values.get(SUMMARY.flags[0]), age_ms=age_ms)
 
 
 COMMAND = ReplicasCommand()
