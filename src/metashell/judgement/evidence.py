@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from metashell.judgement.image_findings import Findings, ImageFindings
     from metashell.sources.source import Source
 
-Found: TypeAlias = "Finding | Findings"
+OneOrMany: TypeAlias = "Finding | Findings"
 """One finding, or columns of findings of one kind."""
-Finder: TypeAlias = "Callable[[Evidence, Sequence[FindingKind]], Iterator[Found]]"
+Finder: TypeAlias = "Callable[[Evidence, Sequence[FindingKind]], Iterator[OneOrMany]]"
 """Gives the findings of some kinds that name it; it may give those of others too."""
 
 
@@ -97,7 +97,7 @@ class Evidence:
         """Take what is said behind rows."""
 
 
-def find(evidence: Evidence, codes: Collection[str]) -> Iterator[Found]:
+def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:
     """Find the findings of some kinds. Cost: that of the finders; the last may be `check`.
 
     Args:
