@@ -26,7 +26,7 @@ Node: TypeAlias = Union["dict[str, Node]", memoryview, str]
 LIMIT_BYTES: Final = 512 << 20
 """Bytes that the files of all archives may have, inflated. The guide names it too."""
 _HINT: Final = "unpack it, and open the directory; or put only the metadata log into it"
-_NODES_MAX: Final = 1_000_000
+_NODES_MAX: Final = 300_000
 _DEPTH_MAX: Final = 64
 _HEADER_BYTES: Final = 64 << 10
 """Bytes of a header of tar."""
@@ -44,8 +44,8 @@ _DUMPED: Final = b"D"
 """The type of a directory in an incremental archive of GNU tar."""
 
 _lock = Lock()
-_archives: dict[str, tuple[object, Archive]] = {}
-"""The time of each archive's file, and its members."""
+_archives: dict[str, tuple[object, Archive | SourceError]] = {}
+"""The time of each archive's file, and its members, or why it can't be read."""
 _held: dict[str, int] = {}
 """Bytes by archive."""
 
@@ -62,10 +62,12 @@ def unpacked(path: str) -> Archive:
             _held[path] = 0
             try:
                 _archives[path] = time, Archive(path)
-            except BaseException:
-                del _held[path]
-                raise
-        return _archives[path][1]
+            except SourceError as error:
+                _archives[path], _held[path] = (time, error), 0
+        found = _archives[path][1]
+        if isinstance(found, SourceError):
+            raise found
+        return found
 
 
 class Archive:
@@ -169,7 +171,8 @@ class Archive:
         """
         _held[self._path] += n_bytes
         if sum(_held.values()) > LIMIT_BYTES:
-            others = ", with the archives before it" if len(_held) > 1 else ""
+            is_alone = _held[self._path] > LIMIT_BYTES
+            others = "" if is_alone else ", with the archives before it"
             raise SourceError(
                 f"{self._where}: more than {LIMIT_BYTES >> 20} MiB{others}, the limit for archives",
                 hint=_HINT,

@@ -293,6 +293,22 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "unpack it" in str(caught.value.hint)
 
 
+def test_a_failure_is_told_again_without_reading(tmp_path: Path) -> None:
+    """Each look at a fleet's member asks; the file is read anew once it was replaced."""
+    root = root_of(TAR[:700], tmp_path)
+    told = [refused_again(root) for _ in range(2)]
+    assert told[0] is told[1]
+    root_of(TAR, tmp_path)
+    assert b"22" == content(root, "node", "inner", "two")
+
+
+def refused_again(root: RemotePlace) -> SourceError:
+    """The error of a root."""
+    with pytest.raises(SourceError) as caught:
+        entries_in(root)
+    return caught.value
+
+
 def test_the_bound_is_for_all_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that failed counts no more."""
     monkeypatch.setattr(unpacking, "LIMIT_BYTES", 2 * MIB)
