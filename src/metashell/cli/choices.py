@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from shlex import quote
@@ -17,9 +18,9 @@ from metashell.cli.arguments import DEMO, TUI, Arguments
 from metashell.commands import all_names, is_command
 from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import SourceError, UsageError
-from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
-from metashell.places.place import archive_or_self, expand, has_glob, read_beginning
-from metashell.places.uri import STDIN, is_uri, shown
+from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format, archive_or_self
+from metashell.places.place import expand, has_glob, read_beginning
+from metashell.places.uri import archive_uri, is_uri, shown
 from metashell.sources.request import Choice, QuorumChoice
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _VALUE_NEEDED: Final = frozenset(
         "--timeout",
     }
 )
+_STDIN: Final = "/dev/stdin"
 _WILD: Final = frozenset("*?[{")
 
 
@@ -120,7 +122,7 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
 
     found: list[str] = []
     for directory in directories:
-        opened_as = archive_or_self(directory, takes_stdin=True)
+        opened_as = archive_uri(_STDIN) if directory == "-" else archive_or_self(directory)
         if opened_as == directory and os.path.isfile(directory):
             raise _a_file(directory)
         found += map(archive_or_self, expand(opened_as))
@@ -131,24 +133,22 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
 
 
 def _check_stdin(directories: Sequence[str], arguments: Arguments) -> None:
-    """Refuse an archive on standard input where commands come from there too, or from a terminal.
+    """Refuse an archive on standard input that is a terminal, or has to give commands too.
 
     Raises:
         UsageError: So it is.
     """
-    if STDIN not in directories:
-        return
-    is_explored = arguments.words[:1] == (TUI,) or arguments.has("--tui")
-    reads_script = arguments.value("--file") == STDIN
-    has_work = arguments.words or arguments.has("--command") or arguments.has("--file")
-    if is_explored or reads_script or not has_work:
+    words, script = arguments.words, arguments.value("--file")
+    has_work = words or arguments.has("--command") or script is not None
+    is_explored = words[:1] == (TUI,) or arguments.has("--tui")
+    is_for_both = not has_work or is_explored or script == "-" or directories.count("-") > 1
+    if "-" in directories and (is_for_both or sys.stdin is None or sys.stdin.isatty()):
         raise UsageError(
-            "`-d -` reads an archive from standard input, so commands can't come from there",
-            hint="give a command: `tar cf - DIR | metashell -d - health`; for the shell or the"
-            " explorer, write the archive to a file: `metashell -d FILE.tar`",
+            "`-d -` reads an archive from standard input, which can't be a terminal or give"
+            " commands too",
+            hint="`tar cf - DIR | metashell -d - health`; for the shell or the explorer, write"
+            " the archive to a file: `metashell -d FILE.tar`",
         )
-    if directories.count(STDIN) > 1:
-        raise UsageError("`-d -` is given more than once: standard input is read once")
 
 
 def _a_file(path: str) -> UsageError:

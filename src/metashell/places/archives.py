@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from typing import Final
 
 from metashell.errors import SourceError
+from metashell.places.uri import archive_uri, is_uri
 
 HEAD_BYTES: Final = 512
 """How many bytes `archive_format` looks at."""
@@ -61,6 +64,18 @@ def _is_old_tar(head: bytes) -> str | None:
 def is_archive_name(name: str) -> bool:
     """Whether a file is called like an archive: in a store each look at a file is paid for."""
     return _ARCHIVE_NAME.search(name) is not None
+
+
+def archive_or_self(given: str) -> str:
+    """The URI of the archive at a path; a text that names anything else is returned unchanged."""
+    if is_uri(given) or not os.path.isfile(given):
+        return given
+    head = b"unreadable"
+    with suppress(OSError), open(given, "rb") as file:
+        head = file.read(HEAD_BYTES)
+    # A tar archive without members is all zeros.
+    is_empty = is_archive_name(given) and not head.strip(b"\0")
+    return archive_uri(given) if is_empty or archive_format(head) in OPENED else given
 
 
 def not_a_directory(path: str, head: bytes | None) -> SourceError:

@@ -60,7 +60,7 @@ def name_of(place: AnyPlace) -> str:
 
 
 def read_bounded(
-    path: str | os.PathLike[str], *, limit_bytes: int = MIB, pipes: bool = False
+    path: str | os.PathLike[str], *, limit_bytes: int = MIB, pipes: bool = False, hint: str = ""
 ) -> bytes:
     """Read a whole file of at most `limit_bytes`.
 
@@ -68,6 +68,7 @@ def read_bounded(
         path: The file.
         limit_bytes: A larger file is refused.
         pipes: Accept a pipe, as a shell's ``<(...)`` makes, and wait for its writer.
+        hint: The advice where it is larger.
 
     Raises:
         SourceError: It can't be read, is no regular file or is too large. Its cause is the OSError,
@@ -89,7 +90,8 @@ def read_bounded(
     finally:
         os.close(fd)
     if len(data) > limit_bytes:
-        raise SourceError(f"{name}: larger than {limit_bytes:,} bytes, the limit for such a file")
+        reason = f"larger than {limit_bytes:,} bytes, the limit for such a file"
+        raise SourceError(f"{name}: {reason}", hint=hint or None)
     return data
 
 

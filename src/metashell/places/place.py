@@ -18,34 +18,17 @@ from typing import Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
-from metashell.places.archives import (
-    HEAD_BYTES,
-    OPENED,
-    archive_format,
-    is_archive_name,
-    not_a_directory,
-)
+from metashell.places.archives import HEAD_BYTES, archive_format, is_archive_name, not_a_directory
 from metashell.places.files import FileRef, unreadable
 from metashell.places.parallel import in_parallel
-from metashell.places.remote import RemoteFile, RemotePlace, remote_place
-from metashell.places.store_entry import StoreEntry
-from metashell.places.uri import (
-    STDIN,
-    archive_uri,
-    is_uri,
-    local_path,
-    parse_uri,
-    quoted,
-    shown,
-    unquoted,
-)
+from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, remote_place
+from metashell.places.uri import is_uri, local_path, parse_uri, quoted, shown, unquoted
 from metashell.places.vanished import VanishedError
 
 __all__ = [
     "Place",
     "RemotePlace",
     "StoreEntry",
-    "archive_or_self",
     "base_name",
     "child_of",
     "entries_in",
@@ -84,24 +67,6 @@ def place_of(given: str | os.PathLike[str] | RemotePlace) -> Place:
     if local is not None:
         return local
     return remote_place(text) if is_uri(text) else text
-
-
-def archive_or_self(given: str, *, takes_stdin: bool = False) -> str:
-    """The URI of the archive that a text names; the text where it names anything else.
-
-    Args:
-        given: A path or a URI.
-        takes_stdin: Whether ``-`` is an archive on standard input.
-    """
-    if takes_stdin and given == STDIN:
-        return archive_uri(given)
-    path = local_path(given)
-    if path is None and (is_uri(given) or not os.path.isfile(given)):
-        return given
-    head = read_beginning(path or given, HEAD_BYTES) or b""
-    # A tar archive without members is all zeros.
-    is_empty = is_archive_name(given) and not head.strip(b"\0")
-    return archive_uri(path or given) if is_empty or archive_format(head) in OPENED else given
 
 
 def child_of(place: Place, name: str) -> Place:

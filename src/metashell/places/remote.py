@@ -21,8 +21,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.archives import HEAD_BYTES, not_a_directory
 from metashell.places.parallel import THREADS, in_parallel
-from metashell.places.store_entry import StoreEntry
-from metashell.places.uri import Uri, parse_uri, quoted, unquoted
+from metashell.places.uri import ANY_NAME, Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:
@@ -66,6 +65,17 @@ class Store:
             return True
         settings = self.uri.settings
         return bool(self.uri.user_info) or "access_key" in settings or has_s3_credentials()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEntry:
+    """A name in a directory."""
+
+    name: str
+    is_directory: bool
+    size: int
+    mtime_ns: int | None
+    """None where the store does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ class RemotePlace:
         fs, path = self._opened()
         try:
             if self.store.is_archive:
-                return list(fs.entries(path))
+                return [StoreEntry(*entry) for entry in fs.entries(path)]
             from pyarrow.fs import FileSelector, FileType
 
             infos = fs.get_file_info(FileSelector(path, recursive=False))
@@ -248,7 +258,7 @@ def remote_place(text: str) -> RemotePlace:
         SourceError: It is no URI.
     """
     uri = parse_uri(text)
-    path = unquoted(uri.path, uri.shown, "strict" if uri.archive is None else "surrogateescape")
+    path = unquoted(uri.path, uri.shown, "strict" if uri.archive is None else ANY_NAME)
     return RemotePlace(Store(replace(uri, path="")), path)
 
 

@@ -54,10 +54,7 @@ _USER_IS_PLACE: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 
 _ARCHIVE: Final = "archive"
 """The scheme of an archive's members; the host is the quoted path of the archive."""
-STDIN: Final = "-"
-"""The path of an archive on standard input."""
-STDIN_NAME: Final = "stdin"
-_ANY: Final = "surrogateescape"
+ANY_NAME: Final = "surrogateescape"
 """Names of files need not be UTF-8."""
 
 _QUOTED: Final = frozenset("%?#*[]{} ")
@@ -79,7 +76,7 @@ def archive_uri(path: str) -> str:
     """The URI of the root of an archive."""
     from urllib.parse import quote
 
-    return f"{_ARCHIVE}://{quote(path, safe='', errors=_ANY)}"
+    return f"{_ARCHIVE}://{quote(path, safe='', errors=ANY_NAME)}"
 
 
 def holds_credentials(text: str) -> bool:
@@ -148,14 +145,13 @@ class Uri:
         """The path of the archive in which it is; None outside of archives."""
         if self.scheme != _ARCHIVE:
             return None
-        return unquoted(self.host, "", _ANY)
+        return unquoted(self.host, "", ANY_NAME)
 
     @property
     def shown(self) -> str:
         """The URI without credentials and settings; for an archive its path and the member's."""
         if (archive := self.archive) is not None:
-            archive = STDIN_NAME if archive == STDIN else archive
-            return f"{archive}/{unquoted(self.path, '', _ANY)}" if self.path else archive
+            return f"{archive}/{unquoted(self.path, '', ANY_NAME)}" if self.path else archive
         user = self.user_info.partition(":")[0] if self.scheme in _USER_IS_PLACE else ""
         return _joined(self.scheme, user, self.host, self.path)
 
@@ -258,6 +254,6 @@ def quoted(path: str) -> str:
     from urllib.parse import quote
 
     return "".join(
-        quote(char, "", errors=_ANY) if char in _QUOTED or not char.isprintable() else char
+        quote(char, "", errors=ANY_NAME) if char in _QUOTED or not char.isprintable() else char
         for char in path
     )

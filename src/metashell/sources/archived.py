@@ -58,12 +58,16 @@ def _is_a_nodes(name: str) -> bool:
     return topic is not None and (name == METADATA_DIRECTORY or topic[0] in COORDINATOR_TOPICS)
 
 
-def in_archives(request: OpenRequest) -> OpenRequest:
+def in_archives(request: OpenRequest, *, is_one: bool) -> OpenRequest:
     """The request for the log directories in the archives that a request names.
+
+    Args:
+        request: The request.
+        is_one: Whether several log directories are an error.
 
     Raises:
         UsageError: Spark is asked for.
-        SourceError: The only archive can't be read.
+        SourceError: The only archive can't be read, or holds several where one is wanted.
     """
     choice = request.choice
     given = choice.paths or (choice.path,)
@@ -80,6 +84,9 @@ def in_archives(request: OpenRequest) -> OpenRequest:
             if len(given) == 1:
                 raise
             paths.append(path)  # A row of the fleet tells the reason.
+    if is_one and len(paths) > 1:
+        message = f"{shown(given[0])}: {len(paths)} log directories in it, and one is wanted"
+        raise SourceError(message, hint="`metashell.open_fleet` and `-d` open them")
     several = tuple(paths) if choice.paths or len(paths) > 1 else ()
     return replace(
         request,

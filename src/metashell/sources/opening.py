@@ -24,15 +24,8 @@ from typing import TYPE_CHECKING
 from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.directory import list_metadata_directory, read_file
 from metashell.log.names import COORDINATOR_TOPICS, topic_of
-from metashell.places.place import (
-    Place,
-    RemotePlace,
-    archive_or_self,
-    base_name,
-    is_directory,
-    parent_of,
-    place_of,
-)
+from metashell.places.archives import archive_or_self
+from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import is_archive, shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
@@ -75,7 +68,7 @@ def open(
 
     Args:
         path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store. A log
-            directory may have coordinators' logs alone. Also an archive with one node's.
+            directory may have coordinators' logs alone. Also an archive with one.
         log_dirs: Other log directories of the node, which have coordinators' logs too.
         engine: The engine that decodes. ``local`` is this process, without the cache. ``auto``
             takes ``spark`` for large or remote directories, and else this process. For further
@@ -96,16 +89,8 @@ def open(
         ),
         engine=EngineSettings.of(engine),
     )
-    watch = SILENT if progress is None else _Told(progress)
-    if not is_archive(request.choice.path):
-        return _open_directory(request, watch)
-    opened = _open_newest(request, watch)
-    if isinstance(opened, Source):
-        return opened
-    raise SourceError(
-        f"{place_text(request.choice)}: log directories of several nodes in it",
-        hint="`metashell.open_fleet` opens them",
-    )
+    request = _in_archives(request, is_one=True)
+    return _open_directory(request, SILENT if progress is None else _Told(progress))
 
 
 def open_file(
@@ -208,9 +193,7 @@ def open_quorum(
 def open_like(source: Source, path: str | os.PathLike[str]) -> Source:
     """Open another directory or file with the settings of a source, here; errors as `open`."""
     choice = Choice(archive_or_self(os.fspath(path)))
-    choice = _in_archives(OpenRequest(choice=choice)).choice
-    if choice.paths:
-        raise SourceError(f"{path}: several log directories in it", hint="unpack it, and name one")
+    choice = _in_archives(OpenRequest(choice=choice), is_one=True).choice
     settings = replace(source.settings, log_dirs=(), config=None)
     place = place_of(choice.path)
     return open_place(place, settings) if is_directory(place) else _open_file(place, settings, None)
@@ -273,13 +256,13 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
         return _open_file(place_of(choice.path), request.settings, bar)
 
 
-def _in_archives(request: OpenRequest) -> OpenRequest:
+def _in_archives(request: OpenRequest, *, is_one: bool = False) -> OpenRequest:
     """The request for what is in archives, where it names any; see `archived.in_archives`."""
     if not any(map(is_archive, request.choice.paths or (request.choice.path,))):
         return request
     from metashell.sources.archived import in_archives
 
-    return in_archives(request)
+    return in_archives(request, is_one=is_one)
 
 
 def _open_several(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:

@@ -22,7 +22,6 @@ from metashell.sources.opening import open_fleet, open_like
 from support.fixtures import SAMPLE, copy_of, fixture, fixture_dir
 from support.fleets import OTHER_ID, backups
 from support.packed import special, tar_of, tar_of_directories, zip_of
-from support.shell import run_on
 from support.waiting import LIMIT_S
 
 Captures = pytest.CaptureFixture[str]
@@ -94,18 +93,18 @@ def test_several_nodes_are_a_fleet(tmp_path: Path, capsys: Captures) -> None:
     assert f"controller-1\ncontroller-2\n{OTHER_ID}\n" == told(
         "-d", path, "ls", "/clusters", capsys=capsys
     )
-    with pytest.raises(SourceError, match="log directories of several nodes in it"):
+    with pytest.raises(SourceError, match="3 log directories in it, and one is wanted"):
         metashell.open(path)
     assert 3 == len(open_fleet([path]).members)
     fleet = open_fleet([path, str(parent / "staging")])
     assert 4 == len(fleet.members)
 
 
-def test_log_directories_of_one_node_are_one_source(tmp_path: Path) -> None:
+def test_log_directories_of_one_node_are_one_source(tmp_path: Path, capsys: Captures) -> None:
     """As two `-d` are: the coordinators' logs of both count."""
     broker = fixture_dir(NODE) / "broker101"
-    source = metashell.open(packed(tmp_path, broker / "d1", broker / "d2"))
-    assert "28\n" == run_on(source, "groups --count").out
+    path = packed(tmp_path, broker / "d1", broker / "d2")
+    assert "28\n" == told("-d", path, "groups", "--count", capsys=capsys)
 
 
 def test_a_fleet_in_an_archive_is_read_in_this_process(
@@ -141,7 +140,7 @@ def test_what_holds_no_log(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no log directory of Kafka in it"):
         metashell.open(path)
     path.write_bytes(tar_of(special(f"data/{METADATA_DIRECTORY}", tarfile.SYMTYPE, "/disk2/x")))
-    with pytest.raises(SourceError, match=r"a\.tar: data/__cluster_metadata-0: a link out of"):
+    with pytest.raises(SourceError, match=r"a\.tar: data/__cluster_metadata-0: a link to /disk2/x"):
         metashell.open(path)
 
 
@@ -150,7 +149,7 @@ def test_the_other_side_of_a_comparison(tmp_path: Path) -> None:
     source = metashell.open(fixture("real-44-live").directory)
     one = packed(tmp_path, SAMPLE)
     assert metashell.open(SAMPLE).status() == open_like(source, one).status()
-    with pytest.raises(SourceError, match="several log directories in it"):
+    with pytest.raises(SourceError, match="3 log directories in it, and one is wanted"):
         open_like(source, packed(tmp_path, backups(tmp_path / "backups")))
 
 
@@ -201,22 +200,30 @@ def test_a_fleet_in_a_pipe(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (0, b"") == (done.returncode, done.stderr)
     names = ("controller-1", "controller-2", "staging")
-    assert [f"stdin/backups/{name}," for name in names] == done.stdout.decode().splitlines()[1:]
+    assert [f"/dev/stdin/backups/{name}," for name in names] == done.stdout.decode().splitlines()[
+        1:
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "stdin", "status", "message"),
     [
-        (("health",), b"", 3, "stdin: it is empty"),
-        (("health",), b"not a tar\n" * 99, 3, "stdin: not an archive"),
+        (("health",), b"", 3, "/dev/stdin: the archive is empty"),
+        (("health",), b"not a tar\n" * 99, 3, "/dev/stdin: not an archive"),
         (("health",), tar_of(*FILES.items())[:9999], 3, "damaged or cut off"),
-        (("health",), gzip.compress(tar_of(*FILES.items()))[:9999], 3, "stdin: damaged or cut off"),
-        (("health",), tar_of(("caf\udce9/../x", b"")), 3, "names a place outside of the archive"),
-        ((), b"ls\n", 2, "commands can't come from there"),
-        (("-f", "-"), b"ls\n", 2, "commands can't come from there"),
-        (("tui",), b"", 2, "commands can't come from there"),
-        (("-d", "-", "health"), b"", 2, "is given more than once"),
+        (
+            ("health",),
+            gzip.compress(tar_of(*FILES.items()))[:9999],
+            3,
+            "/dev/stdin: damaged or cut off",
+        ),
+        (("health",), tar_of(("caf\udce9/../x", b"")), 3, "names no place in the archive"),
+        ((), b"ls\n", 2, "can't be a terminal or give commands too"),
+        (("-f", "-"), b"ls\n", 2, "can't be a terminal or give commands too"),
+        (("tui",), b"", 2, "can't be a terminal or give commands too"),
+        (("-d", "-", "health"), b"", 2, "can't be a terminal or give commands too"),
     ],
+    ids=["empty", "text", "cut", "gzip", "name", "shell", "script", "explorer", "twice"],
 )
 def test_pipes_that_can_not_be_meant(
     words: tuple[str, ...], stdin: bytes, status: int, message: str
@@ -229,18 +236,24 @@ def test_pipes_that_can_not_be_meant(
     assert b"" == done.stdout
 
 
+def test_a_terminal_is_no_archive(monkeypatch: pytest.MonkeyPatch, capsys: Captures) -> None:
+    """It is not waited for; nor is a standard input that is closed."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stdin in (Terminal(), None):
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert 2 == main(["-d", "-", "health"])
+        assert "can't be a terminal" in capsys.readouterr().err
+
+
 def test_a_pipe_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read up to the bound."""
-
-    class Endless(io.RawIOBase):
-        def read(self, size: int = -1) -> bytes:
-            return bytes(size)
-
     monkeypatch.setattr(unpacking, "LIMIT_BYTES", 4 << 20)
-    monkeypatch.setattr(unpacking, "_held", {})
-    monkeypatch.setattr(unpacking, "_opened", lambda *_: Endless())
-    with pytest.raises(SourceError, match="stdin: more than 4 MiB, the limit for archives"):
-        unpacking.unpacked("-")
+    with pytest.raises(SourceError, match="/dev/zero: larger than 4,194,304 bytes"):
+        unpacking.unpacked("/dev/zero")
 
 
 def test_completion_reads_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +262,7 @@ def test_completion_reads_no_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     from metashell.cli.choices import choose_source
 
     monkeypatch.setattr(unpacking, "unpacked", lambda _: pytest.fail("read"))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     choice = choose_source(parse_arguments(["-d", "-", "ls", "/im"]))
     assert choice is not None
     assert is_uri(choice.path)

@@ -24,14 +24,10 @@ def refuse_what_stands_still(source: Source) -> None:
     """
     if source.moment_offset is not None:
         raise UsageError("an earlier state never changes", hint="`at end` goes to the newest state")
-    if source.log.remote is not None and source.log.remote.store.is_archive:
+    is_packed = source.log.remote is not None and source.log.remote.store.is_archive
+    if source.log.is_file or is_packed:
         raise UsageError(
-            "an archive does not grow",
-            hint="open a directory (-d) or a quorum (-q) to follow changes",
-        )
-    if source.log.is_file:
-        raise UsageError(
-            "a single file is read once",
+            "an archive does not grow" if is_packed else "a single file is read once",
             hint="open a directory (-d) or a quorum (-q) to follow changes",
         )
 
