@@ -20,7 +20,7 @@ from metashell.errors import MetashellError, SourceError
 from metashell.places.archives import HEAD_BYTES, OPENED, UNPACK_HINT, archive_format
 from metashell.places.bounded_file import read_bounded
 
-Node: TypeAlias = Union["dict[str, Node]", memoryview, str]
+ArchiveEntry: TypeAlias = Union["dict[str, ArchiveEntry]", memoryview, str]
 """A directory, the bytes of a file, or the reason why a member can't be read."""
 
 LIMIT_BYTES: Final = 512 << 20
@@ -79,7 +79,7 @@ class Archive:
 
     def __init__(self, path: str) -> None:
         self._path, self._n_nodes, self._where = path, 0, path
-        self._root: dict[str, Node] = {}
+        self._root: dict[str, ArchiveEntry] = {}
         file = io.BytesIO(read_bounded(path, limit_bytes=LIMIT_BYTES, pipes=True, hint=_HINT))
         what = archive_format(file.getbuffer()[:HEAD_BYTES].tobytes())
         try:
@@ -129,13 +129,13 @@ class Archive:
             raise FileNotFoundError(path)
         return pa.BufferReader(node)
 
-    def _at(self, path: str) -> Node | None:
-        node: Node | None = self._root
+    def _at(self, path: str) -> ArchiveEntry | None:
+        node: ArchiveEntry | None = self._root
         for part in path.split("/") if path else ():
             node = node.get(part) if isinstance(node, dict) else None
         return node
 
-    def _readable(self, path: str) -> dict[str, Node] | memoryview:
+    def _readable(self, path: str) -> dict[str, ArchiveEntry] | memoryview:
         node = self._at(path)
         if node is None:
             raise FileNotFoundError(path)
@@ -145,7 +145,7 @@ class Archive:
 
     # Reading.
 
-    def _add(self, name: str, content: Node | None) -> None:
+    def _add(self, name: str, content: ArchiveEntry | None) -> None:
         """Add a member; None for a directory. It replaces another of its name."""
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if name.startswith("/") or ".." in parts or len(parts) > _DEPTH_MAX:
