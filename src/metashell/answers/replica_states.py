@@ -203,7 +203,7 @@ def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     judged.put(rows[promoted], ReplicaState.FUTURE, Reason.PROMOTED)
     judged.put(rows[is_current & is_other], ReplicaState.GHOST, Reason.OTHER_NAME)
     key = _of_broker(found.broker[rows], at)
-    is_replaced = is_current & ~is_other & np.isin(key, key[promoted])
+    is_replaced = is_current & ~is_other & np.isin(key, key[promoted & ~is_other])
     judged.put(rows[is_replaced], ReplicaState.REPLACED, Reason.REPLACED)
     judged.present = key[(is_current | promoted) & ~is_other]
 
