@@ -59,7 +59,7 @@ class HealthVerdict:
             yield from wrap(self.nothing, width)
         for one in self.paragraphs:
             yield from one.lines(width)
-            if one.comes_first:
+            if one.comes_first and (one is not self.paragraphs[-1] or not self.as_of):
                 yield from wrap(_FIRST, width)
         if self.as_of:
             yield from _wrapped("as of", self.as_of, width)
