@@ -92,7 +92,7 @@ def _hint(name: str) -> str:
 
 
 def render_kind(kind: FindingKind, width: int = 80) -> str:
-    """What a kind of finding means and what to do, as plain text."""
+    """The meaning of a kind of finding and its advice, as plain text."""
     width = max(_NARROWEST, min(width, _WIDEST))
     pairs = (
         ("severity", kind.severity.value),

@@ -1,4 +1,4 @@
-"""What a kind of finding declares."""
+"""The declaration of a kind of finding."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class FindingKind:
     """The next step of the user: a sentence without a full stop. It is safe even if the cause is
     another one."""
     avoid: str | None = None
-    """What must not be done: a sentence without a full stop."""
+    """The thing that must not be done: a sentence without a full stop."""
     counts: str = "findings"
     """The things that a finding's count counts, in the plural."""
     headline: str | None = None
@@ -94,11 +94,12 @@ class FindingKind:
     order: int = 500
     """The place among kinds of one severity, the worst first."""
     cause: str | None = None
-    """As the cause of other findings: ``broker {name} is fenced``. None: it causes nothing."""
+    """The words where it is the cause of other findings: ``broker {} is fenced``. None: it causes
+    nothing."""
     effect: str | None = None
-    """As the effect of a cause: ``offline``. None: it is no effect."""
+    """The words where it is the effect of a cause: ``offline``. None: it is no effect."""
 
     @property
     def action(self) -> str:
-        """What to do, and what not to do."""
+        """The advice, with the warning behind it."""
         return self.do if self.avoid is None else f"{self.do}; {self.avoid}"

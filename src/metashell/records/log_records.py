@@ -50,6 +50,8 @@ class LogRecords(ABC):
         self.before = before
         self._whole = whole
         self._unframed: Sequence[Fault] = ()
+        self._framed: tuple[Frames, Sequence[Fault]] | None = None
+        """Frames that were made before, and the faults met then: told when somebody looks."""
 
     @property
     def whole(self) -> Self:
@@ -66,7 +68,8 @@ class LogRecords(ABC):
         if self._whole is not None:
             frames, self._unframed = self._whole.frames, self._whole.unframed
         else:
-            frames, self._unframed = build_frames(self.loaded, has_keys=self.has_keys)
+            made = self._framed or build_frames(self.loaded, has_keys=self.has_keys)
+            frames, self._unframed = made
         return frames
 
     @property

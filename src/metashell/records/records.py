@@ -106,8 +106,7 @@ class Records(LogRecords):
     ) -> Records:
         """Records that are framed already, such as those of a reduced log."""
         records = cls(loaded, registry)
-        Records.frames.preset(records, frames)
-        records._unframed = faults
+        records._framed = frames, faults
         return records
 
     def let_go(self) -> None:

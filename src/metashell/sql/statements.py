@@ -28,8 +28,12 @@ KEYWORDS: Final = tuple(
 )
 """Keywords that completion proposes besides names."""
 
-_BEFORE_TABLES: Final = frozenset({"from", "join", "table", "describe", "desc", ","})
-"""The words before a table's name. Behind a comma there can be columns, too."""
+_BEFORE_TABLES: Final = frozenset({"from", "join", "table", "describe", "desc"})
+"""The words before a table's name."""
+_BEHIND_TABLES: Final = frozenset(
+    {"select", "where", "group", "order", "having", "limit", "union", "except", "intersect"}
+)
+"""The words that begin another clause: behind a comma of theirs no table can stand."""
 
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -78,12 +82,23 @@ def names_in(text: str) -> frozenset[str]:
 def sources_in(text: str) -> frozenset[str]:
     """The names in a statement that stand where a table can, in lower case."""
     found, before = [], ""
+    # For each open parenthesis: whether a comma there stands between tables.
+    lists = [False]
     for kind, piece in tokens(text):
         if kind in ("space", "comment"):
             continue
-        if kind in ("word", "quoted") and before in _BEFORE_TABLES:
+        can_be = before in _BEFORE_TABLES or (before == "," and lists[-1])
+        if kind in ("word", "quoted") and can_be:
             found.append(piece)
         before = piece.casefold()
+        if before == "(":
+            lists.append(False)
+        elif before == ")" and len(lists) > 1:
+            lists.pop()
+        elif kind == "word" and before in _BEFORE_TABLES:
+            lists[-1] = True
+        elif kind in ("word", "end") and before in (*_BEHIND_TABLES, ";"):
+            lists[-1] = False
     return names_in(" ".join(found))
 
 

@@ -250,8 +250,9 @@ class Small:
                 if code == "no-preferred-leader":
                     nodes = part.replicas[:1]
                 if code in ("offline-partitions", "coordinator-offline"):
-                    waits = [n for n in part.replicas if n in values["isr"]]
-                    nodes = [n for n in waits if self._wrong(part, n)] or nodes
+                    waits = values["isr"] or values[ELR]
+                    down = [n for n in part.replicas if n in waits and self._wrong(part, n)]
+                    nodes = (down or nodes) if waits else []
                 has_too_few = len(part.replicas) < self._least(topic, part)
                 if code not in EFFECTS or (code == "under-min-isr" and has_too_few):
                     nodes = []

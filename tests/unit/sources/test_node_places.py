@@ -306,7 +306,7 @@ def test_a_lost_identity_beside_another_metadata_log_is_none(
     first = copy_of(f"{NODE}/broker101/d1", tmp_path)
     other = shutil.copytree(first, tmp_path / "other")
     (first / "meta.properties").write_text("")
-    assert 2 == main([*options(str(first), str(other)), "check"])
+    assert 2 == main([*options(str(first), str(other)), "stats"])
     told = capsys.readouterr().err
     assert f"{first}: its meta.properties can't be used: no `version`" in told
     assert f"metashell -d {first} COMMAND" in told

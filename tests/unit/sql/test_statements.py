@@ -44,9 +44,9 @@ def test_blank_texts() -> None:
 
 
 def test_sources_stand_where_tables_can() -> None:
-    """Behind from, join and the like; a function's argument and a first column do not."""
+    """Behind from, join and the like; columns and a function's argument do not."""
     text = "select topics, count(members) FROM /* of */ Groups g JOIN `Offsets` o, a -- b"
-    assert {"groups", "offsets", "count", "a"} == sources_in(text)
+    assert {"groups", "offsets", "a"} == sources_in(text)
     assert {"groups"} == sources_in("describe groups") == sources_in("table groups")
 
 
@@ -55,3 +55,13 @@ def test_names_are_words_and_quoted_names_in_lower_case() -> None:
     text = 'SELECT "A""b", `C`, d_1 FROM Topics -- brokers\nwhere x = \'acls\''
     assert {'a"b', "c", "d_1", "topics", "select", "from", "where", "x"} == names_in(text)
     assert ("select", "d_1", "from", "topics", "where", "x") == words_of(text)
+
+
+def test_columns_behind_a_comma_are_no_sources() -> None:
+    """A comma stands between tables behind FROM alone, also around a query of its own."""
+    text = (
+        "select topic, replicas from partitions, (select leader, isr from topics, acls) x, groups"
+    )
+    assert {"partitions", "topics", "acls", "groups"} == sources_in(text)
+    assert {"partitions"} == sources_in("select 1 from partitions order by topic, replicas")
+    assert {"partitions"} == sources_in("select 1 from partitions where f(topic, replicas) and a")

@@ -84,7 +84,7 @@ class Paragraph:
     """Reasons of findings without a cause."""
     do: tuple[str, ...] = ()
     beware: tuple[str, ...] = ()
-    """What must not be done."""
+    """Things that must not be done."""
     comes_first: bool = False
     """Whether nothing else may be done before."""
     see: tuple[str, ...] = ()
@@ -359,7 +359,7 @@ class _Writer:
         return time if date == self._day else f"{date} {time}"
 
     def _do(self, at: I64, kind: FindingKind, causes: Sequence[FindingKind]) -> Iterator[str]:
-        """What to do about the causes, else about the findings."""
+        """Say what to do about the causes, else about the findings."""
         if causes:
             yield from dict.fromkeys(one.do for one in causes)
             return

@@ -123,7 +123,10 @@ class ReplicasCommand(RowsCommand):
             ("replicas --sort -bytes", "the largest first"),
             ("replicas --summary state", "how many bytes are stray"),
             ("replicas --unused 30d --sort -bytes", "topics that nobody writes to"),
-            ("replicas orders --columns broker,partition,state,bytes", "those of a topic"),
+            (
+                "replicas --columns broker,topic,partition,state,bytes",
+                "these columns alone",
+            ),
         ),
     )
 
