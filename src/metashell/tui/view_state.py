@@ -7,7 +7,7 @@ live source make a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word
+from metashell.commands.shared.captured import CapturedAnswer
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.escape import diagnostic, for_terminal
@@ -251,34 +252,18 @@ class CommandAnswer:
 
 
 @dataclass(slots=True)
-class _Kept:
-    """An output that keeps what is written, as a `VerdictOutput`."""
+class _Kept(CapturedAnswer):
+    """An output that keeps what is written, or hands it on."""
 
-    width: int = 80
     on_text: Callable[[str], None] | None = None
-    is_terminal: bool = True
-    pieces: list[str] = field(default_factory=list)
-    tables: list[pa.Table] = field(default_factory=list)
-    verdicts: list[Iterable[str]] = field(default_factory=list)
 
     def write(self, text: str) -> None:
         """Keep a piece of text, or hand it on."""
         text = for_terminal(text)
         if self.on_text is None:
-            self.pieces.append(text)
+            CapturedAnswer.write(self, text)
         else:
             self.on_text(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def take(self, table: pa.Table) -> None:
-        """Keep a table."""
-        self.tables.append(table)
-
-    def take_verdict(self, verdict: Iterable[str]) -> None:
-        """Keep a verdict."""
-        self.verdicts.append(verdict)
 
 
 def ask(
@@ -315,7 +300,8 @@ def ask(
     """
     from metashell.commands.framework.run import run_line, run_words
 
-    out, warnings = _Kept(width, on_text), list[str]()
+    out = _Kept(is_terminal=True, width=width, on_text=on_text)
+    warnings = list[str]()
     context = Context(
         root=view_state.root,
         out=out,
@@ -335,8 +321,7 @@ def ask(
     else:
         # A name with * in it is that name.
         status = run_words(context, [Word(word) for word in words])
-    text = "".join(out.pieces)
-    return CommandAnswer(status, text, out.tables, warnings, context, out.verdicts)
+    return CommandAnswer(status, out.text, out.tables, warnings, context, out.verdicts)
 
 
 def is_older(view_state: ViewState, shown: ViewState) -> bool:

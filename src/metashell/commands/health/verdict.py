@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_words
 from metashell.commands.health.paragraphs import HealthVerdict
-from metashell.commands.shared.captured import Captured
-from metashell.dataclass import dataclass
+from metashell.commands.shared.captured import CapturedAnswer
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-@dataclass(slots=True)
-class _Kept(Captured):
-    """An output that keeps verdicts and rows."""
-
-    verdicts: list[Iterable[str]] = field(default_factory=list)
-    tables: list[pa.Table] = field(default_factory=list)
-
-    def take(self, table: pa.Table) -> None:
-        """Keep the rows."""
-        self.tables.append(table)
-
-    def take_verdict(self, verdict: Iterable[str]) -> None:
-        """Keep it."""
-        self.verdicts.append(verdict)
 
 
 def verdict_of(context: Context, words: Sequence[str] = ()) -> HealthVerdict | None:
@@ -54,7 +37,7 @@ def findings_of(context: Context, columns: Sequence[str]) -> pa.Table | None:
     return tables[0] if tables else None
 
 
-def _asked(context: Context, words: Sequence[str]) -> _Kept:
-    out = _Kept(context.out.is_terminal, context.out.width)
+def _asked(context: Context, words: Sequence[str]) -> CapturedAnswer:
+    out = CapturedAnswer(context.out.is_terminal, context.out.width)
     run_words(replace(context, out=out, n_rows=None), ["health", *words])
     return out

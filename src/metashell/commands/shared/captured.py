@@ -1,11 +1,16 @@
-"""An output that keeps what a command writes, for a command that shows it in its own page."""
+"""Outputs that keep what a command writes, for those who show it among other things."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Output
 from metashell.dataclass import dataclass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(slots=True)
@@ -34,3 +39,19 @@ class Captured:
     def text(self) -> str:
         """All that was written."""
         return "".join(self.pieces)
+
+
+@dataclass(slots=True)
+class CapturedAnswer(Captured):
+    """The kept text, rows and verdicts of a command, as a `VerdictOutput`."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    verdicts: list[Iterable[str]] = field(default_factory=list)
+
+    def take(self, table: pa.Table) -> None:
+        """Keep a table."""
+        self.tables.append(table)
+
+    def take_verdict(self, verdict: Iterable[str]) -> None:
+        """Keep a verdict."""
+        self.verdicts.append(verdict)
