@@ -18,6 +18,11 @@ class Severity(StrEnum):
     NOTE = "note"
     """Worth knowing."""
 
+    @property
+    def rank(self) -> int:
+        """Its place, 0 for the worst."""
+        return SEVERITIES.index(self.value)
+
 
 SEVERITIES: Final = tuple(severity.value for severity in Severity)
 """Names of the severities, the worst first."""

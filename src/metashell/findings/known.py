@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 
 from metashell.errors import SchemaError
 from metashell.findings import kinds
-from metashell.findings.kind import SEVERITIES, FindingKind
+from metashell.findings.kind import FindingKind
 
 
 def _declared() -> Iterator[FindingKind]:
@@ -33,4 +33,4 @@ def all_kinds() -> Mapping[str, FindingKind]:
 
 
 def _rank(kind: FindingKind) -> tuple[int, int, str]:
-    return SEVERITIES.index(kind.severity), kind.order, kind.code
+    return kind.severity.rank, kind.order, kind.code

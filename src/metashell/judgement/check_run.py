@@ -77,15 +77,21 @@ class CheckRun:
         self.is_directory = not log.is_file
         self.directory = log.place if self.is_directory and log.in_memory is None else None
 
-    def all(self, *, quick: bool) -> None:
-        """Check everything that is asked for."""
+    def all(self, *, quick: bool, with_others: bool = True) -> None:
+        """Check everything that is asked for.
+
+        Args:
+            quick: Whether the files alone are checked.
+            with_others: Whether other finders tell what they know of files and of the node's disk.
+        """
         source, has_many = self.source, self.source.of_coordinator is None
         self.report.extend(missing_directories(source))
         if source.has_coordinator_logs:
             self._coordinators(quick=quick)
         if source.capabilities.has_image:
             self._metadata(quick=quick)
-            self._declared()
+            if with_others:
+                self._declared()
             has_many = len(source.log_places) > 1
         elif has_many:
             self.report.extend(conflicting_directories(source))

@@ -22,7 +22,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """
     source = evidence.source.full_log
     report = CheckReport(_MOST_FINDINGS)
-    CheckRun(source, report, evidence.stop).all(quick=False)
+    CheckRun(source, report, evidence.stop).all(quick=False, with_others=False)
     files = {file.name for file in source.log.loaded.files}
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in report.findings:

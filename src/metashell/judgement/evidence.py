@@ -15,6 +15,7 @@ from metashell.findings.kind import FindingKind, Need
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.node_files.config import KafkaConfig
+from metashell.sources.older import is_unread
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -63,6 +64,17 @@ class Evidence:
     """Called again and again; it raises to end everything."""
     _image_findings: list[ImageFindings] = field(default_factory=list)
 
+    def lacks(self) -> Iterator[Need]:
+        """The input that is not at hand, or is not to be read."""
+        if not self.is_deep:
+            yield Need.FILES
+        if is_unread(self.source):
+            yield Need.HISTORY
+        if not self.source.has_coordinator_logs:
+            yield Need.BROKER_LOGS
+        if self.source.live is None:
+            yield Need.LIVE
+
     @property
     def config(self) -> KafkaConfig | None:
         """The node's own `server.properties`, as far as it is about the quorum; None where it is
@@ -108,14 +120,10 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:
         SourceError: Something can't be read.
     """
     by_finder: dict[str, list[FindingKind]] = {}
+    # Newer history tells some already; several copies are several sources, see `copies`.
+    left_out = {Need.COPIES, *evidence.lacks()} - {Need.HISTORY}
     for kind in all_kinds().values():
-        # Several copies are several sources: see `metashell.judgement.copies`.
-        is_left_out = (
-            kind.needs is Need.COPIES
-            or (kind.needs is Need.FILES and not evidence.is_deep)
-            or (kind.needs is Need.BROKER_LOGS and not evidence.source.has_coordinator_logs)
-        )
-        if kind.code in codes and not is_left_out:
+        if kind.code in codes and kind.needs not in left_out:
             by_finder.setdefault(kind.finder, []).append(kind)
     told: set[str] = set()
     # The slowest come last: a kind that another finder told of is not told again.

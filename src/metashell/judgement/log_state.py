@@ -19,7 +19,6 @@ from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.sources.source import Source
 
 INTERVAL: Final = "metadata.log.max.snapshot.interval.ms"
 _HAS_INTERVAL: Final = 8
@@ -34,9 +33,9 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
         yield from _FINDERS[kind.code](evidence)
 
 
-def stops(source: Source) -> Iterator[Finding]:
+def _stops(evidence: Evidence) -> Iterator[Finding]:
     """The first record that only a controller's replay refuses."""
-    image = source.image
+    image = evidence.source.image
     found = [*_topics_twice(image), *_users_unknown(image)]
     if not found:
         return
@@ -191,7 +190,7 @@ def _credentials(image: Image) -> set[tuple[str, int]]:
 
 
 _FINDERS: Final[Mapping[str, Callable[[Evidence], Iterator[Finding]]]] = {
-    "controller-stops": lambda evidence: stops(evidence.source),
+    "controller-stops": _stops,
     "no-metadata-version": _without_version,
     "checkpoint-behind": _behind,
     "checkpoint-lacks-credentials": _lost_credentials,

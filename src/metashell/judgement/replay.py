@@ -15,6 +15,7 @@ from metashell.fs.nodes.image import image_node
 from metashell.fs.path import encode_path
 from metashell.image.configs import removed_in_log
 from metashell.image.image import Image
+from metashell.judgement.log_findings import CODES
 from metashell.judgement.log_state import lacking
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 
 _CODES: Final = {
     FaultKind.DAMAGED: "batch-unreadable",
-    FaultKind.RECORD: "record-undecodable",
-    FaultKind.UNKNOWN: "record-unknown",
-    FaultKind.REPLAY: "replay-fault",
+    **{kind: CODES[kind] for kind in (FaultKind.RECORD, FaultKind.UNKNOWN, FaultKind.REPLAY)},
 }
 
 _PATHS_NAMED: Final = 5

@@ -156,6 +156,16 @@ def test_no_checkpoint_for_long(tmp_path: Path) -> None:
     assert [] == found(-9 * HOUR_MS, None)
 
 
+def test_every_check_keeps_the_interval(tmp_path: Path) -> None:
+    """`health --deep` tells nothing of it by the default where a configuration switches it off."""
+    settings = tmp_path / "server.properties"
+    settings.write_text("metadata.log.max.snapshot.interval.ms=0\n")
+    with cluster(broker(1), broker(2), apart_ms=30 * HOUR_MS) as source:
+        for options, n in (("", 1), (f"--assume {settings}", 0)):
+            found = json.loads(run_on(source, f"health --deep -o json {options}").out)
+            assert n == [row["code"] for row in found].count("checkpoint-behind")
+
+
 def test_software_without_the_interval() -> None:
     """3.3 makes checkpoints by bytes alone."""
     with cluster(broker(1, 7), broker(2, 7), apart_ms=9 * HOUR_MS) as source:

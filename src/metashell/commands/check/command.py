@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
-from metashell.errors import UsageError
+from metashell.commands.shared.severities import severities_of
 from metashell.findings.kind import SEVERITIES
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class CheckCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Check, then print what was found, the worst first."""
         refuse_more(self, parsed.arguments)
-        _levels(parsed)
+        severities_of(parsed)
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
@@ -127,18 +126,6 @@ def _row(finding: Finding) -> RowMapping:
     }
 
 
-def _levels(parsed: Parsed) -> Sequence[str]:
-    """The severities that are shown.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    level = parsed.values.get("--severity", "note")
-    if level not in SEVERITIES:
-        raise UsageError(f"--severity {level}: not one of {', '.join(SEVERITIES)}")
-    return SEVERITIES[: SEVERITIES.index(level) + 1]
-
-
 def _checked(
     context: Context, parsed: Parsed, limit: int | None
 ) -> tuple[CheckRun, FindingPrinter]:
@@ -155,7 +142,7 @@ def _checked(
     run = CheckRun(source, report, partial(stop_if_cancelled, context))
     run.all(quick="--quick" in parsed.switches)
     with_state = "--state" in parsed.switches
-    return run, FindingPrinter(context, run.report, _levels(parsed), with_state=with_state)
+    return run, FindingPrinter(context, run.report, severities_of(parsed), with_state=with_state)
 
 
 COMMAND = CheckCommand()

@@ -39,15 +39,15 @@ from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
+from metashell.commands.shared.severities import severities_of
 from metashell.errors import ExitCode, NoLeaderError, UsageError
-from metashell.findings.kind import SEVERITIES, Need, Severity
+from metashell.findings.kind import Need, Severity
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.fs.escape import escape
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.quorum_findings import of_lost
 from metashell.schema.timestamps import iso_time
-from metashell.sources.older import is_unread
 from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
 def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
     """How the copies of each cluster of a fleet agree, where one does not, by the cluster's id."""
     fleet, kinds = context.fleet, all_kinds()
-    asked = [] if _subjects(parsed) else _asked(_chosen(parsed), _severity(parsed))
+    asked = [] if _subjects(parsed) else _asked(parsed)
     codes = [code for code in asked if kinds[code].needs is Need.COPIES]
     if fleet is None or not codes or member_at(fleet, context.cwd) is not None:
         return
@@ -118,7 +118,7 @@ def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
 
 def answer(query: RowsQuery) -> None:
     """Add the findings asked for."""
-    codes = _asked(_chosen(query.parsed), _severity(query.parsed))
+    codes = _asked(query.parsed)
     switches = query.parsed.switches
     columns = query.columns
     count: CountOfCauses | None = None
@@ -136,16 +136,17 @@ def answer(query: RowsQuery) -> None:
         needs: list[Need] = [Need.IMAGE]
     else:
         evidence = _evidence(query)
-        count = evidence.image_findings.count_following
+        count = evidence.image_findings.count_following if tells and not subjects else None
         parts = [
             of_finding(found) if isinstance(found, Finding) else of_findings(found, columns)
             for found in find(evidence, causes.union(codes))
         ]
-        needs = list(_not_looked_at(query))
+        needs = list(evidence.lacks())
+        # Without words the facts about all partitions are freed before the rows are sorted.
+        del evidence
     # Handed over, so that what is sorted takes the place of what was not.
     rows = in_order(parts.pop(0) for _ in range(len(parts)))
     if subjects:
-        count = None
         rows = _about(rows, subjects, with_causes=tells)
     if tells:
         query.verdict = _verdict(query, needs, partial(paragraphs, rows, asked=codes, count=count))
@@ -153,7 +154,7 @@ def answer(query: RowsQuery) -> None:
             rows = rows.filter(pc.is_in(plain_texts(rows.column("code")), pa.array(codes)))
     if subjects and tells:
         rows = _about(rows, subjects, with_causes=False)
-    if SEVERITIES[0] in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
+    if Severity.CRITICAL.value in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
         query.status = ExitCode.FAILED
     query.add(summary_of(rows) if "--summary" in switches else rows)
 
@@ -164,7 +165,7 @@ def _check(parsed: Parsed) -> None:
     Raises:
         UsageError: One is not.
     """
-    _severity(parsed)
+    severities_of(parsed)
     kinds = all_kinds()
     for word in parsed.arguments:
         if ":" not in word and word not in kinds:
@@ -195,13 +196,6 @@ def _about(rows: pa.Table, subjects: Sequence[str], *, with_causes: bool) -> pa.
     return rows.filter(pc.or_(wanted, pc.is_in(names, causes)))
 
 
-def _severity(parsed: Parsed) -> str:
-    severity: str = parsed.values.get("--severity", SEVERITIES[-1])
-    if severity not in SEVERITIES:
-        raise UsageError(f"--severity {severity}: not one of {', '.join(SEVERITIES)}")
-    return severity
-
-
 def _evidence(query: RowsQuery) -> Evidence:
     return Evidence(
         source=query.source,
@@ -218,13 +212,13 @@ def _evidence(query: RowsQuery) -> Evidence:
     )
 
 
-def _asked(chosen: frozenset[str] | None, severity: str) -> list[str]:
-    """The kinds of those chosen that are of a severity or worse."""
-    rank = SEVERITIES.index(severity)
+def _asked(parsed: Parsed) -> list[str]:
+    """The kinds that are asked for, by code and severity."""
+    chosen, severities = _chosen(parsed), severities_of(parsed)
     return [
         code
         for code, kind in all_kinds().items()
-        if (chosen is None or code in chosen) and SEVERITIES.index(kind.severity) <= rank
+        if (chosen is None or code in chosen) and kind.severity.value in severities
     ]
 
 
@@ -242,19 +236,6 @@ def _of_lost(query: RowsQuery, error: NoLeaderError, asked: Sequence[str]) -> Fi
     return finding
 
 
-def _not_looked_at(query: RowsQuery) -> Iterator[Need]:
-    """The input that was not read."""
-    source = query.source
-    if "--deep" not in query.parsed.switches:
-        yield Need.FILES
-    if is_unread(source):
-        yield Need.HISTORY
-    if not source.has_coordinator_logs:
-        yield Need.BROKER_LOGS
-    if source.live is None:
-        yield Need.LIVE
-
-
 def _verdict(
     query: RowsQuery, needs: Sequence[Need], tell: Callable[[str], Sequence[Paragraph]]
 ) -> HealthVerdict:
@@ -267,7 +248,7 @@ def _verdict(
         as_of, day = f"offset {last.offset}, {time}", time.partition("T")[0]
         n = len(image.partitions), len(image.brokers.ids)
         looked_at = f": {n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
-    is_all = _chosen(query.parsed) is None and _severity(query.parsed) == SEVERITIES[-1]
+    is_all = len(_asked(query.parsed)) == len(all_kinds())
     return HealthVerdict(
         paragraphs=tuple(tell(day)),
         nothing=("nothing is wrong" if is_all else "no finding of these kinds")

@@ -159,7 +159,7 @@ def paragraphs(
     made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
     told = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
     told.sort(key=lambda one: not one.comes_first)
-    return sorted(told, key=lambda one: list(Severity).index(one.severity))
+    return sorted(told, key=lambda one: one.severity.rank)
 
 
 def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
@@ -190,14 +190,15 @@ class _Writer:
     def __init__(
         self, rows: pa.Table, codes: I64, is_cause: Bools, day: str, count: CountOfCauses | None
     ) -> None:
-        self._count = count
-        self._rows, self._codes, self._is_cause, self._day = rows, codes, is_cause, day
+        self._codes, self._is_cause, self._day, self._count = codes, is_cause, day, count
         self._kinds = list(all_kinds().values())
-        times = {name: rows.column(name).cast(pa.int64()) for name in _TIMES}
-        self._columns = rows.drop_columns(list(_TIMES)).append_column(
-            "since_time", times["since_time"]
+        # Times as numbers: one may be outside of Python's calendar.
+        self._columns = pa.table(
+            {
+                name: column.cast(pa.int64()) if name in _TIMES else column
+                for name, column in zip(rows.column_names, rows.columns, strict=True)
+            }
         )
-        self._columns = self._columns.append_column("since_before", times["since_before"])
 
     def paragraph(self, at: I64) -> Paragraph:
         """The paragraph of rows, which are one incident or of one kind.
@@ -230,7 +231,7 @@ class _Writer:
                     " reason"
                 )
         return Paragraph(
-            severity=min((k.severity for k in (*kinds, *of_causes)), key=list(Severity).index),
+            severity=min((k.severity for k in (*kinds, *of_causes)), key=lambda s: s.rank),
             codes=tuple(kind.code for kind in (*kinds, *of_causes)),
             n_told=len(kinds),
             headline=messages[0] if messages else "; ".join(heads),
@@ -265,11 +266,10 @@ class _Writer:
     def _head(self, at: I64, code: int, n: int, since: str, *, is_first: bool) -> str:
         """Some findings of a kind in a phrase; behind the first one without subjects."""
         kind = self._kinds[code]
-        some = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
         if not is_first:
             where = f" in {len(at):,} topics" if len(at) > 1 else ""
             return f"{n:,}{where} {_be(n)} {kind.effect or kind.code}"
-        subjects = self._subjects(at, some)
+        subjects = self._subjects(at)
         counted = f"{n:,} {_noun(kind.counts, n)}"
         if kind.headline is None:
             return counted
@@ -292,9 +292,9 @@ class _Writer:
         )
         return found
 
-    def _subjects(self, at: I64, some: Sequence[Mapping[str, Any]]) -> str:
+    def _subjects(self, at: I64) -> str:
         """Subjects by name, many by their number: ``brokers 104 and 105``."""
-        words = [str(row["subject"]) for row in some]
+        words = [str(row["subject"]) for row in self._some(at, ("subject",))]
         noun = words[0].partition(" ")[0]
         same = all(word.partition(" ")[0] == noun for word in words)
         if len(at) == 1:
@@ -331,7 +331,7 @@ class _Writer:
             yield f"{len(texts) - _MOST:,} more reasons"
 
     def _causes(self, at: I64) -> Iterator[str]:
-        rows = self._some(at, ("subject", "since_time", "since_before", "since_offset"))
+        rows = self._some(at, ("subject",))
         for i, row in zip(at.tolist(), rows, strict=False):
             kind = self._kinds[self._codes[i]]
             words = (kind.cause or "{}").format(str(row["subject"]).partition(" ")[2])

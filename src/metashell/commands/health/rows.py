@@ -48,7 +48,7 @@ _UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP
 _WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
 
 
-def of_finding(finding: Finding) -> tuple[tuple[int, int], pa.Table]:
+def of_finding(finding: Finding) -> tuple[int, pa.Table]:
     """One row, and where it stands among the others."""
     kind, words = finding.kind, finding.command
     command = kind.see if words is None else quote_words(words) or None
@@ -74,9 +74,7 @@ def of_finding(finding: Finding) -> tuple[tuple[int, int], pa.Table]:
     )
 
 
-def of_findings(
-    findings: Findings, columns: Collection[str] | None
-) -> tuple[tuple[int, int], pa.Table]:
+def of_findings(findings: Findings, columns: Collection[str] | None) -> tuple[int, pa.Table]:
     """Rows, a row for each subject, and where they stand among the others; those columns."""
     kind, n = findings.kind, len(findings.names)
     places = pa.array(np.zeros(n, dtype=np.int32))
@@ -113,16 +111,16 @@ def of_findings(
     return _rank(kind), pa.table(made)
 
 
-def _rank(kind: FindingKind) -> tuple[int, int]:
-    return SEVERITIES.index(kind.severity), list(all_kinds()).index(kind.code)
+def _rank(kind: FindingKind) -> int:
+    return list(all_kinds()).index(kind.code)
 
 
-def in_order(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
+def in_order(parts: Iterable[tuple[int, pa.Table]]) -> pa.Table:
     """All rows, the worst first. Nothing of the parts is kept here, which may be all there is."""
     return grouped(_joined_rows(parts))
 
 
-def _joined_rows(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
+def _joined_rows(parts: Iterable[tuple[int, pa.Table]]) -> pa.Table:
     tables = [table for _, table in sorted(parts, key=lambda part: part[0])]
     if not tables:
         return pa.table({name: pa.array([], kind) for name, kind in TYPES.items()})
@@ -198,12 +196,8 @@ def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def worst_first(rows: pa.Table) -> pa.Table:
     """Rows of several clusters, the worst first and else as they are."""
-    severities, codes = (plain_texts(rows.column(name)) for name in ("severity", "code"))
-    ranks = pc.index_in(severities, pa.array(SEVERITIES))
-    kinds = pc.index_in(codes, pa.array(list(all_kinds())))
-    at = pa.array(range(len(rows)), pa.int64())
-    keys = pa.table({"rank": ranks, "kind": kinds, "at": at})
-    return rows.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
+    kinds = pc.index_in(plain_texts(rows.column("code")), pa.array(list(all_kinds())))
+    return rows.take(pa.array(np.argsort(kinds.to_numpy(), kind="stable")))
 
 
 def summary_of(rows: pa.Table) -> pa.Table:

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Final
 
 from metashell.commands.framework.command import Context
+from metashell.findings.kind import Severity
 from metashell.fs.escape import escape
 
 _MOST_BYTES: Final = 32 << 20
@@ -28,7 +29,7 @@ def greeting(context: Context) -> Iterator[str]:
     if verdict is not None:
         first = verdict.paragraphs[0] if verdict.paragraphs else None
         n_more = len(verdict.paragraphs) - 1
-        if first is None or first.severity.value == "note":
+        if first is None or first.severity is Severity.NOTE:
             yield escape(verdict.nothing)
         else:
             yield from wrap(escape(f"{first.severity.value}: {first.headline}"), context.out.width)
