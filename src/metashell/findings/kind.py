@@ -65,6 +65,27 @@ class Need(StrEnum):
     LIVE = "the running quorum (-q)"
 
 
+class AtStart(StrEnum):
+    """The effect of a finding on a node that starts."""
+
+    REFUSES = "refuses"
+    """The node does not start."""
+    STOPS_CONTROLLER = "stops-controller"
+    """A controller stops while it reads the metadata log; a broker reads on."""
+    OFFLINE = "offline"
+    """A log directory goes offline."""
+    NOT_JOINED = "not-joined"
+    """The node starts, and does not join its quorum."""
+    NOT_VOTING = "not-voting"
+    """The controller starts, and does not vote."""
+    LOSES = "loses"
+    """A replica begins empty, or records are lost."""
+    CHANGES = "changes"
+    """The start changes files: it sets logs aside, promotes, deletes, cuts or recovers them."""
+    NOTES = "notes"
+    """Worth knowing before the start."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingKind:
     """One kind of finding."""
@@ -90,6 +111,8 @@ class FindingKind:
     source: str | None = None
     """The class of Kafka or the KIP that the rule comes from."""
     needs: Need = Need.IMAGE
+    at_start: AtStart | None = None
+    """Its effect on a node that starts; None where a start does not matter."""
     finder: str
     """Who finds it: ``module:function``."""
     part_of: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Need, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Need, Severity
 
 KEEP_A_COPY: Final = "copy the directory before anything else"
 REPLACE_SEGMENT: Final = (
@@ -49,6 +49,7 @@ _checkpoint = partial(_critical, do=REMOVE_CHECKPOINT, source=_SNAPSHOTS)
 KINDS: Final = (
     _of_log(
         code="file-damaged",
+        at_start=AtStart.CHANGES,
         severity=Severity.CRITICAL,
         order=80,
         meaning="bytes are damaged: their records are missing from this state",
@@ -57,6 +58,7 @@ KINDS: Final = (
     ),
     _of_log(
         code="offset-gap",
+        at_start=AtStart.NOTES,
         severity=Severity.CRITICAL,
         order=100,
         meaning="offsets are missing or go back: records are lost",
@@ -65,6 +67,7 @@ KINDS: Final = (
     ),
     _of_log(
         code="torn-tail",
+        at_start=AtStart.CHANGES,
         severity=Severity.NOTE,
         order=170,
         meaning="the last batch is cut off: the node crashed, or was copied while it wrote",

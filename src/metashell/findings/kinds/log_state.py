@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Severity
 
 _of = partial(
     FindingKind, about=About.FILE, counts="places", finder="metashell.judgement.log_state:find"
@@ -15,6 +15,7 @@ _SNAPSHOTS: Final = "org.apache.kafka.image.publisher.SnapshotGenerator; KIP-876
 KINDS: Final = (
     _of(
         code="controller-stops",
+        at_start=AtStart.STOPS_CONTROLLER,
         severity=Severity.CRITICAL,
         order=75,
         counts="records",
@@ -27,6 +28,7 @@ KINDS: Final = (
     ),
     _of(
         code="no-metadata-version",
+        at_start=AtStart.CHANGES,
         about=About.CLUSTER,
         severity=Severity.WARNING,
         order=125,
@@ -54,6 +56,7 @@ KINDS: Final = (
     ),
     _of(
         code="checkpoint-lacks-credentials",
+        at_start=AtStart.LOSES,
         severity=Severity.CRITICAL,
         order=78,
         counts="credentials",

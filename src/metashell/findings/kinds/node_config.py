@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Need, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Need, Severity
 
 _of = partial(
     FindingKind,
@@ -20,6 +20,7 @@ _of = partial(
 KINDS: Final = (
     _of(
         code="config-refused",
+        at_start=AtStart.REFUSES,
         severity=Severity.CRITICAL,
         order=91,
         meaning="the node does not start with this configuration",
@@ -30,6 +31,7 @@ KINDS: Final = (
     ),
     _of(
         code="static-voters-differ",
+        at_start=AtStart.NOT_VOTING,
         severity=Severity.CRITICAL,
         order=93,
         meaning="kraft.version is 0, and controller.quorum.voters is not the set of voters: two"
@@ -40,6 +42,7 @@ KINDS: Final = (
     ),
     _of(
         code="config-unlike-quorum",
+        at_start=AtStart.NOTES,
         severity=Severity.WARNING,
         order=123,
         meaning="the file does not fit the voters: Kafka starts, and the node may be alone",
@@ -48,6 +51,7 @@ KINDS: Final = (
     ),
     _of(
         code="config-unlike-registrations",
+        at_start=AtStart.NOTES,
         severity=Severity.NOTE,
         order=71,
         meaning="the file names other roles or addresses than the log",
@@ -55,6 +59,7 @@ KINDS: Final = (
     ),
     _of(
         code="ignored-static-voters",
+        at_start=AtStart.NOTES,
         severity=Severity.NOTE,
         order=70,
         see=None,
@@ -63,6 +68,7 @@ KINDS: Final = (
     ),
     _of(
         code="voter-endpoint-differs",
+        at_start=AtStart.NOT_VOTING,
         about=About.CONTROLLER,
         severity=Severity.WARNING,
         finder="metashell.judgement.config_findings:find_voters",

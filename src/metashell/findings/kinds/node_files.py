@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Need, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Need, Severity
 
 WHOSE: Final = (
     "make sure that this log dir belongs to this node: compare with node.id and the log dirs of its"
@@ -43,6 +43,7 @@ _start = partial(
 KINDS: Final = (
     _critical(
         code="file-malformed",
+        at_start=AtStart.REFUSES,
         order=90,
         meaning="a file of the node beside its log can't be used: the node does not start with it",
         do="run `check`: it says what to write into the file",
@@ -50,36 +51,42 @@ KINDS: Final = (
     ),
     _critical(
         code="node-file-unreadable",
+        at_start=AtStart.NOTES,
         order=95,
         meaning="a file of the node beside its log cannot be read: what it says is not checked",
         do="run metashell as Kafka's user; check the disk",
     ),
     _critical(
         code="cluster-id",
+        at_start=AtStart.NOTES,
         meaning="quorum-state and meta.properties name two clusters",
         do=WHOSE,
         source="org.apache.kafka.raft.FileQuorumStateStore",
     ),
     _critical(
         code="topic-id",
+        at_start=AtStart.REFUSES,
         meaning="the log is not the metadata log by its topic id",
         do=WHOSE,
         source="org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile",
     ),
     _critical(
         code="node-id",
+        at_start=AtStart.NOT_VOTING,
         meaning="by the log the directory belongs to another node",
         do=WHOSE,
         source=_IDS,
     ),
     _critical(
         code="leader-not-voter",
+        at_start=AtStart.NOTES,
         meaning="quorum-state names a leader that is no voter",
         do=WHOSE,
         source=_STATE,
     ),
     _critical(
         code="leader-differs",
+        at_start=AtStart.NOTES,
         meaning="quorum-state names another leader of an epoch than the log",
         do=WHOSE,
         source=_STATE,
@@ -92,6 +99,7 @@ KINDS: Final = (
     ),
     _warning(
         code="node-file-missing",
+        at_start=AtStart.NOTES,
         order=150,
         meaning="a file that a node needs beside its log is gone",
         do=NOT_FOR_A_COPY,
@@ -105,13 +113,20 @@ KINDS: Final = (
     ),
     _warning(
         code="directory-id",
+        at_start=AtStart.NOT_VOTING,
         meaning="the node does not have this directory by the log",
         do="find out which it is: a new disk, or another node's log dir",
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-853",
     ),
-    _warning(code="node-id-unknown", meaning="the log knows no node of this id", do=WHOSE),
+    _warning(
+        code="node-id-unknown",
+        at_start=AtStart.NOTES,
+        meaning="the log knows no node of this id",
+        do=WHOSE,
+    ),
     _warning(
         code="voters",
+        at_start=AtStart.NOTES,
         meaning="quorum-state and the log name different voters",
         do="find out which of them are right",
         source=_STATE,
@@ -124,6 +139,7 @@ KINDS: Final = (
     ),
     _warning(
         code="epoch-behind",
+        at_start=AtStart.NOTES,
         meaning="quorum-state is older than the log",
         do="none needed in a copy made while the node ran; else a file of another time, which"
         " does not have the later votes",
@@ -137,12 +153,14 @@ KINDS: Final = (
     ),
     _note(
         code="epoch-file-empty",
+        at_start=AtStart.NOTES,
         meaning="leader-epoch-checkpoint has no entry, as a power cut leaves it",
         do="none needed: a node that starts takes the epochs from the log",
         source="org.apache.kafka.server.common.CheckpointFile.CheckpointReadBuffer",
     ),
     _warning(
         code="epoch-entry-beyond",
+        at_start=AtStart.CHANGES,
         meaning="leader-epoch-checkpoint has an epoch behind the log's end",
         do="none needed where the log was cut on purpose; a node drops the entry when it starts",
         source=_EPOCHS,
@@ -156,6 +174,7 @@ KINDS: Final = (
     ),
     _critical(
         code="log-directory-missing",
+        at_start=AtStart.REFUSES,
         order=92,
         counts="directories",
         needs=Need.CONFIG,
@@ -166,22 +185,41 @@ KINDS: Final = (
         avoid="format no empty directory in its place: its replicas would begin anew",
         source=_IDS,
     ),
-    _start(code="no-meta-properties", meaning="a log directory has no meta.properties"),
-    _start(code="other-cluster-id", meaning="log directories of a node name different clusters"),
-    _start(code="other-node-id", meaning="log directories of a node name different nodes"),
-    _start(code="same-directory-id", meaning="two log directories have one directory.id"),
+    _start(
+        code="no-meta-properties",
+        at_start=AtStart.REFUSES,
+        meaning="a log directory has no meta.properties",
+    ),
+    _start(
+        code="other-cluster-id",
+        at_start=AtStart.REFUSES,
+        meaning="log directories of a node name different clusters",
+    ),
+    _start(
+        code="other-node-id",
+        at_start=AtStart.REFUSES,
+        meaning="log directories of a node name different nodes",
+    ),
+    _start(
+        code="same-directory-id",
+        at_start=AtStart.REFUSES,
+        meaning="two log directories have one directory.id",
+    ),
     _start(
         code="not-a-log",
+        at_start=AtStart.REFUSES,
         meaning="a directory in a log directory is no log",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),
     _start(
         code="two-logs",
+        at_start=AtStart.REFUSES,
         meaning="a partition is in two log directories",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),
     _start(
         code="two-futures",
+        at_start=AtStart.REFUSES,
         meaning="a partition has two future logs",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Need, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Need, Severity
 
 _of = partial(
     FindingKind,
@@ -19,6 +19,7 @@ _STATUS: Final = "org.apache.kafka.tools.MetadataQuorumCommand; KIP-836"
 KINDS: Final = (
     _of(
         code="quorum-unreachable",
+        at_start=AtStart.NOT_JOINED,
         severity=Severity.CRITICAL,
         order=60,
         counts="quorums",
@@ -28,6 +29,7 @@ KINDS: Final = (
     ),
     _of(
         code="quorum-no-leader",
+        at_start=AtStart.NOT_JOINED,
         severity=Severity.CRITICAL,
         order=70,
         counts="quorums",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from metashell.findings.kind import About, FindingKind, Need, Severity
+from metashell.findings.kind import About, AtStart, FindingKind, Need, Severity
 
 UPGRADE: Final = "run the brokers on the Kafka release that wrote the record"
 COMPARE: Final = "compare the record with that of another replica: `log --offset N` prints it"
@@ -31,6 +31,7 @@ _deep = partial(
 KINDS: Final = (
     _of(
         code="record-undecodable",
+        at_start=AtStart.STOPS_CONTROLLER,
         severity=Severity.CRITICAL,
         order=110,
         meaning="records cannot be decoded: this state lacks them",
@@ -39,6 +40,7 @@ KINDS: Final = (
     ),
     _of(
         code="replay-fault",
+        at_start=AtStart.STOPS_CONTROLLER,
         severity=Severity.CRITICAL,
         order=120,
         meaning="records do not fit the state before them: a controller stops there, a broker reads"
@@ -48,6 +50,7 @@ KINDS: Final = (
     ),
     _of(
         code="open-transaction",
+        at_start=AtStart.NOTES,
         severity=Severity.WARNING,
         order=140,
         counts="transactions",
