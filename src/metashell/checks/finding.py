@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import TypedDict
 
 from metashell.dataclass import dataclass
-from metashell.findings.kind import OF_STATE, FindingKind, Severity
+from metashell.findings.kind import OF_STATE, AtStart, FindingKind, Severity, StopKind
 from metashell.findings.known import all_kinds
 from metashell.log.fault import Fault
 
@@ -55,6 +55,14 @@ class Finding:
     """The words of the next command; None: that of the kind; empty: none."""
     since_time_ms: int | None = None
     """When it began; None where nothing says."""
+    at_start: AtStart | None = None
+    """Its effect on a node that starts, where that is not its kind's."""
+    kafka: str | None = None
+    """Kafka's own text about it."""
+    directory: str | None = None
+    """The log directory that it is about."""
+    after: StopKind | None = None
+    """The stop before the start that it is about; None: any."""
 
     @property
     def kind(self) -> FindingKind:
@@ -65,6 +73,11 @@ class Finding:
     def severity(self) -> Severity:
         """How bad it is."""
         return self.kind.severity
+
+    @property
+    def effect(self) -> AtStart | None:
+        """Its effect on a node that starts; None for none."""
+        return self.at_start or self.kind.at_start
 
     @property
     def meaning(self) -> str:

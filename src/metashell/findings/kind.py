@@ -86,6 +86,13 @@ class AtStart(StrEnum):
     """Worth knowing before the start."""
 
 
+class StopKind(StrEnum):
+    """How a node stopped before it starts."""
+
+    CLEAN = "clean"
+    KILL = "kill"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingKind:
     """One kind of finding."""
@@ -113,6 +120,8 @@ class FindingKind:
     needs: Need = Need.IMAGE
     at_start: AtStart | None = None
     """Its effect on a node that starts; None where a start does not matter."""
+    start_order: int = 500
+    """The place in the order in which a node that starts comes to it."""
     finder: str
     """Who finds it: ``module:function``."""
     part_of: str | None = None

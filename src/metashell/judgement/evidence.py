@@ -11,7 +11,7 @@ from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.nodes import HOUR_MS
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
-from metashell.findings.kind import FindingKind, Need
+from metashell.findings.kind import FindingKind, Need, StopKind
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.node_files.config import KafkaConfig
@@ -54,6 +54,10 @@ class Evidence:
     """How often elections and the like may happen in an hour."""
     now_ms: int | None = None
     """When that is measured from; None for the image's last record."""
+    after: StopKind | None = None
+    """How the node will have stopped before it starts; None: nobody says."""
+    software: str | None = None
+    """The Kafka release that will start; None: that of the node's registration."""
     is_deep: bool = False
     """Whether every file is checked too, which takes as long as ``check``."""
     detail: bool = False
