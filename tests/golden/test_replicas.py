@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pytest
 
+from metashell.cli import main
 from metashell.node_files.log_name import LogState, parse_log_name
 from metashell.read_settings import ReadSettings
 from metashell.sources.directory import open_place
@@ -19,6 +20,8 @@ from metashell.sources.replicas import log_directories_here, replicas_table
 from metashell.sources.source import Source
 from support.coordinators import Told
 from support.fixtures import fixture_dir
+
+Captures: TypeAlias = pytest.CaptureFixture[str]
 
 _BROKER: Final = 102
 _REFUSED: Final = {
@@ -37,6 +40,29 @@ _CAME_UP: Final = (
     "variants/no-partition-metadata",
 )
 """Cases in which the broker came up with all its directories."""
+_WITHOUT_A_DIRECTORY: Final = (
+    "variants/garbage-partition-metadata",
+    "variants/zero-topic-id",
+    "variants/offline-dir",
+)
+"""Cases in which it came up without one of them."""
+_NOT_STARTED: Final = tuple(
+    f"variants/{name}"
+    for name in (
+        "all-offline",
+        "bad-dir-name",
+        "dir-gone",
+        "dir-without-dash",
+        "dup-directory-id",
+        "dup-partition",
+        "no-meta-properties",
+        "two-futures",
+        "wrong-cluster-id",
+        "wrong-node-id",
+    )
+)
+"""Cases in which it did not start."""
+_DIRS: Final = ("d1", "d2")
 _LATER: Final = ("__consumer_offsets", "__transaction_state")
 """Topics that came into being between the copy and the start."""
 _PATH: Final = r"BROKER102_DIR/(\S+?)"
@@ -55,7 +81,11 @@ def _rows(name: str) -> list[dict[str, Any]]:
     told = Told()
     table = _table(source, told)
     assert [] == told.unread_texts
-    return [row for row in table.to_pylist() if row["broker"] == _BROKER]
+    return [
+        {**row, "place": row["directory"] and Path(row["directory"]).name}
+        for row in table.to_pylist()
+        if row["broker"] == _BROKER
+    ]
 
 
 def _table(source: Source, told: Told) -> pa.Table:
@@ -109,12 +139,15 @@ def test_reasons() -> None:
     moved = re.findall(rf"{_PATH}, topicId[^\n]*: the current replica assignment", log)
     assert 8 == len(unknown)
     assert 3 == len(moved)
-    assert all(reasons[one.partition("/")[2]].startswith("no topic has") for one in unknown)
+    assert {reasons[one.partition("/")[2]] for one in unknown} == {
+        "no topic has this topic id",
+        "the topic of this name has another topic id",
+    }
     assert {reasons[one.partition("/")[2]] for one in moved} == {
         "the broker is not among the replicas"
     }
-    assert "no topic id: there is no partition.metadata" == reasons["empty-dir-0"]
-    assert reasons["keep-2"].endswith("the topic of this name has another one")
+    assert "it has no partition.metadata" == reasons["empty-dir-0"]
+    assert "the topic of this name has another topic id" == reasons["keep-2"]
 
 
 @pytest.mark.parametrize("name", _CAME_UP)
@@ -124,7 +157,7 @@ def test_missing(name: str) -> None:
     promoted, created = set(), set()
     for row in _rows(name):
         log = f"{row['topic']}-{row['partition']}"
-        if row["state"] == "future" and row["reason"]:
+        if row["state"] == "future" and row["reason"].startswith("it takes"):
             promoted.add(log)
         if row["state"] == "missing" and row["topic"] not in _LATER:
             created.add(log)
@@ -139,6 +172,68 @@ def test_promoted() -> None:
     assert "it takes the place of the current log at the next start" == future["reason"]
     after = f"{Path(future['directory']).name}/keep-{future['partition']}"
     assert after in _after("variants/abandoned-future")
+
+
+@pytest.mark.parametrize("name", [*_CAME_UP, *_WITHOUT_A_DIRECTORY, *_NOT_STARTED])
+def test_actions(name: str, tmp_path: Path, capsys: Captures) -> None:
+    """Each action that the broker's log tells has its row, and each row its action.
+
+    The node's own configuration names its log directories, and its own metadata log is compared
+    with, but for the story, in which that log is older than the cluster.
+    """
+    case, log = _case(name), (_case(name) / "log-lines.txt").read_text()
+    if not any((case / log_dir).is_dir() for log_dir in _DIRS):
+        pytest.skip("no log directory can be listed, and nothing is opened")
+    rows = _rows(name) if name == "story" else _own_rows(case, tmp_path, capsys)
+    before = {f"{row['place']}/{row['name']}" for row in rows if row["name"]}
+    told = {
+        state: {f"{row['place']}/{row['name']}" for row in rows if row["state"] == state}
+        for state in ("becomes-stray", "stray", "ghost", "replaced", "delete")
+    }
+    marked = set(re.findall(rf"Log in {_PATH} marked stray", log))
+    assert marked == told["becomes-stray"]
+    loaded = set(re.findall(rf"Loaded stray log: {_PATH} ", log)) - marked
+    starts = "server started: True" in log
+    assert loaded <= told["stray"]
+    assert not starts or name in _WITHOUT_A_DIRECTORY or loaded == told["stray"]
+    recovered = set(re.findall(rf"recover abandoned future log for \S+ at Log\(dir={_PATH},", log))
+    futures = [row for row in rows if row["state"] == "future"]
+    promoted = {row["name"] for row in futures if row["reason"].startswith("it takes")}
+    assert {one.partition("/")[2] for one in recovered} == promoted
+    copied = {f"{row['topic']}-{row['partition']}" for row in futures} - {
+        one.rpartition(".")[0] for one in promoted
+    }
+    assert copied == set(re.findall(r"replace current log .* for (\S+) \(org", log))
+    assert not told["replaced"]
+    after = _after(name)
+    if not starts:
+        assert before - {"d1/__cluster_metadata-0"} <= after
+        assert not [row for row in rows if row["state"] == "missing"]
+    if starts and name not in _WITHOUT_A_DIRECTORY:
+        created = _current(after) - _current(before - marked)
+        missing = {
+            f"{row['topic']}-{row['partition']}" for row in rows if row["state"] == "missing"
+        }
+        assert created - {one.rpartition(".")[0] for one in promoted} == {
+            one for one in missing if one.rpartition("-")[0] not in _LATER
+        }
+        # A broker deletes after a minute; the listing was made after 20 s.
+        assert told["ghost"] | told["delete"] <= after
+
+
+def _own_rows(case: Path, tmp_path: Path, capsys: Captures) -> list[dict[str, Any]]:
+    """The broker's rows with its own configuration; ``place`` is the log directory's name."""
+    properties = tmp_path / "server.properties"
+    dirs = ",".join(str(case / log_dir) for log_dir in _DIRS)
+    properties.write_text(f"process.roles=broker\nnode.id={_BROKER}\nlog.dirs={dirs}\n")
+    capsys.readouterr()
+    main(["--config", str(properties), "replicas", "-o", "jsonl"])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return [
+        {**row, "place": row["directory"] and Path(row["directory"]).name}
+        for row in rows
+        if row["broker"] == _BROKER or row["broker"] is None
+    ]
 
 
 @pytest.mark.parametrize("name", _REFUSED)

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from metashell.answers.replica_roles import Roles, roles_of
 from metashell.dataclass import dataclass
 from metashell.image.fold import find_sorted
 from metashell.image.image import Image
@@ -59,13 +60,14 @@ class Reason(StrEnum):
     """Why a replica is in its state, in the order of their codes."""
 
     NONE = ""
-    NO_TOPIC_ID = "no topic id: there is no partition.metadata"
+    NO_TOPIC_ID = "it has no partition.metadata"
     UNKNOWN_TOPIC_ID = "no topic has this topic id"
-    OTHER_TOPIC_ID = "no topic has this topic id; the topic of this name has another one"
+    OTHER_TOPIC_ID = "the topic of this name has another topic id"
     NO_PARTITION = "the topic has no such partition"
     NOT_A_REPLICA = "the broker is not among the replicas"
     OTHER_NAME = "the topic of this topic id has another name"
     ELSEWHERE = "the metadata has it in another log directory"
+    COPIED = "the broker copies the rest of the current log into it, and then it takes its place"
     PROMOTED = "it takes the place of the current log at the next start"
     REPLACED = "its future log takes its place, and this one is deleted"
     KEPT = "a broker set it aside; Kafka never deletes it"
@@ -73,7 +75,10 @@ class Reason(StrEnum):
     TWICE = "another directory has this replica too: the broker does not start"
     MALFORMED = "partition.metadata is malformed: the log directory goes offline"
     NOT_A_LOG = "no log has such a name: a broker does not start with it in log.dirs"
-    CREATED = "a broker creates it empty at the next start"
+    LOST = "it begins empty, and no other broker in the ISR or ELR has its data"
+    LEADS = "it begins empty, and may lead: the brokers that have its data are down"
+    CREATED = "it begins empty, and copies the log of the leader"
+    REFUSED = "the node does not start: `check` says why"
     NO_METADATA = "no metadata log to compare with"
     NO_BROKER = "meta.properties does not tell the broker"
 
@@ -121,6 +126,8 @@ class Judged:
     """int8[n]: `ReplicaState`."""
     reason: AnyArray
     """int8[n]: where `REASONS` has the reason."""
+    at: I64
+    """int64[n]: the partition in the image of which each is a replica; -1 for none."""
     present: I64
     """int64[p]: the partitions that brokers have, as `_of_broker` numbers them."""
 
@@ -142,19 +149,23 @@ class Missing:
     broker: I32
     log_dir: I32
     """int32[m]: the log directory that the metadata names; -1 for none."""
+    reason: AnyArray
+    """int8[m]: where `REASONS` has the consequence."""
+    roles: Roles
     n_elsewhere: int
     """How many replicas are in log directories that are not at hand."""
 
 
-def judge(found: Found, image: Image | None) -> Judged:
+def judge(found: Found, image: Image | None, *, is_refused: bool) -> Judged:
     """Tell the state of each directory, and which replicas a broker has.
 
     Args:
         found: The directories.
         image: The metadata to compare with; None for none.
+        is_refused: Whether the node does not start, so nothing becomes of them.
     """
     none, n = np.zeros(0, dtype=np.int64), len(found.name_state)
-    judged = Judged(found.name_state.copy(), np.zeros(n, dtype=np.int8), none)
+    judged = Judged(found.name_state.copy(), np.zeros(n, dtype=np.int8), np.full(n, -1), none)
     for state, reason in (
         (ReplicaState.STRAY, Reason.KEPT),
         (ReplicaState.DELETE, Reason.DELETED),
@@ -163,6 +174,9 @@ def judge(found: Found, image: Image | None) -> Judged:
     ):
         judged.put(judged.are(state), state, reason)
     live = judged.are(ReplicaState.IN_PLACE, ReplicaState.FUTURE) & ~found.is_metadata
+    if is_refused:
+        judged.put(live, ReplicaState.UNKNOWN, Reason.REFUSED)
+        return judged
     has_id = id_pairs(found.topic_id).any(axis=1)
     judged.put(live & ~has_id, ReplicaState.BECOMES_STRAY, Reason.NO_TOPIC_ID)
     rows = np.flatnonzero(live & has_id)
@@ -193,12 +207,14 @@ def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     judged.put(rows[~is_known], ReplicaState.UNKNOWN, Reason.NO_BROKER)
     judged.put(rows[is_known & ~is_held], ReplicaState.BECOMES_STRAY, Reason.NOT_A_REPLICA)
     rows, is_other, at, assigned = (each[is_held] for each in (rows, is_other, at, assigned))
+    judged.at[rows] = at
     is_current = found.name_state[rows] == ReplicaState.IN_PLACE
     own = id_pairs(found.directory_ids[found.log_dir[rows]])
     is_here = (own == id_pairs(assigned)).all(axis=1)
     is_real = _is_real(assigned)
     elsewhere = rows[is_current & is_real & ~is_here]
     judged.put(elsewhere, ReplicaState.IN_PLACE, Reason.ELSEWHERE)
+    judged.put(rows[~is_current], ReplicaState.FUTURE, Reason.COPIED)
     promoted = ~is_current & is_real & is_here
     judged.put(rows[promoted], ReplicaState.FUTURE, Reason.PROMOTED)
     judged.put(rows[is_current & is_other], ReplicaState.GHOST, Reason.OTHER_NAME)
@@ -212,6 +228,14 @@ def _named(found: Found, image: Image) -> I64:
     """The index in the image of each name of a topic: int64[n], -1 for none."""
     known = image.topics.by_name
     return np.array([known.get(name, -1) for name in found.topics], dtype=np.int64)
+
+
+def topic_ids_by_name(found: Found, image: Image) -> AnyArray:
+    """V16[n]: the ids of the topics that have the directories' names; zero for none."""
+    named = _named(found, image)[found.topic]
+    ids = np.zeros(len(named), "V16")
+    ids[named >= 0] = image.topics.ids[named[named >= 0]]
+    return ids
 
 
 def _partition_rows(image: Image, topic: I64, partition: I32) -> I64:
@@ -256,7 +280,10 @@ def _find_twice(judged: Judged, found: Found, rows: I64) -> None:
 
 
 def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
-    """Find the replicas that the brokers should have and do not."""
+    """Find the replicas that the brokers should have and do not.
+
+    A broker of which fewer log directories are here than it registered may have others in these.
+    """
     values, bounds = image.partitions.list_column("replicas").gather()
     hits = np.flatnonzero(np.isin(values, found.brokers[found.brokers >= 0]))
     row, broker = np.searchsorted(bounds[1:], hits, side="right"), values[hits]
@@ -267,9 +294,23 @@ def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
     log_dir = np.full(len(row), -1, dtype=np.int32)
     for number, own in enumerate(id_pairs(found.directory_ids)):
         log_dir[(id_pairs(assigned) == own).all(axis=1)] = number
-    is_elsewhere = _is_real(assigned) & (log_dir < 0)
-    here = ~is_elsewhere
-    return Missing(row[here], broker[here], log_dir[here], int(is_elsewhere.sum()))
+    is_elsewhere = _is_real(assigned) & (log_dir < 0) & ~np.isin(broker, _complete(found, image))
+    row, broker, log_dir = row[~is_elsewhere], broker[~is_elsewhere], log_dir[~is_elsewhere]
+    roles = roles_of(image, row, broker)
+    reason = np.full(len(row), REASONS.index(Reason.CREATED), dtype=np.int8)
+    # A broker that starts before those with the data is elected, and they cut their logs to its.
+    reason[(roles.has_data | roles.unclean) & ~roles.is_led] = REASONS.index(Reason.LEADS)
+    reason[roles.is_alone] = REASONS.index(Reason.LOST)
+    return Missing(row, broker, log_dir, reason, roles, int(is_elsewhere.sum()))
+
+
+def _complete(found: Found, image: Image) -> list[int]:
+    """Brokers of which as many log directories are here as they registered."""
+    of, brokers = found.brokers[found.brokers >= 0], image.brokers
+    registered = dict(zip(brokers.ids.tolist(), brokers.log_dirs.counts.tolist(), strict=True))
+    ids, counts = np.unique(of, return_counts=True)
+    pairs = zip(ids.tolist(), counts.tolist(), strict=True)
+    return [broker for broker, n in pairs if n >= registered.get(broker, n + 1)]
 
 
 def _not_readable(found: Found, judged: Judged, image: Image) -> I64:

@@ -17,9 +17,9 @@ from metashell.commands.shared.usage_scan import (
     Survey,
     refuse_unknown,
     share_text,
-    size_text,
     subject_of,
 )
+from metashell.schema.sizes import size_text
 
 if TYPE_CHECKING:
     from metashell.answers.usage.usage import Others, Usage, UsageRow

@@ -61,6 +61,7 @@ class Need(StrEnum):
     SIDE_FILES = "files beside the log"
     CONFIG = "server.properties (--config)"
     BROKER_LOGS = "groups and transactions (a broker's log dirs)"
+    DISKS = "what lies in each partition's directory (check)"
     COPIES = "other copies of the metadata"
     LIVE = "the running quorum (-q)"
 

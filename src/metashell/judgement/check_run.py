@@ -91,7 +91,7 @@ class CheckRun:
         if source.capabilities.has_image:
             self._metadata(quick=quick)
             if with_others:
-                self._declared()
+                self._declared(looks_in=not quick)
             has_many = len(source.log_places) > 1
         elif has_many:
             self.report.extend(conflicting_directories(source))
@@ -126,7 +126,7 @@ class CheckRun:
             f"{more if hidden else ''}"
         )
 
-    def _declared(self) -> None:
+    def _declared(self, *, looks_in: bool) -> None:
         """Add what other finders know of files and of the node's disk."""
         of_log = () if base_is_missing(self.source.log.loaded) else (About.FILE,)
         wanted = [
@@ -137,7 +137,9 @@ class CheckRun:
             and kind.needs is not Need.COPIES
             and not self.report.has(kind.code)
         ]
-        evidence = Evidence(source=self.source, image=self.source.image, stop=self.stop)
+        evidence = Evidence(
+            source=self.source, image=self.source.image, looks_in=looks_in, stop=self.stop
+        )
         for finding in find(evidence, wanted):
             if isinstance(finding, Finding):
                 self.report.add(finding)

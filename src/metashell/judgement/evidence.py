@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import field
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.nodes import HOUR_MS
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
+from metashell.errors import SourceError
 from metashell.findings.kind import FindingKind, Need, StopKind
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from metashell.judgement.image_findings import Findings, ImageFindings
     from metashell.sources.source import Source
 
+_FEW_LOGS: Final = 1000
+"""So many directories of partitions are looked into unasked."""
 OneOrMany: TypeAlias = "Finding | Findings"
 """One finding, or columns of findings of one kind."""
 Finder: TypeAlias = "Callable[[Evidence, Sequence[FindingKind]], Iterator[OneOrMany]]"
@@ -60,6 +64,8 @@ class Evidence:
     """The Kafka release that will start; None: that of the node's registration."""
     is_deep: bool = False
     """Whether every file is checked too, which takes as long as ``check``."""
+    looks_in: bool = False
+    """Whether each partition's directory is looked into, however many there are."""
     detail: bool = False
     """Whether each partition is a subject, in place of each topic."""
     warn: Callable[[str], None] = _ignore
@@ -76,6 +82,8 @@ class Evidence:
             yield Need.HISTORY
         if not self.source.has_coordinator_logs:
             yield Need.BROKER_LOGS
+        if not self.looks_in and _n_logs(self.source) > _FEW_LOGS:
+            yield Need.DISKS
         if self.source.live is None:
             yield Need.LIVE
 
@@ -111,6 +119,13 @@ class Evidence:
 
     def remark(self, text: str) -> None:
         """Take what is said behind rows."""
+
+
+def _n_logs(source: Source) -> int:
+    """How many directories of partitions a node has; 0 where they can't be listed."""
+    with suppress(SourceError):
+        return sum(len(directory.logs) for directory in source.log_directories)
+    return 0
 
 
 def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:

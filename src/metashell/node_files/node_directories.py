@@ -104,7 +104,13 @@ def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:
     Only the directories count. A log that the metadata calls a stray, which a node renames first,
     is not known here; so two logs of a partition may be a conflict that the node resolves.
     """
-    return [*_of_identities(directories), *_of_names(directories), *_of_logs(directories)]
+    identities = conflicting_identities(directories)
+    return [*identities, *_of_names(directories), *_of_logs(directories)]
+
+
+def conflicting_identities(directories: Sequence[LogDirectory]) -> list[Conflict]:
+    """Why a node would not start with the ``meta.properties`` of these."""
+    return list(_of_identities(directories))
 
 
 def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:

@@ -9,20 +9,22 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.replica_roles import Role, roles_of
 from metashell.answers.replica_states import (
     REASONS,
     STATE_OF_NAME,
     Found,
-    Reason,
     ReplicaState,
     judge,
     missing_replicas,
+    topic_ids_by_name,
 )
 from metashell.errors import SourceError
 from metashell.image.coordinators.producers import fold_producers
@@ -31,18 +33,20 @@ from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
+from metashell.node_files.node_directories import conflicting_identities
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.parts.coordinators.replicas import PART
 from metashell.places.parallel import in_parallel
 from metashell.places.place import child_of
 from metashell.places.uri import shown
 from metashell.schema.arena import AnyArray
-from metashell.schema.arrow import number_array, string_array, uuid_array
+from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.id_table import id_pairs
 from metashell.schema.uuids import parse_uuid
 from metashell.sources.coordinator_reading import ReadReport
 
 if TYPE_CHECKING:
+    from metashell.answers.replica_roles import Roles
     from metashell.answers.replica_states import Judged, Missing
     from metashell.image.image import Image
     from metashell.sources.source import Source
@@ -60,6 +64,7 @@ _NUMBERS: Final = (
 )
 """The columns that are read: keys, and behind them those of the table."""
 _NO_ID: Final = bytes(16)
+_BROKERS: Final = SCHEMA.field("in_sync_elsewhere").type
 _OFFSETS: Final = (OffsetCheckpoint.LOG_START, OffsetCheckpoint.HIGH_WATERMARK)
 
 Wanted = Callable[[str], bool]
@@ -93,6 +98,7 @@ def replicas_table(
     *,
     columns: Collection[str] = frozenset(SCHEMA.names),
     wanted: Wanted | None = None,
+    looks_in: bool = True,
     poll: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """The replicas on the node's disks: columns of `SCHEMA`.
@@ -103,17 +109,25 @@ def replicas_table(
         report: Told of what could not be read.
         columns: The columns that will be looked at; others may be null.
         wanted: Chooses topics; None for all.
+        looks_in: Whether the replicas' directories are read. Else a current log is taken for that
+            of the topic of its name.
         poll: Called before each directory is read; may raise.
     """
-    read = _Reading(report, poll, not ENDS.isdisjoint(columns), PRODUCERS in columns)
+    read = _Reading(report, poll, not ENDS.isdisjoint(columns), PRODUCERS in columns, looks_in)
     for number, directory in enumerate(directories):
         read.directory(number, directory, wanted)
     found = read.found(directories)
     image = source.image if source.capabilities.has_image else None
-    judged = judge(found, image)
+    if not looks_in and image is not None:
+        found.topic_id = topic_ids_by_name(found, image)
+    # A configuration names the log directories of one node.
+    is_refused = source.settings.config is not None and bool(
+        source.settings.missing_dirs or conflicting_identities(directories)
+    )
+    judged = judge(found, image, is_refused=is_refused)
     names = [_text(shown(str(directory.place))) for directory in directories]
-    table = read.table(found, judged, names)
-    if image is None:
+    table = read.table(found, judged, names, image)
+    if image is None or is_refused:
         return table
     missing = missing_replicas(found, judged, image)
     if missing.n_elsewhere and wanted is None:
@@ -133,12 +147,19 @@ class _Reading:
         poll: Called before each is read.
         ends: Whether the end of each log is wanted.
         producers: Whether its open producers are.
+        looks_in: Whether anything in it is.
     """
 
     def __init__(
-        self, report: ReadReport, poll: Callable[[], None], ends: bool, producers: bool
+        self,
+        report: ReadReport,
+        poll: Callable[[], None],
+        ends: bool,
+        producers: bool,
+        looks_in: bool,
     ) -> None:
         self._report, self._poll, self._ends, self._producers = report, poll, ends, producers
+        self._looks_in = looks_in
         self._topics: dict[str, int] = {}
         self._ids, self._names = bytearray(), list[str]()
         self._numbers = {name: array("q") for name in _NUMBERS.split()}
@@ -162,6 +183,9 @@ class _Reading:
             self._row((number, "", -1, ReplicaState.NOT_A_LOG), name, files, -1, -1)
 
     def _read(self, directory: LogDirectory, logs: Sequence[LogName]) -> Iterable[ReplicaFiles]:
+        if not self._looks_in:
+            return repeat(ReplicaFiles(is_listed=True), len(logs))
+
         def read(log: LogName) -> ReplicaFiles:
             self._poll()
             name = f"{log.topic}-{log.partition}"
@@ -250,14 +274,17 @@ class _Reading:
     def _number(self, name: str) -> AnyArray:
         return np.frombuffer(self._numbers[name], np.int64)
 
-    def table(self, found: Found, judged: Judged, names: Sequence[str]) -> pa.Table:
+    def table(
+        self, found: Found, judged: Judged, names: Sequence[str], image: Image | None
+    ) -> pa.Table:
         """The rows."""
-        topics = [_text(topic) or None for topic in found.topics]
+        topics, at = [_text(topic) or None for topic in found.topics], judged.at
         has_id = number_array(np.asarray(id_pairs(found.topic_id).any(axis=1)))
         return part_table(
             PART,
             **{name: self._number(name) for name in _NUMBERS.split()[4:]},
             **_words(judged.state, judged.reason),
+            **_parts(None if image is None else roles_of(image, judged.at, found.broker), len(at)),
             broker=found.broker,
             partition=found.partition,
             directory=pa.array(names, pa.string()).take(number_array(found.log_dir)),
@@ -274,6 +301,20 @@ def _words(state: AnyArray, reason: AnyArray) -> Mapping[str, pa.Array]:
     return {name: texts.take(number_array(codes)) for name, (texts, codes) in words.items()}
 
 
+def _parts(roles: Roles | None, n: int) -> Mapping[str, pa.Array]:
+    """The columns ``role`` and ``in_sync_elsewhere`` of n rows."""
+    if roles is None:
+        return {"role": pa.nulls(n, pa.string()), "in_sync_elsewhere": pa.nulls(n, _BROKERS)}
+    words = pa.array([one.text for one in Role], pa.string())
+    order = np.lexsort((roles.others.brokers, roles.others.row))
+    bounds = np.searchsorted(roles.others.row[order], np.arange(n + 1))
+    lists = list_array(number_array(roles.others.brokers[order]), bounds, roles.role > 0)
+    return {
+        "role": words.take(number_array(roles.role)),
+        "in_sync_elsewhere": lists.cast(_BROKERS),
+    }
+
+
 def _text(name: str) -> str:
     """A name that may hold bytes that are no UTF-8, with these escaped."""
     if name.isascii():
@@ -284,13 +325,13 @@ def _text(name: str) -> str:
 def _missing_table(missing: Missing, image: Image, names: Sequence[str]) -> pa.Table:
     """The rows of replicas that are missing."""
     topic, n = image.partitions.topic[missing.row], len(missing.row)
-    state, reason = ReplicaState.MISSING, REASONS.index(Reason.CREATED)
     # The last name, null, is that of -1.
     directory = number_array(missing.log_dir % (len(names) + 1))
     return part_table(
         PART,
         **dict.fromkeys(_NUMBERS.split()[4:], np.full(n, -1)),
-        **_words(np.full(n, state), np.full(n, reason)),
+        **_words(np.full(n, ReplicaState.MISSING), missing.reason),
+        **_parts(missing.roles, n),
         broker=missing.broker,
         partition=image.partitions.partition[missing.row],
         directory=pa.array([*names, None], pa.string()).take(directory),

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.replica_counts import STRAY_STATES, counted, is_in, unused
+from metashell.answers.replica_states import ReplicaState
+from metashell.commands.framework.options import one_of
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.names import tell_unknown
-from metashell.commands.shared.usage_scan import size_text
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
+from metashell.schema.sizes import size_text
 from metashell.sources.partition_ends import latest_ms
 from metashell.sources.replicas import SCHEMA, log_directories_here, replicas_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.node_files.log_directory import LogDirectory
 
+_STATES: Final = tuple(state.text for state in ReplicaState)
 
-def answer(query: RowsQuery, *, by: str | None, age_ms: int | None) -> None:
+
+def answer(query: RowsQuery, *, by: str | None, age_ms: int | None, states: str | None) -> None:
     """Add the replicas that all words choose, or counts of them.
 
     Args:
         query: The query.
         by: The column by which they are counted; None for the replicas themselves.
         age_ms: Only logs whose last record is older; None for all.
+        states: Only those in these states, with commas; None for all.
     """
     source = query.source
     if not source.log_places:
@@ -58,9 +62,12 @@ def answer(query: RowsQuery, *, by: str | None, age_ms: int | None) -> None:
         table = unused(table, age_ms, latest_ms(source))
     strays = table.filter(is_in(table, *STRAY_STATES))
     if len(strays):
-        size = size_text(pc.sum(strays["bytes"]).as_py() or 0, human=True)
+        size = size_text(pc.sum(strays["bytes"]).as_py() or 0)
         word = "directory is" if len(strays) == 1 else "directories are"
         query.remarks.append(f"{len(strays):,} {word} stray or will be: {size}")
+    if states is not None:
+        wanted = [one_of("--state", word, _STATES) for word in states.split(",")]
+        table = table.filter(pc.is_in(table["state"], pa.array(wanted)))
     query.add(table if by is None else counted(table, by))
 
 

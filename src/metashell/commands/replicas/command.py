@@ -12,6 +12,7 @@ from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
     integer,
+    integers,
     sentence,
     text,
     time_at,
@@ -26,6 +27,12 @@ SUMMARY: Final = Option(
     "Count directories and their bytes by this.",
     "BY",
     ("topic", "broker", "directory", "state"),
+)
+STATE: Final = Option(
+    ("--state",),
+    "Only replicas in this state, or in one of several states with commas.",
+    "STATE",
+    phrase="in state {}",
 )
 UNUSED: Final = Option(
     ("--unused",),
@@ -64,7 +71,18 @@ COLUMNS: Final = (
     ),
     text("topic_id", "The topic id in partition.metadata; null for none.", shown=False),
     text("name", "The directory's name; null: a missing replica.", shown=False),
-    sentence("reason", "Why it is in its state.", priority=6),
+    text(
+        "role",
+        "The broker's part: leader, isr, elr, last-leader or out-of-sync; null: it is no replica. "
+        "The last known leader counts where ISR and ELR are empty.",
+        shown=False,
+    ),
+    integers(
+        "in_sync_elsewhere",
+        "Other brokers that have all of its data: the ISR and the ELR.",
+        shown=False,
+    ),
+    sentence("reason", "Why it is in its state, and what follows.", priority=6),
 )
 COUNTS: Final = (
     integer("directories", "Directories of replicas.", priority=8),
@@ -96,7 +114,7 @@ class ReplicasCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="replicas [--summary BY] [--unused AGE] [OPTION...] [TOPIC...]",
+        synopsis="replicas [--summary BY] [--state STATE] [--unused AGE] [OPTION...] [TOPIC...]",
         description=(
             "Lists every directory of a replica in the node's log directories. Replicas that the "
             "metadata has on the node, and that are on none of its disks, follow. TOPIC may hold "
@@ -118,10 +136,14 @@ class ReplicasCommand(RowsCommand):
             "CONTROLLER -d DIR` compares with a controller's. The exit status is 1 if something "
             "could not be read, or if a name is unknown."
         ),
-        options=(SUMMARY, UNUSED),
+        options=(SUMMARY, STATE, UNUSED),
         examples=(
             ("replicas --sort -bytes", "the largest first"),
             ("replicas --summary state", "how many bytes are stray"),
+            (
+                "replicas --state missing --columns topic,partition,role,in_sync_elsewhere,reason",
+                "replicas that a broker would make empty, and who else has their data",
+            ),
             ("replicas --unused 30d --sort -bytes", "topics that nobody writes to"),
             (
                 "replicas --columns broker,topic,partition,state,bytes",
@@ -147,7 +169,8 @@ class ReplicasCommand(RowsCommand):
         age = values.get(UNUSED.flags[0])
         if age is not None and (age_ms := parse_duration(age)) is None:
             raise UsageError(f"{UNUSED.flags[0]} {age}: not a duration", hint="such as 12h or 30d")
-        answer(query, by=values.get(SUMMARY.flags[0]), age_ms=age_ms)
+        states = values.get(STATE.flags[0])
+        answer(query, by=values.get(SUMMARY.flags[0]), age_ms=age_ms, states=states)
 
 
 COMMAND = ReplicasCommand()

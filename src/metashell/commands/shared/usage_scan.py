@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from metashell.places.files import FileRef
     from metashell.sources.source import Source
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
 
 def subject_of(source: Source) -> str | None:
     """The grouping of a coordinator's log besides type, hour and file.
@@ -165,16 +163,6 @@ class Survey:
 
     def _warn(self, text: str) -> None:
         self._context.warn(escape(f"{self._command}: {text}"))
-
-
-def size_text(n_bytes: int, *, human: bool) -> str:
-    """A number of bytes: as it is, or in the unit that leaves up to three digits."""
-    if not human:
-        return str(n_bytes)
-    size, unit = float(n_bytes), 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{n_bytes} B" if not unit else f"{size:.1f} {_UNITS[unit]}"
 
 
 def share_text(part: int, whole: int) -> str:

@@ -11,7 +11,8 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.columns import table_lines
-from metashell.commands.shared.usage_scan import share_text, size_text
+from metashell.commands.shared.usage_scan import share_text
+from metashell.schema.sizes import size_text
 from metashell.schema.timestamps import iso_time, span_text
 
 _BAR = 40

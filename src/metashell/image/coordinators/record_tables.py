@@ -30,7 +30,11 @@ from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordType
 
 TIME: Final = pa.timestamp("ms", tz="UTC")
-_TYPES: Final = {"time": TIME, "texts": pa.list_(pa.string())}
+_TYPES: Final = {
+    "time": TIME,
+    "texts": pa.list_(pa.string()),
+    "integers": pa.list_(pa.int32()),
+}
 """Types of declared columns that Arrow calls otherwise."""
 _BATCH_ROWS: Final = 1 << 16
 _PARTITION: Final = pa.field("coordinator_partition", pa.int32())

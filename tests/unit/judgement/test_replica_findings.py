@@ -1,0 +1,203 @@
+"""Findings about replicas on disks: what a start loses, sets aside, makes and promotes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftgen.batch import encode_batch
+from kraftgen.files import LOG_DIR_NAME
+from metashell.findings.kinds.replicas import KINDS
+from metashell.judgement import evidence
+from metashell.read_settings import ReadSettings
+from metashell.sources.directory import open_place
+from metashell.sources.source import Source
+from support.fixtures import copy_of
+from support.logs import make_directory, record
+from support.shell import run_on
+from support.small_cluster import broker, config, level
+
+_TOPIC = bytes([7]) * 16
+_DIRS = [bytes([9] * 15 + [i]) for i in (1, 2)]
+_CODES = {kind.code for kind in KINDS}
+_ANOTHER_ID = "directory.id=JEXwAAAAAAAAAAAAAAAAAg"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """The disks of broker 102, which was down for long, and the metadata of a controller."""
+    return copy_of("node-disk-44/story", tmp_path)
+
+
+def _open(node: Path, *dirs: str) -> Source:
+    log_dirs = tuple(str(node / name) for name in dirs or ("d1", "d2"))
+    return open_place(str(node / "controller1"), ReadSettings(log_dirs=log_dirs))
+
+
+def _found(source: Source) -> dict[str, dict[str, Any]]:
+    """The findings about replicas, by code."""
+    rows = json.loads(run_on(source, f"health {' '.join(sorted(_CODES))} -o json").out)
+    return {row["code"]: row for row in rows}
+
+
+def _counts(source: Source) -> dict[str, int]:
+    return {code: row["count"] for code, row in _found(source).items()}
+
+
+def test_story(node: Path) -> None:
+    """Each kind counts its directories or partitions."""
+    expected = {
+        "becomes-stray": 12,
+        "replica-missing": 8,
+        "stray-left": 1,
+        "ghost-replica": 1,
+        "future-log": 1,
+        "replica-elsewhere": 1,
+    }
+    found = _found(_open(node))
+    assert expected == {code: row["count"] for code, row in found.items()}
+    assert {"broker 102"} == {row["subject"] for row in found.values()}
+    assert (
+        "12 directories (2.8 KiB) are set aside at the next start: deleted-while-down-2, keep-2,"
+        " moved-away-0, 9 more; 5 because the topic of this name has another topic id; 3 because"
+        " no topic has this topic id; 3 because the broker is not among the replicas; 1 because it"
+        " has no partition.metadata" == found["becomes-stray"]["explanation"]
+    )
+    assert found["replica-missing"]["explanation"].endswith(
+        "3 with a log of this name that is set aside"
+    )
+
+
+def test_check_tells_them_too(node: Path) -> None:
+    """`check` and the table `findings` have the same findings."""
+    rows = [json.loads(line) for line in run_on(_open(node), "check -o jsonl").out.splitlines()]
+    assert _CODES & {row["code"] for row in rows} == _counts(_open(node)).keys()
+
+
+def test_the_only_copy_is_gone(node: Path) -> None:
+    """A partition that no other broker has is lost if its broker starts without it."""
+    shutil.rmtree(node / "d2" / "only-on-b-0")
+    found = _found(_open(node))["replica-lost"]
+    assert ("critical", 1) == (found["severity"], found["count"])
+    assert "1 partition is lost if the broker starts: only-on-b-0" == found["explanation"]
+    assert found["action"].startswith("do not start the broker.")
+
+
+def test_a_lost_partition_metadata(node: Path) -> None:
+    """The log is there, and is set aside for want of its topic id: that loses the data too."""
+    (node / "d2" / "only-on-b-0" / "partition.metadata").unlink()
+    found = _found(_open(node))["replica-lost"]
+    assert found["explanation"].endswith("; 1 with a log of this name that is set aside")
+
+
+def test_a_new_disk(node: Path) -> None:
+    """An empty disk with a new directory.id stands for all log directories of the broker."""
+    for replica in (node / "d2").iterdir():
+        if replica.is_dir():
+            shutil.rmtree(replica)
+    identity = node / "d2" / "meta.properties"
+    lines = [line for line in identity.read_text().splitlines() if "directory.id" not in line]
+    identity.write_text("\n".join([*lines, _ANOTHER_ID, ""]))
+    found = _found(_open(node))
+    assert "1 partition is lost if the broker starts: only-on-b-0" in str(
+        found["replica-lost"]["explanation"]
+    )
+    assert 10 == found["replica-missing"]["count"]
+
+
+def test_a_directory_that_is_not_given(node: Path) -> None:
+    """Nothing is told to be lost that may lie in another log directory."""
+    shutil.rmtree(node / "d2" / "only-on-b-0")
+    assert "replica-lost" not in _counts(_open(node, "d1"))
+
+
+def test_an_earlier_state_has_no_disks(node: Path) -> None:
+    """Disks are of now."""
+    assert {} == _counts(_open(node).at("100"))
+
+
+def test_many_directories(node: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many directories `health` knows the names, and says so; `check` looks into them."""
+    monkeypatch.setattr(evidence, "_FEW_LOGS", 3)
+    shutil.rmtree(node / "d2" / "only-on-b-0")
+    by_name = {"replica-lost", "replica-missing", "stray-left"}
+    assert by_name == _counts(_open(node)).keys()
+    assert "what lies in each partition's directory (check)" in " ".join(
+        run_on(_open(node), "health").out.split()
+    )
+    out = run_on(_open(node), "check -o jsonl").out
+    assert '"becomes-stray"' in out
+
+
+def test_a_copy_of_the_metadata_log_alone(node: Path) -> None:
+    """A broker's metadata log without any other log is a copy: nothing is missing in it."""
+    for replica in (node / "d1").iterdir():
+        if replica.is_dir() and replica.name != LOG_DIR_NAME:
+            shutil.rmtree(replica)
+    assert {} == _counts(open_place(str(node / "d1"), ReadSettings()))
+
+
+def _down(
+    tmp_path: Path, *values: bytes, isr: Sequence[int], fenced: Sequence[int], elr: Sequence[int]
+) -> dict[str, int]:
+    """Findings about broker 1, which lacks its replica of the only partition."""
+    partition = record(
+        "PartitionRecord",
+        topic_id=_TOPIC,
+        partition_id=0,
+        replicas=[1, 2, 3],
+        isr=isr,
+        eligible_leader_replicas=elr,
+        leader=-1,
+        directories=[_DIRS[0], _DIRS[1], _DIRS[1]],
+    )
+    records = [
+        level("metadata.version", 27),
+        *values,
+        *(broker(i, fenced=i in fenced) for i in (1, 2, 3)),
+        record("TopicRecord", name="orders", topic_id=_TOPIC),
+        partition,
+    ]
+    batches = b"".join(encode_batch([value], base_offset=i) for i, value in enumerate(records))
+    parent = tmp_path / "d1"
+    parent.mkdir()
+    make_directory(parent, (0, batches))
+    (parent / "meta.properties").write_text(
+        "version=1\ncluster.id=c\nnode.id=1\ndirectory.id=CQkJCQkJCQkJCQkJCQkJAQ\n"
+    )
+    (parent / "gone-0").mkdir()
+    found = _counts(open_place(str(parent), ReadSettings()))
+    assert 1 == found.pop("becomes-stray")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("isr", "elr", "fenced", "code"),
+    [
+        ([1], [], [1, 2, 3], "replica-lost"),
+        ([1], [], [1], "replica-lost"),
+        ([], [1], [1, 2, 3], "replica-lost"),
+        ([1], [2], [1, 2, 3], "replica-leads-empty"),
+        ([1, 2], [], [1, 2, 3], "replica-leads-empty"),
+        ([1, 2], [], [1, 3], "replica-missing"),
+        ([2], [], [1, 2, 3], "replica-missing"),
+        ([], [2], [1, 2, 3], "replica-missing"),
+    ],
+)
+def test_who_else_has_the_data(
+    tmp_path: Path, isr: Sequence[int], elr: Sequence[int], fenced: Sequence[int], code: str
+) -> None:
+    """Only a broker of the ISR or ELR has the data, and only one that lives keeps it."""
+    assert {code: 1} == _down(tmp_path, isr=isr, elr=elr, fenced=fenced)
+
+
+def test_an_unclean_election(tmp_path: Path) -> None:
+    """Where it is allowed, an empty replica that is out of sync may lead too."""
+    allowed = config(2, "orders", "unclean.leader.election.enable", "true")
+    found = _down(tmp_path, allowed, isr=[2], elr=[], fenced=[1, 2, 3])
+    assert {"replica-leads-empty": 1} == found
