@@ -54,6 +54,11 @@ def voters_in_log(quorum: QuorumImage) -> list[QuorumMember]:
     if voters is None:
         ids = quorum.leaders[-1].voters if quorum.leaders else ()
         return [QuorumMember(id=voter) for voter in ids]
+    return _members(voters)
+
+
+def _members(voters: Columns) -> list[QuorumMember]:
+    """The elements of a VotersRecord."""
     listeners = _listeners(voters, "endpoints")
     directories = voters.fixed("voter_directory_id")
     return [
@@ -64,6 +69,16 @@ def voters_in_log(quorum: QuorumImage) -> list[QuorumMember]:
         )
         for row, voter in enumerate(voters.fixed("voter_id").tolist())
     ]
+
+
+def voter_sets(records: Records) -> list[tuple[int, list[QuorumMember]]]:
+    """The voters of each VotersRecord, with its offset, in order."""
+    rows, columns = records.columns("VotersRecord")
+    if not len(rows):
+        return []
+    voters = columns.structs("voters")
+    offsets = records.frames_at(rows).offset[rows].tolist()
+    return [(offset, _members(voters.take([i]).items)) for i, offset in enumerate(offsets)]  # type: ignore[arg-type]
 
 
 def known_voters(image: Image, static: Sequence[int] = ()) -> list[QuorumMember]:

@@ -7,7 +7,7 @@ directory is one bad row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ from metashell.checks.quorum_findings import node_file_faults, read_node_files
 from metashell.checks.votes import log_end, segment_ends
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
-from metashell.image.quorum_members import known_voters
+from metashell.image.quorum_members import known_voters, voter_sets
 from metashell.log.fault import FaultKind
 from metashell.places.uri import shown
 from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
@@ -28,6 +28,7 @@ from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
     from metashell.checks.votes import OffsetAndEpoch
+    from metashell.image.quorum_members import QuorumMember
     from metashell.sources.source import Source
 
 END_FIELDS: Final = (
@@ -57,10 +58,19 @@ VOTE_FIELDS: Final = (
     "voters",
     "fault",
     "ownFile",
+    "epoch",
+    "epochs",
+    "voterSets",
+    "checkpointEnd",
 )
 """Keys of `vote_facts`: ``voters`` are those of the log's latest voter set, ``id,directoryId``
 separated by spaces, without a directory id in a static quorum. ``fault`` is the first damage of the
 files that were read, ``ownFile`` the first trouble with a file that the node needs to vote once.
+
+``epoch`` is the leader epoch of quorum-state, ``epochs`` as in `END_FIELDS` but of the whole log.
+``voterSets`` has each voter set of the log as ``voters`` has the latest, with the offset from which
+it is in force and a colon in front, separated by semicolons. ``checkpointEnd`` is the end offset of
+the newest checkpoint.
 """
 
 CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
@@ -154,17 +164,34 @@ def vote_facts_of(source: Source) -> FleetRow:
     lost = [] if beside is None else beside.lost
     properties = source.meta_properties
     faults = [str(f) for f in newest.log.faults if f.kind is not FaultKind.TORN]
+    records, listing = newest.image.records, newest.log.listing
+    facts = LogFacts.of(records, listing, directory, whole=True)
+    voters = known_voters(newest.image, static)
+    # An older set was in force before the oldest one that the files have; it counts there too.
+    sets = [(offset if i else 0, known) for i, (offset, known) in enumerate(voter_sets(records))]
     return {
         "clusterId": cluster_id_of(source),
         "nodeId": None if properties is None else properties.node_id,
         "directoryId": None if properties is None else properties.directory_id,
         **_end_fields(source),
-        "voters": " ".join(
-            f"{voter.id},{voter.directory_id or ''}" for voter in known_voters(newest.image, static)
-        ),
+        "voters": _voter_words(voters),
         "fault": faults[0] if faults else None,
         "ownFile": f"{lost[0].file}: {lost[0].message}" if lost else None,
+        "epoch": None if state is None else state.leader_epoch,
+        "epochs": _epoch_words(facts),
+        "voterSets": ";".join(
+            f"{offset}:{_voter_words(known)}" for offset, known in sets or [(0, voters)]
+        ),
+        "checkpointEnd": max((c.end_offset for c in listing.checkpoints), default=0),
     }
+
+
+def _voter_words(voters: Sequence[QuorumMember]) -> str:
+    return " ".join(f"{voter.id},{voter.directory_id or ''}" for voter in voters)
+
+
+def _epoch_words(facts: LogFacts) -> str:
+    return " ".join(f"{first},{last},{epoch}" for first, last, epoch in facts.epochs.ranges)
 
 
 def last_offset(place: str, reading: Reading) -> FleetRow:
@@ -192,7 +219,7 @@ def last_offset_of(source: Source) -> FleetRow:
         "firstOffset": first,
         "oldestOffset": oldest,
         "endOffset": facts.end,
-        "epochs": " ".join(f"{a},{b},{epoch}" for a, b, epoch in facts.epochs.ranges),
+        "epochs": _epoch_words(facts),
     }
 
 

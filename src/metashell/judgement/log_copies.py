@@ -1,0 +1,109 @@
+"""Copies of voters' logs as votes see them, from the facts that directories tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from metashell.checks.agreement import Epochs
+from metashell.checks.votes import OffsetAndEpoch, VoterLog
+from metashell.judgement.commitment import DiskCopy, Voters
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet.errors import FleetRow
+
+
+def copies_of(rows: Sequence[FleetRow], doubt: Callable[[str], None]) -> list[DiskCopy]:
+    """The copies that can be judged.
+
+    A copy that does not name a static quorum's voters takes those of the others: they are in the
+    configuration of each node. Without voters a copy can vote, but can't be a candidate.
+
+    Args:
+        rows: Results of `metashell.sources.fleet.rows.vote_facts` for one cluster, each with a
+            name.
+        doubt: Takes a sentence about a copy that is left out, or whose facts are not sure.
+    """
+    copies = [copy for row in rows if (copy := _copy(row, doubt)) is not None]
+    named = [copy for copy in copies if copy.log.voters]
+    sets = {frozenset(copy.log.voters.items()) for copy in named}
+    static = len(sets) == 1 and not any(named[0].log.voters.values())
+    for copy in copies:
+        if not copy.log.voters:
+            why = f"{copy.name}: neither its log nor quorum-state names the voters"
+            if static:
+                why += f": those of {named[0].name} are taken"
+            elif named:
+                why += ": it can't win"
+            doubt(why)
+    if not static:
+        return copies
+    voters = named[0].log.voters
+    return [
+        replace(copy, log=replace(copy.log, voters=voters), voter_sets=((0, voters),))
+        for copy in copies
+    ]
+
+
+def voting(copies: Sequence[DiskCopy]) -> list[DiskCopy]:
+    """The copies whose nodes have a vote by the voter set of some copy."""
+    return [copy for copy in copies if any(copy.log.is_voter_of(c.log.voters) for c in copies)]
+
+
+def remarks(copies: Sequence[DiskCopy]) -> Iterator[str]:
+    """Sentences about copies that have no vote, or share one."""
+    voters = voting(copies)
+    for copy in copies:
+        if copy not in voters:
+            directory = copy.log.directory_id or "unknown"
+            yield (
+                f"{copy.name}: node {copy.log.node_id} with directory.id {directory} is not a"
+                " voter: it has no vote"
+            )
+    names: dict[int, list[str]] = {}
+    for copy in voters:
+        names.setdefault(copy.log.node_id, []).append(copy.name)
+    for node, several in names.items():
+        if len(several) > 1:
+            yield f"voter {node} has {len(several)} copies: {', '.join(several)}: one can run"
+    if len({frozenset(copy.log.voters.items()) for copy in copies if copy.log.voters}) > 1:
+        yield "the logs name different voters: each candidate needs a majority of its own"
+
+
+def _copy(row: FleetRow, doubt: Callable[[str], None]) -> DiskCopy | None:
+    """A directory as a vote sees it; None if it can't be one, which is told."""
+    name, node, epoch, end = (row[key] for key in ("name", "nodeId", "logEpoch", "logEndOffset"))
+    if not isinstance(node, int) or not isinstance(epoch, int) or not isinstance(end, int):
+        why = "meta.properties does not name its node" if node is None else "it is no log directory"
+        doubt(f"{name}: {why}: it is left out")
+        return None
+    directory, reached, checkpoint = (row[k] for k in ("directoryId", "epoch", "checkpointEnd"))
+    ranges = (map(int, word.split(",")) for word in str(row["epochs"]).split())
+    copy = DiskCopy(
+        log=VoterLog(
+            name=str(name),
+            node_id=node,
+            directory_id=None if directory is None else str(directory),
+            end=OffsetAndEpoch(epoch, end),
+            voters=_voters(row["voters"]),
+        ),
+        epochs=Epochs(tuple((first, last, number) for first, last, number in ranges)),
+        voter_sets=[
+            (int(offset), _voters(words))
+            for offset, _, words in (s.partition(":") for s in str(row["voterSets"]).split(";"))
+        ],
+        epoch=reached if isinstance(reached, int) else None,
+        checkpoint_end=checkpoint if isinstance(checkpoint, int) else 0,
+    )
+    if row["fault"] is not None:
+        doubt(f"{name}: its log is damaged, so its end is not sure: {row['fault']}")
+    if row["ownFile"] is not None:
+        doubt(f"{name}: {row['ownFile']}")
+    return copy
+
+
+def _voters(words: str | int | None) -> Voters:
+    """The voters that `metashell.sources.fleet.rows.vote_facts` has as words."""
+    pairs = (word.split(",") for word in str(words or "").split())
+    return {int(voter): directory or None for voter, directory in pairs}
