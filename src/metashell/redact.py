@@ -96,6 +96,9 @@ _SECRET_FIELDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Fields, by Kafka's names, that are secret in the text of every record of the type."""
 
+_NO_TIME: Final = -1
+"""Kafka's time of what has none."""
+
 _NO_SECRETS: Final[Mapping[str, frozenset[str]]] = {
     TOKEN_RECORD: frozenset({"tokenId"}),
     "RemoveDelegationTokenRecord": frozenset({"tokenId"}),
@@ -201,6 +204,30 @@ def row_secret_fields(record_name: str) -> frozenset[str]:
     if record_name == TOKEN_RECORD:
         return _named_secrets.get(record_name, _NONE)
     return _always_secret(record_name)
+
+
+def stand_in(record_name: str, form: str, value: object, default: object) -> object:
+    """A value in the place of a secret, in a file that Kafka's tools read: of the same type.
+
+    Args:
+        record_name: The message's name.
+        form: The type of the field, or of its elements, such as ``string``.
+        value: The secret, or a list.
+        default: The value of the field where it is absent.
+    """
+    if value is None:
+        return None
+    if form == "int64" and isinstance(value, int):
+        return _NO_TIME
+    if form not in ("string", "bytes"):
+        return default
+    if isinstance(value, list):
+        return [stand_in(record_name, form, one, default) for one in value]
+    if form == "bytes":
+        return REDACTED.encode()
+    # Kafka reads no token without the type of a principal.
+    is_principal = record_name == TOKEN_RECORD and ":" in str(value)
+    return f"User:{REDACTED}" if is_principal else REDACTED
 
 
 def type_may_hold_secrets(record_name: str) -> bool:

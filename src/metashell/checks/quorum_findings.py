@@ -19,6 +19,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import METADATA_TOPIC_ID
 from metashell.node_files import epoch_checkpoint, meta_properties, quorum_state
 from metashell.node_files import partition_metadata as topic_of_log
+from metashell.node_files.bundle import FILE_NAME, WARNING, is_bundle
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
 from metashell.node_files.partition_metadata import read_partition_metadata
@@ -136,6 +137,9 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
                 file=topic_of_log.FILE_NAME,
             )
         )
+    if is_bundle(parent_of(directory)):
+        findings.append(Finding("redacted-copy", WARNING, file=FILE_NAME))
+        return beside
     # Segments alone are a copy of the log; with one of these files it was a node's directory.
     is_of_node = len(missing) < len(_OF_MALFORMED)
     findings.extend(_missing(name, is_of_node=is_of_node) for name in missing)

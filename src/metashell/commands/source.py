@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.local_places import complete_local
 from metashell.commands.framework.options import parse_options, refuse_more
 from metashell.commands.framework.run import run_line
 from metashell.commands.framework.script import open_script, script_lines
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.save import complete_local
 from metashell.errors import ExitCode, MetashellError, UsageError
 
 _DEPTH: Final = "source"

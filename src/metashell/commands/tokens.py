@@ -21,7 +21,7 @@ COLUMNS: Final = (
     flag(
         "expired",
         "Whether it has expired at the last record; on a live quorum, now. Null: no record has a "
-        "time.",
+        "time, or the log is a redacted copy.",
         priority=8,
     ),
     integer(

@@ -1,11 +1,14 @@
 """The contents of a copy of a log: files of whole, sound batches, and where its epochs begin.
 
-Owns which bytes are kept; writing them is for others. Nothing is copied here.
+Owns which bytes are kept; writing them is for others. Nothing is copied here but batches that a
+caller gives other bytes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from typing import TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.log.chain import batches
@@ -13,19 +16,23 @@ from metashell.log.directory import MetadataLog
 from metashell.log.names import checkpoint_name, segment_name
 from metashell.log.read import LogFile
 
+Rewrite: TypeAlias = Callable[[int, int], bytes | None]
+"""Gives the bytes in the place of the batch between two positions of the buffer; None where it
+stays."""
+
 
 @dataclass(frozen=True, slots=True)
 class SavedFile:
     """A file to write."""
 
     name: str
-    pieces: list[tuple[int, int]]
-    """Spans of the buffer, one behind the other: (begin, end)."""
+    pieces: list[memoryview]
+    """The bytes, one piece behind the other."""
 
     @property
     def size(self) -> int:
         """Bytes."""
-        return sum(end - begin for begin, end in self.pieces)
+        return sum(map(len, self.pieces))
 
 
 @dataclass(slots=True)
@@ -46,34 +53,39 @@ class LogCopy:
         return sum(file.size for file in self.files)
 
 
-def copy_of(log: MetadataLog, last_offset: int | None = None) -> LogCopy:
+def copy_of(
+    log: MetadataLog, last_offset: int | None = None, rewrite: Rewrite = lambda *_: None
+) -> LogCopy:
     """The copy whose replay gives the state that the log's loaded files give.
 
     Args:
         log: The files, as they were read.
         last_offset: Leave out what is behind it; a batch counts whole or not at all.
+        rewrite: Asked for other bytes of each batch that is kept, in order.
     """
     out = LogCopy()
     for file in log.loaded.files:
         if file.chain.faults:
             out.notes.append(f"{file.chain.faults[0]}: only sound batches are saved")
         if file.is_checkpoint:
-            _add_checkpoint(out, log, file)
+            _add_checkpoint(out, log, file, rewrite)
         else:
-            _add_segment(out, log, file, last_offset)
+            _add_segment(out, log, file, last_offset, rewrite)
     return out
 
 
-def _add_checkpoint(out: LogCopy, log: MetadataLog, file: LogFile) -> None:
+def _add_checkpoint(out: LogCopy, log: MetadataLog, file: LogFile, rewrite: Rewrite) -> None:
     assert file.end_offset is not None
     name = checkpoint_name(file.end_offset, max(file.epoch, 0)).name
     spans = [(begin, end) for begin, end, *_ in batches(log.loaded.buffer, file.chain.positions)]
-    out.files.append(SavedFile(name, _joined(spans)))
+    out.files.append(SavedFile(name, _pieces(log, spans, rewrite)))
     if file.end_offset > 0:
         out.last_offset = file.end_offset - 1
 
 
-def _add_segment(out: LogCopy, log: MetadataLog, file: LogFile, last_offset: int | None) -> None:
+def _add_segment(
+    out: LogCopy, log: MetadataLog, file: LogFile, last_offset: int | None, rewrite: Rewrite
+) -> None:
     first, spans = -1, []
     for begin, end, base, last, epoch in batches(log.loaded.buffer, file.chain.positions):
         if last_offset is not None and last > last_offset:
@@ -89,15 +101,21 @@ def _add_segment(out: LogCopy, log: MetadataLog, file: LogFile, last_offset: int
             out.epochs.append((epoch, base))
         out.last_offset = max(last, -1 if out.last_offset is None else out.last_offset)
     if spans:
-        out.files.append(SavedFile(segment_name(first).name, _joined(spans)))
+        out.files.append(SavedFile(segment_name(first).name, _pieces(log, spans, rewrite)))
 
 
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans, with adjoining ones joined."""
-    out: list[tuple[int, int]] = []
+def _pieces(log: MetadataLog, spans: list[tuple[int, int]], rewrite: Rewrite) -> list[memoryview]:
+    """The bytes of batches; adjoining ones that stay are one piece."""
+    view = memoryview(log.loaded.buffer)
+    out: list[memoryview] = []
+    first = last = 0
     for begin, end in spans:
-        if out and out[-1][1] == begin:
-            out[-1] = (out[-1][0], end)
-        else:
-            out.append((begin, end))
-    return out
+        new = rewrite(begin, end)
+        if new is None and begin == last:
+            last = end
+            continue
+        out.append(view[first:last])
+        first, last = (begin, end) if new is None else (end, end)
+        if new is not None:
+            out.append(memoryview(new))
+    return [piece for piece in (*out, view[first:last]) if piece]

@@ -14,13 +14,12 @@ import numpy as np
 
 from metashell.log.frames import CONTROL_FRAME
 from metashell.records.records import Records
-from metashell.redact import CONFIG_RECORD, Redaction, row_secret_fields, type_may_hold_secrets
-from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columns import Columns, SpanColumn
+from metashell.records.secret_rows import may_have_unknown_tags, secret_configs
+from metashell.redact import CONFIG_RECORD, row_secret_fields, type_may_hold_secrets
+from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.columns import SpanColumn
 from metashell.schema.encode import encode_message
 from metashell.schema.model import FieldSpec, MessageSpec
-from metashell.schema.plan import message_plan
-from metashell.schema.resource_types import resource_type_name
 from metashell.schema.scalar import decode_message, default_value, unknown_tags
 
 UNREAD: Final = -1
@@ -117,12 +116,10 @@ class Mask:
                 else:
                     others.append(field)
         if spec.name == CONFIG_RECORD:
-            kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
-            keys = columns.span("name").texts()
-            hide = Redaction(show_secrets=False).hides_config
-            secret = np.flatnonzero([hide(k, key) for k, key in zip(kinds, keys, strict=True)])
+            secret = secret_configs(columns)
             self._span(good[secret], columns.span("value").take(secret))
-        for i in good[self._may_have_tags(spec, version, good, columns)].tolist():
+        tagged = may_have_unknown_tags(self.records.frames, rows, spec, version, columns)
+        for i in good[tagged].tolist():
             first = int(self.bounds[i] + self.heads[i])
             body = self.data[first : int(self.bounds[i + 1])]
             for start, stop in unknown_tags(spec, version, body.tobytes()):
@@ -140,20 +137,6 @@ class Mask:
         fields = decode_message(spec, version, value, head)
         fields.update((field.column_name, default_value(field)) for field in secret)
         return value[:head] + encode_message(spec, version, fields, leaves_out=True)
-
-    def _may_have_tags(self, spec: MessageSpec, version: int, at: I64, columns: Columns) -> Bools:
-        """bool[n]: where more than a byte, the number of tags, is behind the last field."""
-        plan, behind = message_plan(spec, version), 0
-        for field in reversed(plan.fields):
-            column = columns.fields[field.name]
-            if field.size and not field.spec.is_array:
-                behind += field.size
-            elif isinstance(column, SpanColumn) and plan.has_tags:
-                ends = column.starts + np.maximum(column.counts, 0) + behind
-                stops = self.records.frames.stop[self.rows[at]]
-                more: Bools = ends + 1 != stops
-                return more
-        return np.full(len(at), plan.has_tags)
 
     def _span(self, at: I64, column: SpanColumn) -> None:
         values = self.records.frames.value_starts(self.rows[at])

@@ -12,7 +12,7 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.commands.save import refuse_kafkas
+from metashell.commands.framework.local_places import refuse_kafkas
 from metashell.errors import ExitCode, MetashellError
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.sources.opening import open_fleet
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return os.writev(fd, [data[:7]])
 
-    monkeypatch.setattr("metashell.commands.save.os.write", write)
+    monkeypatch.setattr("metashell.commands.save.writing.os.write", write)
     ran = run_on(source, f"save {tmp_path}/out")
     assert ExitCode.FAILED == ran.status
     assert f"save: {tmp_path}/out: No space left on device" == ran.err[0]
@@ -224,7 +224,7 @@ def test_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def sync(fd: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("metashell.commands.save.os.fsync", sync)
+    monkeypatch.setattr("metashell.commands.save.writing.os.fsync", sync)
     with pytest.raises(KeyboardInterrupt):
         run_on(source, f"save {tmp_path}/out")
     assert ["log"] == os.listdir(tmp_path)

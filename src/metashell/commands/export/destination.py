@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from metashell.commands.save import refuse_kafkas
+from metashell.commands.framework.local_places import refuse_kafkas
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape, to_bytes

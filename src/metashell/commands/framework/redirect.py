@@ -100,7 +100,7 @@ def _shows_secrets(context: Context) -> bool:
 
 def _check(context: Context, typed: str, name: str, target: str) -> None:
     """Refuse a file that can't be written there."""
-    from metashell.commands.save import refuse_kafkas
+    from metashell.commands.framework.local_places import refuse_kafkas
 
     if "\0" in typed:
         raise UsageError(f"{name}: not a file name")

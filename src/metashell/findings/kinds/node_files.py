@@ -112,6 +112,16 @@ KINDS: Final = (
         do=NOT_FOR_A_COPY,
     ),
     _warning(
+        code="redacted-copy",
+        order=140,
+        meaning="it is a copy for others: secrets are replaced, and what was not understood is left"
+        " out",
+        do="read its manifest, redacted.json, for what is missing. Ask for a copy of the whole"
+        " log dir where that matters",
+        avoid="never start a node on it",
+        see="cat /quorum/disagreements/redacted-copy",
+    ),
+    _warning(
         code="directory-id",
         at_start=AtStart.NOT_VOTING,
         meaning="the node does not have this directory by the log",

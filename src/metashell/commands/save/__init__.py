@@ -1,0 +1,1 @@
+"""The command ``save`` and all that only it needs."""
