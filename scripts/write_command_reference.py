@@ -7,11 +7,13 @@ The pages are checked in and compared by a test: run this after a manual has cha
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command
@@ -83,9 +85,14 @@ def _finding(kind: FindingKind, example: str | None) -> str:
         f"- about: a {kind.about.value}; counts {kind.counts}",
         *([f"- part of: [{kind.part_of}](#{kind.part_of})"] if kind.part_of else []),
         *([f"- rule: {kind.source.replace('; ', ', ')}"] if kind.source else []),
-        *([f"- example: `{example}`"] if example else []),
+        *([f"- example: {_literal(example)}"] if example else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _literal(text: str) -> str:
+    """Inline code, also of a text that quotes some."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _sentence(text: str) -> str:
@@ -95,18 +102,40 @@ def _sentence(text: str) -> str:
 
 
 def _examples() -> dict[str, str]:
-    """The first approved message of each code."""
-    found: dict[str, str] = {}
+    """The shortest approved finding of each code that says more than its subject."""
+    found: dict[str, list[str]] = {}
     for path in sorted(_APPROVED.glob("*.json.xz")):
         groups = json.loads(lzma.decompress(path.read_bytes()))
-        for group in groups.values():
-            for line in (one for text in group.values() for one in text.split("\n")):
-                if line.startswith('{"severity": ') and line.endswith("}"):
-                    row = json.loads(line)
-                    message = row.get("message") or row.get("explanation")
-                    if message and "`" not in message and message.isprintable():
-                        found.setdefault(row["code"], message)
-    return found
+        for text in (text for group in groups.values() for text in group.values()):
+            for row in _rows(text):
+                kind = all_kinds().get(row.get("code") or "")
+                example = None if kind is None else _example(kind, row)
+                if example and example.isprintable():
+                    found.setdefault(row["code"], []).append(example)
+    return {code: min(some, key=_plainness) for code, some in found.items()}
+
+
+def _plainness(example: str) -> tuple[bool, int, str]:
+    return ": " not in example, len(example), example
+
+
+def _rows(text: str) -> Iterator[dict[str, Any]]:
+    """The findings among the rows of an output."""
+    if text.startswith("severity,"):
+        yield from csv.DictReader(text.split("\n"))
+    for line in text.split("\n"):
+        if line.startswith("{") and '"severity": ' in line and line.endswith("}"):
+            yield json.loads(line)
+
+
+def _example(kind: FindingKind, row: dict[str, Any]) -> str | None:
+    """A finding in one line; None where it says no more than its kind."""
+    own = row.get("message") or row.get("explanation") or ""
+    said = (own if own != kind.meaning else row.get("why") or "").replace("~/", "")
+    where = row.get("subject") or row.get("file") or row.get("path") or ""
+    if said and where:
+        return f"{where}: {said}"
+    return said or (f"{where}, {row['count']} {kind.counts}" if row.get("count") else where) or None
 
 
 def render_cheat_sheet() -> str:

@@ -50,6 +50,9 @@ class ReadSettings:
     """The node's own `server.properties`, as far as it is about the quorum: file and settings."""
     missing_dirs: tuple[str, ...] = ()
     """Why log directories that the node's configuration names can't be read, with their paths."""
+    foreign_dirs: tuple[str, ...] = field(default=(), repr=False)
+    """Log directories that the node's configuration names and that are another node's: only
+    their identity is judged."""
 
     @classmethod
     def of(

@@ -10,6 +10,7 @@ from typing import Final
 
 from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME
+from metashell.node_files.config import KafkaConfig, read_config
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_request
@@ -17,6 +18,7 @@ from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 from support.approved_clusters import CLUSTERS
 from support.damaged import DAMAGED
+from support.damaged_files import FILES
 from support.fixtures import copy_of, fixture_dir
 from support.fleets import backups
 from support.logs import make_directory, record
@@ -49,6 +51,8 @@ class Place:
     is_node: bool = False
     """Whether the directories are those of one node, as its configuration names them."""
     settings: ReadSettings = READ_DEFAULTS
+    config: str | None = None
+    """The node's configuration, a fixture's file."""
 
     def open(self, parent: Path) -> Source | FleetSource:
         """Lay it down and open it; the current directory must be its parent."""
@@ -59,8 +63,13 @@ class Place:
             choice = Choice(paths[0], is_file=self.is_file)
         else:
             choice = Choice(paths=tuple(paths))
+        settings = self.settings
+        if self.config is not None:
+            directory, _, name = self.config.rpartition("/")
+            own = read_config(fixture_dir(directory) / name).settings
+            settings = replace(settings, config=KafkaConfig(name, own).of_quorum())
         return open_request(
-            OpenRequest(choice=choice, settings=self.settings, at=self.at, joins=self.joins)
+            OpenRequest(choice=choice, settings=settings, at=self.at, joins=self.joins)
         )
 
 
@@ -340,6 +349,24 @@ _VOTERS: Final[Mapping[str, Sequence[int]]] = {
     "static-3": (1, 2, 3),
     "two-epochs-3": (2, 3),
 }
+_REPORTS: Final[Mapping[str, Sequence[str]]] = {
+    "controller-flapping": ("",),
+    "empty-leader-epoch-checkpoint": ("",),
+    "formatted-not-started": ("",),
+    "meta-properties-malformed": ("dir",),
+    "misaligned-checkpoint": ("",),
+    "no-metadata-version": ("",),
+    "no-snapshot-for-days": ("",),
+    "old-metadata-version-3.3-IV0": ("",),
+    "quorum-lost-wrong-copy": ("voter-2", "voter-3"),
+    "same-advertised-address": ("",),
+    "split-brain-duplicate-topic": ("controller-1", "controller-2"),
+    "three-standalone-quorums": ("controller-1", "controller-2", "controller-3"),
+    "voter-churn": ("",),
+    "zk-migration-finalised-too-early": ("",),
+}
+"""Directories that operators reported, by case."""
+_JUDGED: Final = ("judged",)
 _SHOP: Final = Place(_recorded("shop"), (*_ALL, "drawn", "widths", "words", "sql"))
 
 PLACES: Final[Mapping[str, Place]] = {
@@ -457,7 +484,37 @@ PLACES: Final[Mapping[str, Place]] = {
             "topic-create-config-remove-same-batch",
         )
     },
+    **{
+        f"report-{name}": Place(_recorded(*(f"reports/{name}/{inner}" for inner in below)), _JUDGED)
+        for name, below in _REPORTS.items()
+    },
+    **{
+        f"report-{name}": Place(
+            _recorded(f"reports/{name}/d1", f"reports/{name}/d2"),
+            _JUDGED,
+            is_node=True,
+            config=f"reports/{name}/server.properties",
+        )
+        for name in (
+            "log-dirs-same-directory-id",
+            "log-dirs-wrong-cluster-id",
+            "stray-logs-at-next-start",
+        )
+    },
+    **{
+        f"report-{name}": Place(
+            _recorded(f"reports/config-against-quorum/{name.partition('-')[0]}"),
+            _JUDGED,
+            config=f"reports/config-against-quorum/{name}.properties",
+        )
+        for name in (
+            "dynamic-moved-endpoint",
+            "static-only-bootstrap-servers",
+            "static-other-node-id",
+        )
+    },
     **{f"damaged-{name}": Place(_damaged(name), DAMAGED_GROUPS) for name in DAMAGED},
+    **{name: Place(lay, _JUDGED) for name, lay in FILES.items()},
     **{name: Place(lay, (group,)) for name, (lay, group) in CLUSTERS.items()},
 }
 """Each directory by its name."""

@@ -158,16 +158,16 @@ class Fixture:
 def fixture_names() -> tuple[str, ...]:
     """Name all fixtures that Kafka's own classes spoke of, each of the quirks as ``quirks/<name>``.
 
-    Directories of voters, and those of clusters with their brokers, are not among them:
-    ``voters-static-3/voter-1``, ``node-44/controller1`` and the like are for `fixture_dir` and
-    `copy_of`.
+    Directories of voters, those of clusters with their brokers, and what operators reported are
+    not among them: ``voters-static-3/voter-1``, ``node-44/controller1``, ``reports/voter-churn``
+    and the like are for `fixture_dir` and `copy_of`.
     """
     names: list[str] = []
     for archive in sorted(DATA.glob("*.tar.xz")):
         name = archive.name.removesuffix(".tar.xz")
         if name == "quirks":
             names += [f"quirks/{path.name}" for path in sorted(_unpacked(name).iterdir())]
-        elif name != "wire" and not name.startswith(("node-", "voters-", *NODES)):
+        elif name not in ("reports", "wire") and not name.startswith(("node-", "voters-", *NODES)):
             names.append(name)
     return tuple(names)
 

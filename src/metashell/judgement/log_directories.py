@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
+from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.node_directories import conflicts_in, group_by_node
-from metashell.places.place import shown
+from metashell.places.place import place_of, shown
 from metashell.schema.coordinators import CoordinatorLog
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ def conflicting_directories(source: Source) -> Iterator[Finding]:
     Raises:
         SourceError: A log directory can't be listed.
     """
+    foreign, places = source.settings.foreign_dirs, source.log_places
     if source.of_coordinator is not None or (
-        source.capabilities.has_image and len(source.log_places) < _SEVERAL
+        source.capabilities.has_image and len(places) + len(foreign) < _SEVERAL
     ):
         return
-    directories = source.log_directories
+    directories = [*source.log_directories]
+    directories += [read_log_directory(place_of(path)) for path in foreign]
     for directory in directories:
         # The identity fault of the metadata log's directory is reported with the files beside that
         # log.
@@ -72,7 +75,8 @@ def conflicting_directories(source: Source) -> Iterator[Finding]:
                 _OFFLINE,
                 file=META_PROPERTIES,
             )
-    groups = group_by_node(directories) if source.settings.config is None else [directories]
+    is_one = source.settings.config is not None or foreign
+    groups = [directories] if is_one else group_by_node(directories)
     for group in groups:
         for conflict in conflicts_in(group):
             yield Finding(

@@ -47,6 +47,8 @@ class NodePlaces:
     """Sentences that the user should read."""
     missing: tuple[str, ...] = ()
     """Why directories that its configuration names can't be read."""
+    foreign: tuple[str, ...] = field(default=(), repr=False)
+    """Directories that its configuration names and that are another node's."""
     unknown: str | None = field(default=None, repr=False)
     """Why nothing tells which node it is of; None where its ``meta.properties`` does."""
 
@@ -171,15 +173,22 @@ def node_at(paths: Sequence[str]) -> NodePlaces:
     """
     found = _look_at_all(paths)
     first, notes, same = next((one for one in found if one.error is None), found[0]), [], []
+    foreign = []
     missing = [] if first.error else [one.error for one in found if one.error is not None]
     for one in found:
         if one.error is None and not _is_of(one, first):
             notes.append(f"{shown(one.path)} is of another node than {shown(first.path)}: left out")
+            foreign.append(_text(one.place))
         elif one.error is None or one is first:
             same.append(one)
     node = _joined(same)
     notes += [f"{error}: what lies there is missing" for error in missing]
-    return replace(node, notes=(*notes, *node.notes), missing=tuple(missing))
+    return replace(
+        node,
+        notes=(*notes, *node.notes),
+        missing=tuple(missing),
+        foreign=tuple(foreign),
+    )
 
 
 def _is_of(one: _Found, other: _Found) -> bool:

@@ -290,6 +290,7 @@ def _open_node(node: NodePlaces, request: OpenRequest, watch: OpeningWatch) -> S
                 request.settings,
                 log_dirs=node.log_dirs,
                 missing_dirs=node.missing,
+                foreign_dirs=node.foreign,
                 config=None if request.joins else request.settings.config,
             ),
         ),
