@@ -131,7 +131,9 @@ def _rows(text: str) -> Iterator[dict[str, Any]]:
 def _example(kind: FindingKind, row: dict[str, Any]) -> str | None:
     """A finding in one line; None where it says no more than its kind."""
     own = row.get("message") or row.get("explanation") or ""
-    said = (own if own != kind.meaning else row.get("why") or "").replace("~/", "")
+    said = (
+        (own if own != kind.meaning else row.get("why") or "").replace("~/", "").replace(". ", "; ")
+    )
     where = row.get("subject") or row.get("file") or row.get("path") or ""
     if said and where:
         return f"{where}: {said}"

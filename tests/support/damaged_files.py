@@ -31,7 +31,10 @@ def _batches(parent: Path) -> Sequence[str]:
         (Damage(last_offset_delta=-2), 20),
     )
     segments = [
-        (at, topic_batch(at, 2) + encode_batch([topic_record(at + 2)], base_offset=at + 2, damage=d))
+        (
+            at,
+            topic_batch(at, 2) + encode_batch([topic_record(at + 2)], base_offset=at + 2, damage=d),
+        )
         for d, at in bad
     ]
     apart = [Record(value=topic_record(i), offset_delta=i * 3) for i in range(2)]

@@ -39,6 +39,8 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.output import Shape
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
+from metashell.findings.kind import SEVERITIES
+from metashell.fs.escape import escape
 from metashell.sources.opening import open_fleet, open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
@@ -335,13 +337,17 @@ def test_check(name: str) -> None:
     """Every finding of the text, those that say the same once, and the same exit status."""
     source = opened(name)
     text = run_on(source, "check --state --limit 1000000")
+    said = " ".join(text.out.split())
     keys = ("severity", "code", "message", "action")
     found = Counter(tuple(row[key] for key in keys) for row in rows("check --state", source))
-    pos = 0
-    for (severity, code, message, _), n in found.items():
+    for (severity, code, message, action), n in found.items():
         times = "" if n == 1 else f", {n:,} times"
-        pos = text.out.index(f"{severity} {code}{times}: ", pos)
-        pos = text.out.index(message, pos)
+        at = said.index(f"{code}{times}: ")
+        words = " ".join(escape(message).split())
+        assert words in said[at:]
+        before = max((said.rfind(f"{word} ", 0, at), word) for word in SEVERITIES)
+        assert before[1] == severity
+        assert said.index(f" do {action.partition('; ')[0]}", said.index(words, at)) > at
     assert text.status == run_on(source, "check -o csv").status
 
 

@@ -1,4 +1,4 @@
-"""The text of the findings of ``check``: blocks of like findings, the worst first."""
+"""The text of the findings of ``check``: paragraphs of one advice each, the worst first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.targets import shown, write_lines
+from metashell.commands.shared.severities import write_paragraphs
 
 if TYPE_CHECKING:
     from metashell.checks.finding import CheckReport, Finding
@@ -23,8 +23,8 @@ class FindingPrinter:
         """Whether findings about the cluster's state are among them."""
 
     def text(self) -> None:
-        """A block for all findings that say the same."""
-        write_lines(self._context, (shown(self._context, line) for line in self._blocks()))
+        """A paragraph for all findings with the same advice."""
+        write_paragraphs(self._context, self._lines())
 
     def findings(self) -> Iterator[Finding]:
         """The findings to be shown, in their order."""
@@ -32,7 +32,7 @@ class FindingPrinter:
         from metashell.findings.kind import Severity
 
         left_out = [
-            Finding(code, f"{n} more findings of this kind", "show more with --limit N")
+            Finding(code, f"{n} more findings of this kind: `--limit N` shows more")
             for code, n in self._report.left_out()
         ]
         for of_state in (False, True) if self.with_state else (False,):
@@ -43,21 +43,41 @@ class FindingPrinter:
                     if finding.severity is severity and is_of_state(finding.code) is of_state:
                         yield finding
 
-    def _blocks(self) -> Iterator[str]:
-        groups: dict[tuple[str | None, ...], list[Finding]] = {}
-        for finding in self.findings():
-            said = (finding.severity, finding.code, finding.meaning, finding.what_to_do)
-            groups.setdefault(said, []).append(finding)
-        for (severity, code, message, action), found in groups.items():
-            places = [_place(finding) for finding in found]
-            if len(found) == 1:
-                where = f"{places[0]}: " if places[0] else ""
-                yield f"{severity} {code}: {where}{message}"
-            else:
-                yield f"{severity} {code}, {len(found):,} times: {message}"
-                yield from (f"  {place}" for place in places if place)
-            if action:
-                yield f"  what to do: {action}"
+    def _lines(self) -> Iterator[str]:
+        from metashell.commands.health.paragraphs import Paragraph
+
+        groups: dict[tuple[object, ...], list[Finding]] = {}
+        for one in self.findings():
+            # The state comes behind all damage, even with the same advice.
+            key = (one.severity, one.kind.about, one.what_to_do)
+            groups.setdefault(key, []).append(one)
+        for group in groups.values():
+            first = group[0]
+            head, *more = _places(group)
+            paragraph = Paragraph(
+                severity=first.severity,
+                codes=tuple(dict.fromkeys(one.code for one in group)),
+                n_told=len(group),
+                headline=head,
+                more=tuple(more),
+                do=(first.action or first.kind.do,),
+                beware=() if first.action or first.kind.avoid is None else (first.kind.avoid,),
+            )
+            yield from paragraph.lines(self._context.out.width)
+
+
+def _places(findings: Sequence[Finding]) -> Iterator[str]:
+    """Each kind with its places; findings that say the same are told once."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for one in findings:
+        said.setdefault((one.code, one.meaning), []).append(_place(one))
+    for (code, meaning), places in said.items():
+        if len(places) == 1:
+            where = f"{places[0]}: " if places[0] else ""
+            yield f"{code}: {where}{meaning}"
+        else:
+            yield f"{code}, {len(places):,} times: {meaning}"
+            yield from filter(None, places)
 
 
 def _place(finding: Finding) -> str:

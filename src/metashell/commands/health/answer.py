@@ -39,12 +39,11 @@ from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
-from metashell.commands.shared.severities import severities_of
+from metashell.commands.shared.severities import severities_of, write_paragraphs
 from metashell.errors import ExitCode, NoLeaderError, UsageError
 from metashell.findings.kind import Need, Severity
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
-from metashell.fs.escape import escape
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.quorum_findings import of_lost
 from metashell.schema.timestamps import iso_time
@@ -79,7 +78,7 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
         verdict = answered.verdict
         if in_words and isinstance(verdict, HealthVerdict):
             lines = verdict.lines(context.out.width - len(prefix))
-            context.out.write("".join(escape(prefix + line) + "\n" for line in lines))
+            write_paragraphs(context, lines, prefix)
         if verdict_out is not None and is_for_people:
             verdict_out.take_verdict(verdict)
         tables.append(with_cluster(answered))

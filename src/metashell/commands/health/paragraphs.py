@@ -17,6 +17,7 @@ from metashell.commands.rows.columns import AT_OR_BEFORE
 from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Severity
 from metashell.findings.known import all_kinds
+from metashell.fs.escape import escape
 from metashell.schema.arena import I64, Bools
 from metashell.schema.timestamps import iso_time
 
@@ -119,7 +120,7 @@ class Paragraph:
 def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
     first = f"{label:<{_INDENT}}"
     lines = wrap(
-        _UNIT.sub("(\\1\u00a0\\2)", text),
+        _UNIT.sub("(\\1\u00a0\\2)", escape(text)),
         max(width, 2 * _INDENT),
         initial_indent=first,
         subsequent_indent=" " * _INDENT,

@@ -1,12 +1,19 @@
-"""The option ``--severity LEVEL`` of commands that print findings."""
+"""Severities of findings: the option ``--severity LEVEL``, and their colours in text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import write_lines
+from metashell.commands.shared.colour import PLAIN, RED, YELLOW, has_colour
 from metashell.errors import UsageError
-from metashell.findings.kind import SEVERITIES
+from metashell.findings.kind import SEVERITIES, Severity
+from metashell.fs.escape import Coloured, escape
+
+_COLOURS: Final[Mapping[str, str]] = {Severity.CRITICAL: RED, Severity.WARNING: YELLOW}
 
 
 def severities_of(parsed: Parsed) -> Sequence[str]:
@@ -19,3 +26,21 @@ def severities_of(parsed: Parsed) -> Sequence[str]:
     if least not in SEVERITIES:
         raise UsageError(f"--severity {least}: not one of {', '.join(SEVERITIES)}")
     return SEVERITIES[: SEVERITIES.index(least) + 1]
+
+
+def write_paragraphs(context: Context, lines: Iterable[str], prefix: str = "") -> None:
+    """Write the lines of paragraphs; a severity that begins one has its colour on a terminal.
+
+    Args:
+        context: Where to.
+        lines: See `metashell.commands.health.paragraphs.Paragraph.lines`.
+        prefix: The text in front of each line.
+    """
+    if not has_colour(context):
+        write_lines(context, (escape(prefix + line) for line in lines))
+        return
+    for line in lines:
+        word, _, _ = line.partition(" ")
+        colour, rest = _COLOURS.get(word, ""), escape(line[len(word) :])
+        shown = f"{colour}{word}{PLAIN}{rest}" if colour else escape(line)
+        context.write(Coloured(f"{escape(prefix)}{shown}\n"))
