@@ -60,9 +60,17 @@ def check_names(names: Collection[str], missing: Finding | None = None) -> Itera
             yield Finding("file-unknown", "no file of a metadata log", file=name)
 
 
-def check_missing(
-    names: Collection[str], segments: Sequence[CheckedFile], checkpoints: Sequence[CheckedFile]
-) -> Finding | None:
+def covered_by(checkpoints: Sequence[CheckedFile]) -> int:
+    """The offset up to which whole checkpoints hold the state; 0 without one."""
+    return max((_end(c) for c in checkpoints if c.is_whole_checkpoint), default=0)
+
+
+def log_end_of(segments: Sequence[CheckedFile]) -> int | None:
+    """The offset behind the last sound batch of segments in order; None without a segment."""
+    return None if not segments else (segments[-1].end_offset or _base(segments[-1]))
+
+
+def check_missing(names: Collection[str], log_end: int | None, covered: int) -> Finding | None:
     """The only or the active segment, where what stands beside it says that there was one.
 
     A node makes a segment's file before its indexes, and has one as soon as it has the files of its
@@ -71,12 +79,10 @@ def check_missing(
 
     Args:
         names: All names in the directory.
-        segments: In order.
-        checkpoints: In order.
+        log_end: The offset behind the last batch of the segments; None where there is no segment.
+        covered: The offset up to which a checkpoint holds the state.
     """
     have = set(names)
-    covered = max((_end(c) for c in checkpoints if c.is_whole_checkpoint), default=0)
-    log_end = None if not segments else (segments[-1].end_offset or _base(segments[-1]))
     bases = {int(n[:20]) for n in have if _NUMBERED.fullmatch(n) and f"{n[:20]}.log" not in have}
     later = [base for base in bases if log_end is None or base >= log_end]
     if not later and (log_end is not None or not have >= _NODE_FILES):
@@ -98,12 +104,23 @@ def check_missing(
     )
 
 
+def check_beyond(segment: str, log_end: int, covered: int) -> Iterator[Finding]:
+    """The checkpoint that goes on where the last segment has ended."""
+    if covered > log_end:
+        yield Finding(
+            "checkpoint-beyond-log",
+            f"the checkpoint ends at offset {covered}, but the segments end at {log_end}: a segment"
+            " is missing, or the node stopped while it loaded the checkpoint",
+            file=segment,
+            offset=log_end,
+        )
+
+
 def check_order(
     segments: Sequence[CheckedFile], checkpoints: Sequence[CheckedFile]
 ) -> Iterator[Finding]:
     """Gaps and overlaps between segments, and between them and the newest whole checkpoint."""
-    ends = [_end(c) for c in checkpoints if c.is_whole_checkpoint]
-    covered = max(ends, default=0)
+    covered = covered_by(checkpoints)
     expected: int | None = None
     for before, segment in zip([None, *segments], segments, strict=False):
         base = _base(segment)
@@ -117,15 +134,8 @@ def check_order(
         yield from _misaligned(segments, checkpoint)
     if not segments:
         return
-    if expected is not None and covered > expected:
-        yield Finding(
-            "checkpoint-beyond-log",
-            f"the checkpoint ends at offset {covered}, but the segments end at"
-            f" {expected}: a segment is missing, or the node stopped while it loaded the"
-            " checkpoint",
-            file=segments[-1].name,
-            offset=expected,
-        )
+    if expected is not None:
+        yield from check_beyond(segments[-1].name, expected, covered)
     first = _base(segments[0])
     if first > covered and covered:
         yield Finding(

@@ -12,7 +12,14 @@ from metashell.checks import coordinator_log
 from metashell.checks.finding import CheckReport, Finding
 from metashell.checks.fsck import CheckedFile, check_batches, check_name, check_records, facts_of
 from metashell.checks.fsck_index import check_index
-from metashell.checks.fsck_order import check_epochs, check_missing, check_names, check_order
+from metashell.checks.fsck_order import (
+    check_epochs,
+    check_missing,
+    check_names,
+    check_order,
+    covered_by,
+    log_end_of,
+)
 from metashell.checks.invariants import check_image
 from metashell.checks.quorum_findings import (
     UNREADABLE,
@@ -50,6 +57,7 @@ _OWN: Final = frozenset(
     {
         "metashell.judgement.deep_findings:find",
         "metashell.judgement.log_findings:find",
+        "metashell.judgement.log_findings:find_names",
         "metashell.judgement.quorum_findings:find_beside",
     }
 )
@@ -264,7 +272,7 @@ class CheckRun:
             directory = os.path.abspath(directory)
         names = set(names_in(directory))
         segments, checkpoints = self._facts_of(SegmentName), self._facts_of(CheckpointName)
-        missing = check_missing(names, segments, checkpoints)
+        missing = check_missing(names, log_end_of(segments), covered_by(checkpoints))
         self.report.extend([missing] if missing is not None else [])
         self.report.extend(check_names(names, missing))
         for facts in segments:

@@ -9,10 +9,15 @@ import numpy as np
 
 from metashell.answers.row_times import when
 from metashell.checks.finding import Finding
+from metashell.checks.fsck_order import check_beyond, check_missing, check_names
+from metashell.errors import SourceError
 from metashell.findings.kind import FindingKind
 from metashell.findings.known import all_kinds
 from metashell.judgement.evidence import Evidence
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.log_tail import LogTail
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.places.place import names_in
 
 CODES: Final = {
     FaultKind.DAMAGED: "file-damaged",
@@ -56,6 +61,29 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             command=("check",),
         )
     yield from _transaction(evidence)
+
+
+def find_names(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what names alone tell: a missing segment, and files that nobody reads. Cost: reads the
+    end of the last segment.
+    """
+    source, log = evidence.source, evidence.source.log
+    if source.moment_offset is not None or source.live is not None or log.is_file:
+        return
+    names = names_in(log.place)
+    tail = LogTail(log.place, METADATA_DIRECTORY, names)
+    log_end = None
+    try:
+        log_end = tail.end().end_offset if tail.segments else None
+    except SourceError as error:
+        evidence.unread(f"{error.message}: whether the last segment is whole is not known")
+    covered = 0 if log.checkpoint is None else log.checkpoint.end_offset
+    missing = None if log_end is None and tail.segments else check_missing(names, log_end, covered)
+    yield from [] if missing is None else [missing]
+    if log_end is not None:
+        yield from check_beyond(tail.segments[-1].name, log_end, covered)
+    wanted = {kind.code for kind in kinds}
+    yield from (one for one in check_names(names, missing) if one.code in wanted)
 
 
 def _transaction(evidence: Evidence) -> Iterator[Finding]:

@@ -36,7 +36,11 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
 def _stops(evidence: Evidence) -> Iterator[Finding]:
     """The first record that only a controller's replay refuses."""
     image = evidence.source.image
-    found = [*_topics_twice(image), *_users_unknown(image)]
+    found = [
+        error
+        for refused in (_topics_twice, _users_unknown, _acls_removed_twice, _producers_again)
+        for error in refused(image)
+    ]
     if not found:
         return
     row, error = min(found)
@@ -96,6 +100,49 @@ def _users_unknown(image: Image) -> Iterator[tuple[int, str]]:
     for row in unknown_removals(groups, all_rows, is_removal).tolist():
         user = gone.span("name").text(int(np.searchsorted(gone_rows, row)))
         yield row, f"Unable to find credential to delete: user {user}"
+
+
+def _acls_removed_twice(image: Image) -> Iterator[tuple[int, str]]:
+    """Rows of removals of ACLs whose equal under another id was removed before, with Kafka's words.
+
+    A controller keeps ACLs by id, and beside them a set without ids. Source:
+    org.apache.kafka.controller.AclControlManager.replay.
+    """
+    rows, made = image.records.columns("AccessControlEntryRecord")
+    gone_rows, gone = image.records.columns("RemoveAccessControlEntryRecord")
+    if not len(gone_rows) or not len(rows):
+        return
+    all_rows = np.concatenate([rows, gone_rows])
+    ids = group_keys([join_parts([made.fixed("id"), gone.fixed("id")])], len(all_rows))
+    order = np.lexsort((all_rows, ids))
+    before = np.full(len(order), -1, dtype=np.int64)
+    before[order[1:]] = np.where(ids[order[1:]] == ids[order[:-1]], order[:-1], -1)
+    removed = before[len(rows) :]
+    is_known = (removed >= 0) & (removed < len(rows))
+    parts = [made.span(name) for name in ("resource_name", "principal", "host")]
+    codes = ("resource_type", "pattern_type", "operation", "permission_type")
+    content = group_keys([*parts, *map(made.fixed, codes)], len(rows))
+    groups = np.concatenate([content, content[removed[is_known]]])
+    some = np.concatenate([rows, gone_rows[is_known]])
+    is_removal = np.arange(len(some)) >= len(rows)
+    for row in unknown_removals(groups, some, is_removal).tolist():
+        acl = uuid_text(gone.fixed("id")[int(np.searchsorted(gone_rows, row))].tobytes())
+        yield row, f"acl not found in existingAcls: ACL {acl} has an equal that is removed"
+
+
+def _producers_again(image: Image) -> Iterator[tuple[int, str]]:
+    """Rows of blocks of producer ids that do not go on, with the words of Kafka's error.
+
+    Source: org.apache.kafka.controller.ProducerIdControlManager.replay.
+    """
+    rows, blocks = image.records.columns("ProducerIdsRecord")
+    first = blocks.fixed("next_producer_id")
+    for at in np.flatnonzero(first[1:] <= first[:-1]).tolist():
+        yield (
+            int(rows[at + 1]),
+            f"Next Producer ID from replayed record ({first[at + 1]}) is not greater than current"
+            f" next Producer ID in block ({first[at]})",
+        )
 
 
 def _without_version(evidence: Evidence) -> Iterator[Finding]:

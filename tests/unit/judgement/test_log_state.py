@@ -56,6 +56,31 @@ def dropped(name: str, mechanism: int = 1) -> bytes:
     return record("RemoveUserScramCredentialRecord", name=name, mechanism=mechanism)
 
 
+def acl(number: int, principal: str = "User:a") -> bytes:
+    """An ACL under that id."""
+    return record(
+        "AccessControlEntryRecord",
+        id=number.to_bytes(16, "big"),
+        resource_type=2,
+        resource_name="t",
+        pattern_type=3,
+        principal=principal,
+        host="*",
+        operation=3,
+        permission_type=3,
+    )
+
+
+def revoked(number: int) -> bytes:
+    """The end of an ACL."""
+    return record("RemoveAccessControlEntryRecord", id=number.to_bytes(16, "big"))
+
+
+def block(first: int) -> bytes:
+    """A block of producer ids."""
+    return record("ProducerIdsRecord", broker_id=1, broker_epoch=1, next_producer_id=first)
+
+
 @pytest.mark.parametrize(
     ("values", "offset", "error"),
     [
@@ -68,6 +93,10 @@ def dropped(name: str, mechanism: int = 1) -> bytes:
         ([user("admin", 2), dropped("admin", 1)], 1, "Unable to find credential to delete"),
         ([user("x"), dropped("x"), dropped("x")], 2, "Unable to find credential to delete: user x"),
         ([dropped("x"), topic("a", 1), topic("a", 2)], 0, "Unable to find credential"),
+        ([acl(1), acl(2), revoked(2), revoked(1)], 3, "acl not found in existingAcls: ACL AAAA"),
+        ([acl(2, "User:b"), acl(1), acl(2), revoked(1), revoked(2)], 4, "acl not found in"),
+        ([block(1000), block(3000), block(2000)], 2, "(2000) is not greater than"),
+        ([block(1000), block(1000)], 1, "Next Producer ID from replayed record (1000)"),
     ],
 )
 def test_a_record_that_a_controller_refuses(values: list[bytes], offset: int, error: str) -> None:
@@ -92,6 +121,8 @@ def test_a_record_that_a_controller_refuses(values: list[bytes], offset: int, er
         [topic("a", 1), topic("b", 1), gone(1), topic("b", 2)],
         [topic("a", 1), topic("A", 2), topic("", 3), topic("a\0", 4)],
         [user("x", 1), user("x", 2), user("x", 1), dropped("x", 1), dropped("x", 2), user("x", 1)],
+        [acl(1), acl(2, "User:b"), revoked(2), acl(3), revoked(1), acl(1), revoked(3)],
+        [acl(1), revoked(1), acl(2), revoked(2), block(0), block(1000)],
     ],
 )
 def test_names_that_are_free_again(values: list[bytes]) -> None:

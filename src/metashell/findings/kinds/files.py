@@ -42,6 +42,7 @@ _of = partial(
 _critical = partial(_of, severity=Severity.CRITICAL)
 _warning = partial(_of, severity=Severity.WARNING)
 _note = partial(_of, severity=Severity.NOTE)
+_names = partial(_of, needs=Need.SIDE_FILES, finder="metashell.judgement.log_findings:find_names")
 _damage = partial(_critical, part_of="file-damaged", do=REPLACE_SEGMENT, source=_BATCH)
 _gap = partial(_critical, part_of="offset-gap", do=REPLACE_SEGMENT)
 _checkpoint = partial(_critical, do=REMOVE_CHECKPOINT, source=_SNAPSHOTS)
@@ -122,8 +123,9 @@ KINDS: Final = (
         source="org.apache.kafka.storage.internals.log.LogSegment.recover",
     ),
     # Segments and checkpoints.
-    _critical(
+    _names(
         code="segment-missing",
+        severity=Severity.CRITICAL,
         meaning="a segment is gone: its records are lost here",
         do=REPLACE_SEGMENT,
         source=_SEGMENTS,
@@ -142,8 +144,9 @@ KINDS: Final = (
         do=REPLACE_SEGMENT,
         source=_SNAPSHOTS,
     ),
-    _warning(
+    _names(
         code="checkpoint-beyond-log",
+        severity=Severity.WARNING,
         meaning="the newest checkpoint ends behind the segments",
         do="copy the directory and look for the removed segment before you start the node: it"
         " then drops its segments and goes on behind the checkpoint",
@@ -171,8 +174,9 @@ KINDS: Final = (
         " renamed one gets the name of its first batch back, while the node is stopped",
         source=_SEGMENTS,
     ),
-    _warning(
+    _names(
         code="file-misnamed",
+        severity=Severity.WARNING,
         meaning="neither Kafka nor metashell reads a file of that name",
         do="copy the directory first; if it was renamed, give it back its name while the node"
         " is stopped",
@@ -197,8 +201,9 @@ KINDS: Final = (
         do="run the check again",
     ),
     # Indexes and epochs.
-    _warning(
+    _names(
         code="index-orphaned",
+        severity=Severity.WARNING,
         meaning="an index has no segment",
         do="look for the segment; a node removes a leftover index when it starts",
         source="org.apache.kafka.storage.internals.log.LogLoader.loadSegmentFiles",
