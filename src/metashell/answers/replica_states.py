@@ -73,6 +73,9 @@ class Reason(StrEnum):
     KEPT = "a broker set it aside; Kafka never deletes it"
     DELETED = "a broker deletes it"
     TWICE = "another directory has this replica too: the broker does not start"
+    EMPTIED = "its log start offset is behind its end: the broker deletes all of its segments"
+    SHORT = "it ends before its high watermark: committed records are gone from it"
+    DIVERGES = "its leader epochs are unlike those of another replica: it cuts off records"
     MALFORMED = "partition.metadata is malformed: the log directory goes offline"
     NOT_A_LOG = "no log has such a name: a broker does not start with it in log.dirs"
     LOST = "it begins empty, and no other broker in the ISR or ELR has its data"
@@ -135,6 +138,10 @@ class Judged:
         """Decide for some directories."""
         self.state[where], self.reason[where] = state, REASONS.index(reason)
 
+    def note(self, where: AnyArray, reason: Reason) -> None:
+        """Tell more of some directories, which stay in their states."""
+        self.reason[where] = REASONS.index(reason)
+
     def are(self, *states: ReplicaState) -> Bools:
         """Which are in one of some states."""
         return np.isin(self.state, states)
@@ -186,6 +193,22 @@ def judge(found: Found, image: Image | None, *, is_refused: bool) -> Judged:
         _compare(judged, found, rows, image)
     _find_twice(judged, found, rows)
     return judged
+
+
+def note_ends(judged: Judged, start: I64, end: I64, mark: I64, diverges: I64) -> None:
+    """Tell of logs that lack records which other files tell of.
+
+    Args:
+        judged: The states.
+        start: int64[n]: the log start offset of each log.
+        end: int64[n]: its end; -1 for none.
+        mark: int64[n]: the high watermark; -1 for none.
+        diverges: int64[n]: where it leaves another replica; -1 for none.
+    """
+    is_read = judged.are(ReplicaState.IN_PLACE) & (end >= 0)
+    judged.note(diverges >= 0, Reason.DIVERGES)
+    judged.note(is_read & (mark > end), Reason.SHORT)
+    judged.note((is_read | judged.are(ReplicaState.FUTURE)) & (start > end), Reason.EMPTIED)
 
 
 def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,13 +14,19 @@ from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
 from metashell.findings.kind import FindingKind, Need
 from metashell.findings.known import all_kinds
+from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
-from metashell.sources.replicas import log_directories_here, replicas_table
+from metashell.schema.uuids import parse_uuid
+from metashell.sources.replicas import DIVERGES, log_directories_here, replicas_table
 
 if TYPE_CHECKING:
+    from metashell.image.cluster import Brokers
+    from metashell.image.image import Image
     from metashell.judgement.evidence import Evidence
+    from metashell.node_files.log_directory import LogDirectory
 
-_COLUMNS: Final = frozenset({"broker", "topic", "partition", "state", "reason", "name", "bytes"})
+_COLUMNS: Final = frozenset({"state", "log_end_offset", DIVERGES})
+"""Columns that decide what is read."""
 _NAMED: Final = 3
 """So many logs are named; `replicas` has all."""
 
@@ -32,19 +39,23 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     # A directory of the metadata log alone is a copy, unless a configuration names it.
     if not source.log_places or not (source.has_logs or source.settings.config):
         return
+    directories = log_directories_here(source, evidence)
     rows = replicas_table(
         source,
-        log_directories_here(source, evidence),
+        directories,
         evidence,
         columns=_COLUMNS,
         looks_in=Need.DISKS not in evidence.lacks(),
+        image=evidence.image,
         poll=evidence.stop,
     )
     wanted = {kind.code for kind in kinds}
+    wanted = {kind.code for kind in kinds}
+    found = [*_of_directories(directories, evidence.image)]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
-        found = _of_broker(f"broker {broker}", some)
-        yield from (finding for finding in found if finding.code in wanted)
+        found += _of_broker(f"broker {broker}", some)
+    yield from (finding for finding in found if finding.code in wanted)
 
 
 def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
@@ -67,9 +78,41 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("future-promoted", Reason.PROMOTED, "replaced by their future logs at the next start"),
         ("future-log", Reason.COPIED, "on the way to another log directory"),
         ("replica-elsewhere", Reason.ELSEWHERE, "in another directory than the metadata has"),
+        ("log-start-beyond-end", Reason.EMPTIED, "without the records that their log start tells"),
+        ("ends-below-high-watermark", Reason.SHORT, "without records that were committed"),
+        ("replica-epochs-diverge", Reason.DIVERGES, "unlike the leader's replica"),
     ):
         some = rows.filter(pc.fill_null(pc.equal(rows["reason"], reason), False))
         yield from _told(code, broker, some, text, "")
+
+
+def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterator[Finding]:
+    brokers = image.brokers
+    registered, cordoned = _owners(brokers, "log_dirs"), _owners(brokers, "cordoned_log_dirs")
+    for directory in directories:
+        of = directory.identity
+        own = None if of is None or of.directory_id is None else parse_uuid(of.directory_id)
+        if of is None or own is None or of.node_id is None or of.node_id not in registered:
+            continue
+        place = shown(str(directory.place))
+        mine = registered[of.node_id]
+        others = [str(b) for b, ids in registered.items() if own in ids and b != of.node_id]
+        for code, holds, text in (
+            ("directory-of-other-broker", others, f"is that of broker {' and '.join(others)}"),
+            ("directory-not-registered", mine and not others and own not in mine, "is new to it"),
+            ("directory-cordoned", own in cordoned[of.node_id], "is cordoned"),
+        ):
+            if holds:
+                message = f"{place}: its directory.id {of.directory_id} {text}"
+                yield Finding(code, message, subject=f"broker {of.node_id}", directory=place)
+
+
+def _owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:
+    """The directory ids of each broker."""
+    ids, bounds = brokers.columns.span(name).gather()
+    lists = np.split(ids, bounds[1:-1])
+    pairs = zip(brokers.ids.tolist(), lists, strict=True)
+    return {broker: frozenset(map(bytes, some)) for broker, some in pairs}
 
 
 def _told(code: str, broker: str, rows: pa.Table, text: str, more: str) -> Iterator[Finding]:

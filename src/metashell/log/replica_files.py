@@ -7,6 +7,7 @@ directory is listed once.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Final
@@ -48,6 +49,17 @@ class ReplicaFiles:
     """Where its log ends; None where that was not asked for, or can't be read."""
     fault: str | None = None
     """Why something can't be read: a sentence without a full stop."""
+
+    def recovery(self, point: int) -> tuple[int, int]:
+        """Segments and bytes that a broker reads to recover the log after a kill.
+
+        Args:
+            point: The recovery point; the segment that holds it is read too.
+        """
+        segments = () if self.tail is None else self.tail.segments
+        first = bisect_right(segments, point, key=lambda one: one.base_offset) - 1
+        unflushed = segments[max(first, 0) :]
+        return len(unflushed), sum(self.sizes.get(segment.name, 0) for segment in unflushed)
 
 
 def read_replica(place: Place, name: str, *, ends: bool) -> ReplicaFiles:

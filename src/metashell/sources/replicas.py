@@ -24,6 +24,7 @@ from metashell.answers.replica_states import (
     ReplicaState,
     judge,
     missing_replicas,
+    note_ends,
     topic_ids_by_name,
 )
 from metashell.errors import SourceError
@@ -31,6 +32,7 @@ from metashell.image.coordinators.producers import fold_producers
 from metashell.image.coordinators.record_tables import part_schema, part_table
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
+from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import conflicting_identities
@@ -44,15 +46,19 @@ from metashell.schema.arrow import list_array, number_array, string_array, uuid_
 from metashell.schema.id_table import id_pairs
 from metashell.schema.uuids import parse_uuid
 from metashell.sources.coordinator_reading import ReadReport
+from metashell.sources.replica_epochs import diverging_at
 
 if TYPE_CHECKING:
     from metashell.answers.replica_roles import Roles
     from metashell.answers.replica_states import Judged, Missing
     from metashell.image.image import Image
+    from metashell.places.place import Place
     from metashell.sources.source import Source
 
 SCHEMA: Final = part_schema(PART)
-ENDS: Final = frozenset({"log_end_offset", "last_time"})
+DIVERGES: Final = "diverges_at"
+"""The column that needs the leader epochs of each log."""
+ENDS: Final = frozenset({"log_end_offset", "last_time", DIVERGES})
 """Columns that need the end of each log."""
 PRODUCERS: Final = "open_producers"
 """The column that needs the producers of each log."""
@@ -60,12 +66,17 @@ _WALKED_BYTES: Final = 1 << 20
 """So many bytes behind a snapshot of producers at most are walked over."""
 _NUMBERS: Final = (
     "log_dir topic partition state bytes segments log_start_offset log_end_offset high_watermark "
-    "last_time open_producers"
+    "last_time open_producers recovery_segments recovery_bytes"
 )
 """The columns that are read: keys, and behind them those of the table."""
 _NO_ID: Final = bytes(16)
 _BROKERS: Final = SCHEMA.field("in_sync_elsewhere").type
-_OFFSETS: Final = (OffsetCheckpoint.LOG_START, OffsetCheckpoint.HIGH_WATERMARK)
+_OFFSETS: Final = (
+    OffsetCheckpoint.LOG_START,
+    OffsetCheckpoint.HIGH_WATERMARK,
+    OffsetCheckpoint.RECOVERY_POINT,
+)
+_RECOVERED: Final = (LogState.CURRENT, LogState.FUTURE, LogState.STRAY)
 
 Wanted = Callable[[str], bool]
 """Whether a topic's replicas are wanted, by its name."""
@@ -99,6 +110,7 @@ def replicas_table(
     columns: Collection[str] = frozenset(SCHEMA.names),
     wanted: Wanted | None = None,
     looks_in: bool = True,
+    image: Image | None = None,
     poll: Callable[[], None] = lambda: None,
 ) -> pa.Table:
     """The replicas on the node's disks: columns of `SCHEMA`.
@@ -111,13 +123,15 @@ def replicas_table(
         wanted: Chooses topics; None for all.
         looks_in: Whether the replicas' directories are read. Else a current log is taken for that
             of the topic of its name.
+        image: The metadata to compare with; None for that of the source.
         poll: Called before each directory is read; may raise.
     """
     read = _Reading(report, poll, not ENDS.isdisjoint(columns), PRODUCERS in columns, looks_in)
     for number, directory in enumerate(directories):
         read.directory(number, directory, wanted)
     found = read.found(directories)
-    image = source.image if source.capabilities.has_image else None
+    if image is None and source.capabilities.has_image:
+        image = source.image
     if not looks_in and image is not None:
         found.topic_id = topic_ids_by_name(found, image)
     # A configuration names the log directories of one node.
@@ -126,7 +140,11 @@ def replicas_table(
     )
     judged = judge(found, image, is_refused=is_refused)
     names = [_text(shown(str(directory.place))) for directory in directories]
-    table = read.table(found, judged, names, image)
+    diverges = np.full(len(judged.at), -1)
+    if DIVERGES in columns:
+        diverges = diverging_at(found, judged, image, read.ends, read.places(directories), report)
+    read.note_ends(judged, diverges)
+    table = read.table(found, judged, names, image, diverges)
     if image is None or is_refused:
         return table
     missing = missing_replicas(found, judged, image)
@@ -167,6 +185,7 @@ class _Reading:
     def directory(self, number: int, directory: LogDirectory, wanted: Wanted | None) -> None:
         """Read the replicas of a log directory."""
         offsets = [self._offsets(directory, which) for which in _OFFSETS]
+        is_clean = CLEAN_SHUTDOWN in directory.files
         logs = [log for log in directory.logs if wanted is None or wanted(_text(log.topic))]
         for log, files in zip(logs, self._read(directory, logs), strict=True):
             state = STATE_OF_NAME[log.state]
@@ -176,11 +195,18 @@ class _Reading:
                 state = ReplicaState.MALFORMED
             at = TopicPartition(log.topic, log.partition)
             is_live = log.state in (LogState.CURRENT, LogState.FUTURE)
-            start, mark = (each.get(at, -1) if is_live else -1 for each in offsets)
-            self._row((number, log.topic, log.partition, state), log.name, files, start, mark)
+            start, mark, point = (each.get(at, -1) for each in offsets)
+            recovers = not is_clean and log.state in _RECOVERED and log.topic != METADATA_TOPIC
+            self._row(
+                (number, log.topic, log.partition, state),
+                log.name,
+                files,
+                (start, mark) if is_live else (-1, -1),
+                files.recovery(point) if recovers else (0, 0),
+            )
         for name in directory.not_logs if wanted is None else ():
             files = read_replica(child_of(directory.place, name), name, ends=False)
-            self._row((number, "", -1, ReplicaState.NOT_A_LOG), name, files, -1, -1)
+            self._row((number, "", -1, ReplicaState.NOT_A_LOG), name, files, (-1, -1), (0, 0))
 
     def _read(self, directory: LogDirectory, logs: Sequence[LogName]) -> Iterable[ReplicaFiles]:
         if not self._looks_in:
@@ -209,8 +235,8 @@ class _Reading:
         key: tuple[int, str, int, int],
         name: str,
         files: ReplicaFiles,
-        start: int,
-        mark: int,
+        offsets: tuple[int, int],
+        recovery: tuple[int, int],
     ) -> None:
         if files.fault is not None:
             self._report.unread(files.fault)
@@ -218,7 +244,7 @@ class _Reading:
         topic_id = None if files.topic_id is None else parse_uuid(files.topic_id)
         self._ids += topic_id or _NO_ID
         self._names.append(_text(name))
-        end, tail = files.end, files.tail
+        end, tail, (start, mark) = files.end, files.tail, offsets
         if tail is not None:
             start = max(start, tail.segments[0].base_offset)
         values = (
@@ -233,6 +259,7 @@ class _Reading:
             mark,
             -1 if end is None else end.last_timestamp_ms,
             self._open_producers(files) if self._producers else -1,
+            *recovery,
         )
         for column, value in zip(self._numbers.values(), values, strict=True):
             column.append(value)
@@ -271,11 +298,31 @@ class _Reading:
             is_metadata=self._number("topic") == self._topics.get(METADATA_TOPIC, -1),
         )
 
+    @property
+    def ends(self) -> AnyArray:
+        """int64[n]: the log end offset of each; -1 for none."""
+        return self._number("log_end_offset")
+
+    def note_ends(self, judged: Judged, diverges: AnyArray) -> None:
+        """Tell of logs that lack records."""
+        start, mark = map(self._number, ("log_start_offset", "high_watermark"))
+        note_ends(judged, start, self.ends, mark, diverges)
+
+    def places(self, directories: Sequence[LogDirectory]) -> Sequence[Place]:
+        """Where each is."""
+        pairs = zip(self._numbers["log_dir"], self._names, strict=True)
+        return [child_of(directories[number].place, name) for number, name in pairs]
+
     def _number(self, name: str) -> AnyArray:
         return np.frombuffer(self._numbers[name], np.int64)
 
     def table(
-        self, found: Found, judged: Judged, names: Sequence[str], image: Image | None
+        self,
+        found: Found,
+        judged: Judged,
+        names: Sequence[str],
+        image: Image | None,
+        diverges: AnyArray,
     ) -> pa.Table:
         """The rows."""
         topics, at = [_text(topic) or None for topic in found.topics], judged.at
@@ -286,6 +333,7 @@ class _Reading:
             **_words(judged.state, judged.reason),
             **_parts(None if image is None else roles_of(image, judged.at, found.broker), len(at)),
             broker=found.broker,
+            diverges_at=diverges,
             partition=found.partition,
             directory=pa.array(names, pa.string()).take(number_array(found.log_dir)),
             topic=pa.array(topics, pa.string()).take(number_array(found.topic)),
@@ -333,6 +381,7 @@ def _missing_table(missing: Missing, image: Image, names: Sequence[str]) -> pa.T
         **_words(np.full(n, ReplicaState.MISSING), missing.reason),
         **_parts(missing.roles, n),
         broker=missing.broker,
+        diverges_at=np.full(n, -1),
         partition=image.partitions.partition[missing.row],
         directory=pa.array([*names, None], pa.string()).take(directory),
         topic=string_array(image.topics.raw_names.take(topic)),

@@ -15,6 +15,7 @@ from kraftgen.files import LOG_DIR_NAME
 from metashell.findings.kinds.replicas import KINDS
 from metashell.judgement import evidence
 from metashell.read_settings import ReadSettings
+from metashell.schema.uuids import uuid_text
 from metashell.sources.directory import open_place
 from metashell.sources.source import Source
 from support.fixtures import copy_of
@@ -201,3 +202,67 @@ def test_an_unclean_election(tmp_path: Path) -> None:
     allowed = config(2, "orders", "unclean.leader.election.enable", "true")
     found = _down(tmp_path, allowed, isr=[2], elr=[], fenced=[1, 2, 3])
     assert {"replica-leads-empty": 1} == found
+
+
+def _set(place: Path, line: str) -> None:
+    """Put a line of a checkpoint file in the place of that log's own."""
+    lines = place.read_text().splitlines()[2:]
+    kept = [one for one in lines if one.split()[:2] != line.split()[:2]]
+    place.write_text("\n".join(["0", str(len(kept) + 1), *kept, line, ""]))
+
+
+def test_a_log_that_ends_before_its_start(node: Path) -> None:
+    """The broker deletes all segments of a log that ends before its log start offset."""
+    _set(node / "d1" / "log-start-offset-checkpoint", "keep 0 5")
+    found = _found(_open(node))["log-start-beyond-end"]
+    assert ("warning", 1) == (found["severity"], found["count"])
+    assert found["explanation"].endswith(": keep-0")
+    _set(node / "d1" / "log-start-offset-checkpoint", "keep 0 4")
+    assert "log-start-beyond-end" not in _counts(_open(node))
+
+
+def test_a_log_that_lost_its_tail(node: Path) -> None:
+    """A log that ends before its high watermark lacks committed records."""
+    _set(node / "d2" / "replication-offset-checkpoint", "only-on-b 0 13")
+    found = _found(_open(node))["ends-below-high-watermark"]
+    assert found["explanation"].endswith(": only-on-b-0")
+    _set(node / "d2" / "replication-offset-checkpoint", "only-on-b 0 12")
+    assert "ends-below-high-watermark" not in _counts(_open(node))
+
+
+@pytest.mark.parametrize(
+    ("epochs", "diverges_at"),
+    [("0 0\n1 2", None), ("0 0\n1 3", 2), ("0 0\n2 2", 2), ("0 0", 2), ("1 2", None)],
+)
+def test_replicas_of_two_brokers(node: Path, epochs: str, diverges_at: int | None) -> None:
+    """Where the leader epochs of another broker's replica leave those of the leader's."""
+    other = node / "other"
+    shutil.copytree(node / "d1" / "keep-0", other / "keep-0")
+    identity = (node / "d1" / "meta.properties").read_text()
+    identity = identity.replace("node.id=102", "node.id=101")
+    lines = [line for line in identity.splitlines() if "directory.id" not in line]
+    (other / "meta.properties").write_text("\n".join([*lines, _ANOTHER_ID, ""]))
+    for place, text in ((node / "d1", "0 0\n1 2"), (other, epochs)):
+        n = len(text.splitlines())
+        (place / "keep-0" / "leader-epoch-checkpoint").write_text(f"0\n{n}\n{text}\n")
+    source = _open(node, "d1", "d2", "other")
+    rows = run_on(source, "replicas keep --columns broker,partition,diverges_at -o jsonl").out
+    told = [json.loads(line) for line in rows.splitlines()]
+    found = [one["diverges_at"] for one in told if one["diverges_at"] is not None]
+    assert ([] if diverges_at is None else [diverges_at]) == found
+    assert bool(found) == ("replica-epochs-diverge" in _counts(source))
+
+
+def test_directories_of_other_brokers(node: Path) -> None:
+    """A copied disk has the directory.id of another broker."""
+    source = _open(node)
+    brokers = source.image.brokers
+    ids, bounds = brokers.log_dirs.gather()
+    other = uuid_text(bytes(ids[bounds[brokers.ids.tolist().index(103)]]))
+    identity = node / "d2" / "meta.properties"
+    lines = [line for line in identity.read_text().splitlines() if "directory.id" not in line]
+    identity.write_text("\n".join([*lines, f"directory.id={other}", ""]))
+    found = _found(_open(node))
+    assert found["directory-of-other-broker"]["explanation"].endswith("is that of broker 103")
+    identity.write_text("\n".join([*lines, _ANOTHER_ID, ""]))
+    assert _found(_open(node))["directory-not-registered"]["explanation"].endswith("is new to it")

@@ -69,6 +69,18 @@ COLUMNS: Final = (
         "`producers` tells.",
         shown=False,
     ),
+    integer(
+        "recovery_segments",
+        "Segments that the broker reads to recover the log; 0: it stopped cleanly.",
+        shown=False,
+    ),
+    integer("recovery_bytes", "Bytes of these segments.", shown=False),
+    integer(
+        "diverges_at",
+        "Where its leader epochs leave those of the leader's replica, or of the one that reaches "
+        "furthest; null: nothing shows that.",
+        shown=False,
+    ),
     text("topic_id", "The topic id in partition.metadata; null for none.", shown=False),
     text("name", "The directory's name; null: a missing replica.", shown=False),
     text(

@@ -18,11 +18,18 @@ _of = partial(
     counts="directories",
     finder="metashell.judgement.replica_findings:find",
 )
+_lacks = partial(
+    _of,
+    severity=Severity.WARNING,
+    at_start=AtStart.LOSES,
+    counts="partitions",
+    needs=Need.DISKS,
+)
 
 KINDS: Final = (
     _of(
         code="replica-lost",
-        start_order=650,
+        start_order=55,
         severity=Severity.CRITICAL,
         at_start=AtStart.LOSES,
         order=20,
@@ -38,7 +45,7 @@ KINDS: Final = (
     ),
     _of(
         code="replica-leads-empty",
-        start_order=651,
+        start_order=55,
         severity=Severity.CRITICAL,
         at_start=AtStart.LOSES,
         order=21,
@@ -52,7 +59,7 @@ KINDS: Final = (
     ),
     _of(
         code="replica-missing",
-        start_order=652,
+        start_order=56,
         counts="partitions",
         order=220,
         meaning="replicas are on no disk of their broker: it makes them, and copies the logs of the"
@@ -63,7 +70,7 @@ KINDS: Final = (
     ),
     _of(
         code="becomes-stray",
-        start_order=610,
+        start_order=46,
         severity=Severity.WARNING,
         order=130,
         needs=Need.DISKS,
@@ -76,7 +83,7 @@ KINDS: Final = (
     ),
     _of(
         code="stray-left",
-        start_order=611,
+        start_order=47,
         at_start=AtStart.NOTES,
         order=230,
         meaning="a broker set logs aside. Kafka never deletes them, and kafka-log-dirs does not"
@@ -87,7 +94,7 @@ KINDS: Final = (
     ),
     _of(
         code="ghost-replica",
-        start_order=612,
+        start_order=48,
         at_start=AtStart.NOTES,
         order=225,
         needs=Need.DISKS,
@@ -99,7 +106,7 @@ KINDS: Final = (
     ),
     _of(
         code="future-promoted",
-        start_order=640,
+        start_order=50,
         order=215,
         needs=Need.DISKS,
         meaning="the metadata has the replica where its future log is: the broker makes the future"
@@ -110,7 +117,7 @@ KINDS: Final = (
     ),
     _of(
         code="future-log",
-        start_order=641,
+        start_order=51,
         order=235,
         needs=Need.DISKS,
         meaning="replicas move to another log directory: the broker goes on to copy, and then"
@@ -121,7 +128,7 @@ KINDS: Final = (
     ),
     _of(
         code="replica-elsewhere",
-        start_order=660,
+        start_order=58,
         order=238,
         counts="partitions",
         needs=Need.DISKS,
@@ -130,5 +137,73 @@ KINDS: Final = (
         do="nothing if they were moved by hand",
         see="replicas --state in-place",
         source="kafka.server.ReplicaManager.maybeUpdateTopicAssignment; KIP-858",
+    ),
+    _lacks(
+        code="log-start-beyond-end",
+        order=132,
+        start_order=45,
+        meaning="log-start-offset-checkpoint names an offset behind the end of the log: the broker"
+        " deletes all segments of the log when it starts",
+        do="copy the directories before the broker starts. If they are from a backup, bring back"
+        " its log-start-offset-checkpoint too",
+        see="replicas --columns topic,partition,log_start_offset,log_end_offset,reason",
+        source="org.apache.kafka.storage.internals.log.LogLoader.deleteSegmentsIfLogStartGreater"
+        "ThanLogEnd",
+    ),
+    _lacks(
+        code="ends-below-high-watermark",
+        order=133,
+        start_order=57,
+        meaning="a log ends before the high watermark that its broker wrote: committed records are"
+        " gone from it",
+        do="first start a broker that has them (in_sync_elsewhere), and wait until it leads. This"
+        " one copies them then",
+        avoid="do not let this broker lead",
+        see="replicas --columns topic,partition,log_end_offset,high_watermark,in_sync_elsewhere",
+        source="kafka.server.ReplicaManager.checkpointHighWatermarks",
+    ),
+    _lacks(
+        code="replica-epochs-diverge",
+        order=134,
+        start_order=58,
+        meaning="the leader epochs of a replica are unlike those of another one: it cuts off its"
+        " records from there when it follows",
+        do="copy the directories first. Compare the records of both, and let the replica lead that"
+        " has those you need",
+        see="replicas --columns broker,topic,partition,diverges_at,log_end_offset,role",
+        source="org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache; KIP-101",
+    ),
+    _of(
+        code="directory-of-other-broker",
+        severity=Severity.CRITICAL,
+        at_start=AtStart.NOT_JOINED,
+        order=96,
+        start_order=37,
+        meaning="another broker is registered with this directory.id: the controller refuses the"
+        " broker, and it stops after a while",
+        do="find out which disk is the copy; give only one of them to a broker",
+        avoid="do not start two brokers with copies of one disk",
+        see="nodes --brokers --columns id,log_dirs",
+        source="org.apache.kafka.controller.ClusterControlManager.registerBroker",
+    ),
+    _of(
+        code="directory-not-registered",
+        order=212,
+        start_order=38,
+        meaning="the broker is not registered with this directory.id: the disk is new, or its"
+        " meta.properties was replaced",
+        do="nothing for a new disk. Else see `replicas --state missing` before the broker starts",
+        see="nodes --brokers --columns id,log_dirs",
+        source="org.apache.kafka.controller.ClusterControlManager.registerBroker; KIP-858",
+    ),
+    _of(
+        code="directory-cordoned",
+        at_start=AtStart.NOTES,
+        order=245,
+        start_order=59,
+        meaning="the log directory is cordoned: the broker puts no new replica into it",
+        do="nothing if it is to be emptied; else take it out of cordoned.log.dirs",
+        see="nodes --brokers --columns id,log_dirs",
+        source=f"{_MANAGER}.nextLogDirs; KIP-1066",
     ),
 )
