@@ -112,8 +112,8 @@ def _outcome(notes: Sequence[str], *, is_known: bool, is_whole: bool) -> tuple[i
 
 
 def _finding_text(finding: Mapping[str, JsonValue]) -> str:
-    place = f"{finding['severity']} {finding['code']}: {finding['file']}"
-    return f"{place}: {finding['message']}"
+    file = "" if finding["file"] is None else f"{finding['file']}: "
+    return f"{finding['severity']} {finding['code']}: {file}{finding['message']}"
 
 
 def _lines(context: Context, summary: Summary) -> Iterator[str]:

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from metashell.checks.finding import Finding
 from metashell.checks.votes import OffsetAndEpoch
 from metashell.commands.shared.status import leader_words
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, PathError, SourceError
+from metashell.findings.kind import Need
+from metashell.findings.known import all_kinds
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import resolve
 from metashell.image.quorum_members import (
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import QuorumMember
+    from metashell.judgement.image_findings import Findings
     from metashell.quorum.description import LiveStatus, QuorumDescription
     from metashell.sources.source import Source
 
@@ -380,8 +384,25 @@ def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
 
 
 def _disagreements(source: Source) -> list[Mapping[str, JsonValue]]:
+    """What the files beside the log, and the node's configuration, say otherwise than the log."""
     node = _node(source, "disagreements")
-    if not isinstance(node, Directory):
-        return []
-    values = (source.value(f"/quorum/disagreements/{name}") for name in node.names())
-    return [value for value in values if isinstance(value, Mapping)]
+    names = node.names() if isinstance(node, Directory) else ()
+    values = (source.value(f"/quorum/disagreements/{name}") for name in names)
+    found = [value for value in values if isinstance(value, Mapping)]
+    if source.settings.config is not None:
+        found += map(_as_value, _of_config(source))
+    return found
+
+
+def _of_config(source: Source) -> Iterable[Finding | Findings]:
+    from metashell.judgement.evidence import Evidence, find
+
+    codes = [kind.code for kind in all_kinds().values() if kind.needs is Need.CONFIG]
+    return find(Evidence(source=source, image=source.image), codes)
+
+
+def _as_value(finding: Finding | Findings) -> Mapping[str, JsonValue]:
+    """A finding as a leaf of `/quorum/disagreements` has it."""
+    assert isinstance(finding, Finding)
+    named = {"severity": finding.severity.value, "code": finding.code}
+    return {**named, "file": finding.file, "message": finding.meaning}
