@@ -13,7 +13,7 @@ from metashell.checks.finding import Finding
 from metashell.checks.fsck import facts_of
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.findings.kind import Severity
+from metashell.findings.kind import AtStart, Severity
 from metashell.findings.kinds.node_files import NOT_FOR_A_COPY
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import METADATA_TOPIC_ID
@@ -48,6 +48,14 @@ _FORGOTTEN_VOTE: Final = (
     " backup has forgotten votes too. Start the node without it only while all other voters follow"
     " one leader"
 )
+_KAFKAS: Final[Mapping[str, str]] = {
+    meta_properties.FILE_NAME: "Encountered I/O error in metadata log directory {parent}. Cannot"
+    " continue.",
+    quorum_state.FILE_NAME: "Error while reading the Quorum status from the file {file}",
+    epoch_checkpoint.FILE_NAME: "Error while reading checkpoint file {file}",
+    topic_of_log.FILE_NAME: "Error while reading partition metadata file {file}",
+}
+"""Kafka's text about a file that can't be used."""
 _OF_MALFORMED: Final[Mapping[str, str]] = {
     meta_properties.FILE_NAME: f"a node does not start with it: {_WRITE_IDS}",
     quorum_state.FILE_NAME: f"a node does not start with it. Keep the file: {_FORGOTTEN_VOTE}",
@@ -115,7 +123,7 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
         try:
             found = how(child_of(where, name))
         except SourceError as error:
-            findings.append(_of_unusable(name, error))
+            findings.append(_of_unusable(name, error, where))
             return None
         if found is None:
             missing.append(name)
@@ -146,12 +154,13 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     return beside
 
 
-def _of_unusable(name: str, error: SourceError) -> Finding:
+def _of_unusable(name: str, error: SourceError, directory: AnyPlace) -> Finding:
     """The finding of a file that can't be read, or is malformed.
 
     Args:
         name: The file, of those beside a metadata log.
         error: The error on reading it.
+        directory: Where it is.
     """
     reason = error.message.replace("\n", " ")
     if isinstance(error.__cause__, OSError):
@@ -160,12 +169,17 @@ def _of_unusable(name: str, error: SourceError) -> Finding:
             f"it can't be read: {reason}",
             file=name,
         )
-    return Finding(MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name)
+    said = _KAFKAS[name].format(file=child_of(directory, name), parent=directory)
+    return Finding(
+        MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name, kafka=said
+    )
 
 
 def _missing(name: str, *, is_of_node: bool) -> Finding:
     if is_of_node and name in _OF_WIPED:
-        return Finding("node-file-missing", *_OF_WIPED[name], file=name)
+        # A start asks for all meta.properties of a node: `no-meta-properties`.
+        forgets = AtStart.NOTES if name == quorum_state.FILE_NAME else None
+        return Finding("node-file-missing", *_OF_WIPED[name], file=name, at_start=forgets)
     return Finding(
         "file-missing",
         "there is no such file: what it would tell is not checked",
@@ -294,6 +308,10 @@ class QuorumCheck:
                 f"node.id is {node}, but by the log directory.id {directory} belongs to"
                 f" {owner[0]} {owner[1]}",
                 file="meta.properties",
+                at_start=AtStart.NOT_JOINED if owner[0] == "broker" else None,
+                kafka=f"Broker {owner[1]} is already registered with directory {directory}"
+                if owner[0] == "broker"
+                else None,
             )
             return
         if owner is not None:
@@ -326,6 +344,7 @@ class QuorumCheck:
                     "find out which it is: a metadata.log.dir of its own, which needs nothing, a"
                     " new disk, or another node's log dir",
                     file="meta.properties",
+                    at_start=AtStart.NOTES,
                 )
 
     def _static_voters(self) -> set[int]:

@@ -15,7 +15,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, TUI, Arguments
-from metashell.commands import all_names, is_command
+from metashell.commands import all_names, get, is_command
 from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import SourceError, UsageError
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format, archive_or_self
@@ -121,9 +121,11 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
         )
 
     found: list[str] = []
+    command = get(words[0]) if words else None
+    takes_files = command is not None and command.opens
     for directory in directories:
         opened_as = archive_uri(_STDIN) if directory == "-" else archive_or_self(directory)
-        if opened_as == directory and os.path.isfile(directory):
+        if opened_as == directory and os.path.isfile(directory) and not takes_files:
             raise _a_file(directory)
         found += map(archive_or_self, expand(opened_as))
     is_fleet = any(map(_is_pattern, directories))

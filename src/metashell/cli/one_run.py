@@ -15,14 +15,14 @@ from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.cli.work import CommandRunner, Task, Words, choose_work, explorer_path, run_tasks
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
-from metashell.commands.framework.command import Context
+from metashell.commands.framework.command import Command, Context
 from metashell.errors import ExitCode, NoLeaderError
 from metashell.fs.node import FixedDirectory
 
 if TYPE_CHECKING:
     from metashell.cli.sources import Opener, WarningPrinter
     from metashell.sources.fleet.source import FleetSource
-    from metashell.sources.request import Choice
+    from metashell.sources.request import Choice, OpenRequest
     from metashell.sources.source import Source
 
 _NO_SOURCE_COMMANDS = (["help"], ["man"], ["runbook"])
@@ -63,16 +63,25 @@ class OneRun(NamedTuple):
         if path is not None:
             return self._explore(choice, path)
         # Not at the top: the explorer draws before it opens anything.
-        from metashell.cli.sources import WarningPrinter, open_source, prompt_name
+        from metashell.cli.sources import (
+            WarningPrinter,
+            open_request_of,
+            open_source,
+            prompt_name,
+        )
 
         tasks = choose_work(self.arguments)
+        first = self._first_command(tasks)
+        if isinstance(tasks, tuple) and len(tasks) == 1 and first is not None and first.opens:
+            asked = open_request_of(choice, self.arguments)
+            return self._run_tasks(tasks, None, after_each=lambda: None, to_open=asked)
         early = None
         if self.owns_process:
             early = EarlyImports("".join(expand_aliases(config.habits, words)[:1]))
         try:
             source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
         except NoLeaderError as error:
-            if tasks is None or not self._asks_health(tasks):
+            if tasks is None or first is None or not first.judges_lost_quorum:
                 raise
             return self._run_tasks(tasks, None, after_each=lambda: None, lost=error)
         warnings = WarningPrinter(source, self.diagnostics)
@@ -83,14 +92,13 @@ class OneRun(NamedTuple):
         finally:
             source.close()
 
-    def _asks_health(self, tasks: Iterable[Task]) -> bool:
-        """Whether the first command says what is wrong with a quorum that can't be followed."""
+    def _first_command(self, tasks: Iterable[Task] | None) -> Command | None:
+        """The first command, where it is known before a script is read."""
         first = next(iter(tasks), None) if isinstance(tasks, tuple) else None
         if first is None:
-            return False
+            return None
         words = first.words if isinstance(first, Words) else first.text.split()
-        command = get("".join(expand_aliases(self.defaults.config.habits, words)[:1]))
-        return command is not None and command.judges_lost_quorum
+        return get("".join(expand_aliases(self.defaults.config.habits, words)[:1]))
 
     def _run_without_source(self, tasks: Iterable[Task]) -> int:
         """Run a command that needs none, over an empty file system."""
@@ -119,6 +127,7 @@ class OneRun(NamedTuple):
         *,
         after_each: Callable[[], None],
         lost: NoLeaderError | None = None,
+        to_open: OpenRequest | None = None,
     ) -> int:
         runner = self.runner
         if runner is None:
@@ -136,6 +145,7 @@ class OneRun(NamedTuple):
             warn=self.diagnostics.line,
             habits=self.defaults.config.habits,
             lost=lost,
+            to_open=to_open,
         )
         if opened is not None:
             context.show(opened)

@@ -61,7 +61,13 @@ def open_source(
     if choice.quorum is not None:
         for notice in choice.quorum.security.notices:
             diagnostics.program(f"note: {notice}")
-    request = OpenRequest(
+    request = open_request_of(choice, arguments)
+    return (opener or open_request)(request, _OnTerminal(diagnostics, loading))
+
+
+def open_request_of(choice: Choice, arguments: Arguments) -> OpenRequest:
+    """The request for a choice, with the options for opening it."""
+    return OpenRequest(
         choice=choice,
         settings=replace(read_settings(arguments), config=choice.config),
         engine=engine_settings(arguments),
@@ -71,7 +77,6 @@ def open_source(
         joins=arguments.has("--join"),
         is_searched=arguments.words[:1] in _IS_SEARCHED,
     )
-    return (opener or open_request)(request, _OnTerminal(diagnostics, loading))
 
 
 def read_settings(arguments: Arguments) -> ReadSettings:

@@ -62,6 +62,7 @@ class Need(StrEnum):
     CONFIG = "server.properties (--config)"
     BROKER_LOGS = "groups and transactions (a broker's log dirs)"
     DISKS = "what lies in each partition's directory (check)"
+    START = "what a start of the node would do (preflight)"
     COPIES = "other copies of the metadata"
     LIVE = "the running quorum (-q)"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
@@ -17,7 +18,6 @@ from metashell.judgement.evidence import Evidence
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.sources.source import Source
 
 _VOTERS: Final = "controller.quorum.voters"
 _BOOTSTRAP: Final = "controller.quorum.bootstrap.servers"
@@ -30,11 +30,11 @@ _ENTRY: Final = re.compile(r"(?:([0-9]{1,9})@|(.*)://)?\[?([0-9a-zA-Z\-%._:]*)\]
 
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find what the node's file, and controllers themselves, say otherwise than the quorum."""
-    config, image = evidence.config, evidence.source.image
+    config, image = evidence.config, evidence.image
     if config is not None and any("${" in value for value in config.settings.values()):
         evidence.warn(f"{config.file}: not compared: Kafka itself fills in values such as ${{...}}")
     elif config is not None and config.names_node:
-        yield from _Comparison(evidence.source, config.file, config.settings).run()
+        yield from _Comparison(evidence, config.file, config.settings).run()
     elif evidence.assumptions.get(_VOTERS) and image.quorum.voters is not None:
         yield Finding("ignored-static-voters", file=str(evidence.assumptions.path))
 
@@ -84,10 +84,13 @@ def _moved(
 class _Comparison:
     """Compares one file."""
 
-    def __init__(self, source: Source, file: str, settings: Mapping[str, str]) -> None:
-        self._settings, self._image = settings, source.image
-        is_here = source.live is None and not source.log.is_file
-        self._beside = read_node_files(source.log.place) if is_here else None
+    def __init__(self, evidence: Evidence, file: str, settings: Mapping[str, str]) -> None:
+        self._settings, self._image = settings, evidence.image
+        directory = evidence.source.metadata_directory
+        self._beside = None if directory is None else read_node_files(directory)
+        stored = [one.identity for one in evidence.directories if one.identity is not None]
+        self._stored = stored[0].node_id if stored else None
+        self._starts = evidence.starts
         self._file = file
         self.roles = self._words("process.roles")
         self.node_text = settings.get("node.id", settings.get("broker.id", "")).strip()
@@ -119,7 +122,8 @@ class _Comparison:
     def run(self) -> Iterator[Finding]:
         """All that is found."""
         for text in self._refusals():
-            yield self._finding("config-refused", f'the node does not start with it: "{text}"')
+            told = None if self._starts else f'the node does not start with it: "{text}"'
+            yield replace(self._finding("config-refused", told), kafka=text)
         voters = _voters(self._image)
         if voters:
             yield from self._dynamic(voters)
@@ -141,8 +145,7 @@ class _Comparison:
         is_controller = _CONTROLLER in self.roles
         names, listeners = set(self.names), set(self.listeners)
         voters = f"{_VOTERS}=Set({listed(map(str, sorted(self.static)))})"
-        properties = None if self._beside is None else self._beside.properties
-        stored = self.node if properties is None else properties.node_id
+        stored = self._stored
         odd = [role for role in self.roles if role not in (_BROKER, _CONTROLLER)]
         is_in = self.node in self.static
         missing = 'Missing required configuration "{}" which has no default value.'

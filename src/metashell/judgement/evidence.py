@@ -17,6 +17,7 @@ from metashell.findings.kind import FindingKind, Need, StopKind
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.node_files.config import KafkaConfig
+from metashell.node_files.log_directory import LogDirectory, look_at_log_directory
 from metashell.sources.older import is_unread
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class Evidence:
     """When that is measured from; None for the image's last record."""
     after: StopKind | None = None
     """How the node will have stopped before it starts; None: nobody says."""
+    starts: bool = False
+    """Whether the source has the log directories of one node that is to be started."""
+    against: Source | None = None
+    """The quorum, or a controller's directory, whose metadata `image` is."""
+    at_hand: Collection[int] = ()
+    """The nodes whose directories are given."""
     software: str | None = None
     """The Kafka release that will start; None: that of the node's registration."""
     is_deep: bool = False
@@ -73,12 +80,13 @@ class Evidence:
     stop: Callable[[], None] = _never
     """Called again and again; it raises to end everything."""
     _image_findings: list[ImageFindings] = field(default_factory=list)
+    _directories: list[LogDirectory] = field(default_factory=list)
 
     def lacks(self) -> Iterator[Need]:
         """The input that is not at hand, or is not to be read."""
         if not self.is_deep:
             yield Need.FILES
-        if is_unread(self.source):
+        if self.source.capabilities.has_image and is_unread(self.source):
             yield Need.HISTORY
         if not self.source.has_coordinator_logs:
             yield Need.BROKER_LOGS
@@ -113,6 +121,13 @@ class Evidence:
             self._image_findings.append(found)
         return self._image_findings[0]
 
+    @property
+    def directories(self) -> Sequence[LogDirectory]:
+        """The node's log directories, listed once; those that cannot be listed have a fault."""
+        if not self._directories:
+            self._directories.extend(map(look_at_log_directory, self.source.log_places))
+        return self._directories
+
     def unread(self, text: str) -> None:
         """Warn of a log that can't be read: that is no finding about the cluster."""
         self.warn(text)
@@ -141,6 +156,7 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:
     by_finder: dict[str, list[FindingKind]] = {}
     # Newer history tells some already; several copies are several sources, see `copies`.
     left_out = {Need.COPIES, *evidence.lacks()} - {Need.HISTORY}
+    left_out |= set() if evidence.starts else {Need.START}
     for kind in all_kinds().values():
         if kind.code in codes and kind.needs not in left_out:
             by_finder.setdefault(kind.finder, []).append(kind)

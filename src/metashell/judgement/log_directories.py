@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
+from metashell.judgement.node_roles import is_broker
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
-from metashell.node_files.node_directories import conflicts_in, group_by_node
+from metashell.node_files.node_directories import OF_LOGS, Conflict, conflicts_in, group_by_node
 from metashell.places.place import place_of, shown
 from metashell.schema.coordinators import CoordinatorLog
 
@@ -45,7 +46,12 @@ def missing_directories(source: Source) -> Iterator[Finding]:
 
 def find_conflicts(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find why a node does not start on its log directories."""
-    return conflicting_directories(evidence.source)
+    if not evidence.starts:
+        yield from conflicting_directories(evidence.source)
+        return
+    for conflict in conflicts_in(evidence.directories):
+        if conflict.kind not in OF_LOGS or is_broker(evidence):
+            yield _of_conflict(conflict, "")
 
 
 def conflicting_directories(source: Source) -> Iterator[Finding]:
@@ -79,12 +85,18 @@ def conflicting_directories(source: Source) -> Iterator[Finding]:
     groups = [directories] if is_one else group_by_node(directories)
     for group in groups:
         for conflict in conflicts_in(group):
-            yield Finding(
-                conflict.kind.value,
-                f"the node does not start: {conflict.text}",
-                subject="log directories",
-                command=("check",),
-            )
+            yield _of_conflict(conflict, "the node does not start: ")
+
+
+def _of_conflict(conflict: Conflict, lead: str) -> Finding:
+    return Finding(
+        conflict.kind.value,
+        f"{lead}{conflict.text}",
+        subject="log directories",
+        command=("check",),
+        directory=shown(str(conflict.directory.place)),
+        kafka=conflict.kafka,
+    )
 
 
 def check_replicas(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:

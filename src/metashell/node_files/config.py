@@ -26,6 +26,7 @@ _LIMIT_BYTES: Final = 4 * MIB
 _OF_QUORUM: Final = re.compile(
     r"process\.roles|(node|broker)\.id|(advertised\.)?listeners|zookeeper\.connect"
     r"|controller\.listener\.names|controller\.quorum\.(voters|bootstrap\.servers)"
+    r"|(metadata\.)?log\.dirs?"
 )
 _QUORUM_KEYS: Final = (
     "bootstrap.controllers",
@@ -79,6 +80,10 @@ class KafkaConfig:
                 found.setdefault(named.path, named)
         return tuple(found.values())
 
+    def named_log_dirs(self) -> list[str]:
+        """The log directories of a broker, as they are named: one may be there twice."""
+        return next((found for key in _LOGS if (found := self._paths(key))), [])
+
     def _paths(self, key: str) -> list[str]:
         """The directories that a key names, as they stand there."""
         value = self.settings.get(key, "")
@@ -94,7 +99,10 @@ class KafkaConfig:
         return LogDir(Path(path), key)
 
     def of_quorum(self) -> tuple[str, Mapping[str, str]]:
-        """The file, and its settings about nodes, listeners and voters: none of them is secret."""
+        """The file, and its settings about nodes, listeners, voters and log directories.
+
+        None of them is secret.
+        """
         own = {key: value for key, value in self.settings.items() if _OF_QUORUM.fullmatch(key)}
         return self.file, own
 

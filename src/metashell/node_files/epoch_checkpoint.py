@@ -37,6 +37,16 @@ def read_epoch_checkpoint(path: AnyPlace) -> tuple[EpochStart, ...] | None:
     return None if data is None else parse_epoch_checkpoint(data, name_of(path))
 
 
+def refusal_of(data: bytes, file: str) -> str | None:
+    """Why Kafka refuses the file; None for one that it takes: it mends the order of entries."""
+    try:
+        for i, line in enumerate(entry_lines(data, file), 3):
+            numbers_of(line, (INT32_MAX, INT64_MAX), f"{file}:{i}", _ENTRY)
+    except SourceError as error:
+        return error.message
+    return None
+
+
 def parse_epoch_checkpoint(data: bytes, file: str) -> tuple[EpochStart, ...]:
     """Parse the file's content; `file` names it in errors.
 

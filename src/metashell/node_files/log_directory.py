@@ -42,11 +42,20 @@ class LogDirectory:
     identity_fault: str | None = None
     """Why its ``meta.properties`` can't be used: a node does not start with it, or takes the
     directory offline."""
+    fault: str | None = None
+    """Why it can't be listed; then nothing else is known of it."""
+    is_gone: bool = False
+    """Whether that is because there is no such directory."""
 
     @property
     def has_metadata_log(self) -> bool:
         """Whether a metadata log is in it."""
         return bool(self.logs_of(METADATA_TOPIC))
+
+    @property
+    def logs_of_topics(self) -> tuple[LogName, ...]:
+        """Its logs but for the metadata log."""
+        return tuple(log for log in self.logs if log.topic != METADATA_TOPIC)
 
     def logs_of(self, topic: str, *states: LogState) -> tuple[LogName, ...]:
         """The logs of a topic's name in some states, `LogState.CURRENT` unless others are given."""
@@ -66,6 +75,15 @@ class LogDirectory:
         if which not in self.files:
             return {}
         return read_offset_checkpoint(self.place, which) or {}
+
+
+def look_at_log_directory(place: Place) -> LogDirectory:
+    """Read a log directory as `read_log_directory`; one that can't be listed has a fault."""
+    try:
+        return read_log_directory(place)
+    except SourceError as error:
+        is_gone = isinstance(error.__cause__, FileNotFoundError)
+        return LogDirectory(place, frozenset(), (), (), None, fault=error.message, is_gone=is_gone)
 
 
 def read_log_directory(place: Place) -> LogDirectory:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from metashell.dataclass import dataclass
 from metashell.node_files.log_directory import LogDirectory
 from metashell.node_files.log_name import LogName, LogState
-from metashell.node_files.meta_properties import MetaProperties
-from metashell.places.place import Place, parent_of
+from metashell.node_files.meta_properties import FILE_NAME, MetaProperties
+from metashell.places.place import Place, child_of, parent_of
 
 
 class Identified(Protocol):
@@ -34,6 +34,20 @@ class Identified(Protocol):
 
 
 _D = TypeVar("_D", bound=Identified)
+_OTHER_CLUSTER: Final = "Invalid cluster.id in: {file}. Expected {known}, but read {value}"
+_OTHER_NODE: Final = (
+    "Stored node id {value} doesn't match previous node id {known} in {file}. If you moved your"
+    " data, make sure your configured node id matches. If you intend to create a new node, you"
+    " should remove all data in your data directories."
+)
+_TWO_LOGS: Final = (
+    "Duplicate log directories for {name} are found in both {0} and {1}. It is likely because log"
+    " directory failure happened while broker was replacing current replica with future replica."
+    " Recover broker from this failure by manually deleting one of the two directories for this"
+    " partition. It is recommended to delete the partition in the log directory that is known to"
+    " have failed recently."
+)
+_TWO_FUTURES: Final = "Duplicate log directories found: {0}, {1}"
 
 
 class ConflictKind(StrEnum):
@@ -48,6 +62,12 @@ class ConflictKind(StrEnum):
     TWO_FUTURES = "two-futures"
 
 
+OF_LOGS: Final = frozenset(
+    {ConflictKind.NOT_A_LOG, ConflictKind.TWO_LOGS, ConflictKind.TWO_FUTURES}
+)
+"""Conflicts of what a broker loads; a controller takes no notice of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """One reason."""
@@ -55,6 +75,9 @@ class Conflict:
     kind: ConflictKind
     text: str
     """In a sentence without a full stop. It may hold names from the disk: escape it."""
+    directory: LogDirectory
+    kafka: str
+    """Kafka's own text."""
 
 
 def group_by_node(directories: Sequence[_D]) -> list[list[_D]]:
@@ -110,44 +133,68 @@ def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:
 
 def conflicting_identities(directories: Sequence[LogDirectory]) -> list[Conflict]:
     """Why a node would not start with the ``meta.properties`` of these."""
-    return list(_of_identities(directories))
+    # Kafka compares them in the order of their paths.
+    return list(_of_identities(sorted(directories, key=lambda one: str(one.place))))
 
 
 def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
     first: dict[str, tuple[object, LogDirectory]] = {}
     ids: dict[str, LogDirectory] = {}
     for directory in directories:
-        of = directory.identity
+        of, place = directory.identity, directory.place
         if of is None:
-            if directory.identity_fault is None:
-                text = f"{directory.place}: there is no meta.properties"
-                yield Conflict(ConflictKind.NO_META_PROPERTIES, text)
+            if directory.identity_fault is None and directory.fault is None:
+                yield Conflict(
+                    ConflictKind.NO_META_PROPERTIES,
+                    f"{place}: there is no meta.properties",
+                    directory,
+                    no_meta_properties(directory),
+                )
             continue
-        for key, value, kind in (
-            ("cluster.id", of.cluster_id, ConflictKind.OTHER_CLUSTER_ID),
-            ("node.id", of.node_id, ConflictKind.OTHER_NODE_ID),
+        file = child_of(place, FILE_NAME)
+        for key, value, kind, said in (
+            ("cluster.id", of.cluster_id, ConflictKind.OTHER_CLUSTER_ID, _OTHER_CLUSTER),
+            ("node.id", of.node_id, ConflictKind.OTHER_NODE_ID, _OTHER_NODE),
         ):
             if value is None:
                 continue
             known, where = first.setdefault(key, (value, directory))
             if value != known:
                 yield Conflict(
-                    kind, f"{directory.place}: {key} is {value}; in {where.place} it is {known}"
+                    kind,
+                    f"{place}: {key} is {value}; in {where.place} it is {known}",
+                    directory,
+                    said.format(file=file, known=known, value=value),
                 )
         if of.directory_id is not None:
             other = ids.setdefault(of.directory_id, directory)
             if other is not directory:
                 yield Conflict(
                     ConflictKind.SAME_DIRECTORY_ID,
-                    f"{directory.place}: directory.id {of.directory_id} is also in {other.place}",
+                    f"{place}: directory.id {of.directory_id} is also in {other.place}",
+                    directory,
+                    f"Duplicate directory ID Optional[{of.directory_id}] found. It was the ID of"
+                    f" {other.place}, but also of {place}",
                 )
+
+
+def no_meta_properties(directory: LogDirectory) -> str:
+    """Kafka's text about a directory without ``meta.properties``."""
+    return (
+        f"No `meta.properties` found in {directory.place} (have you run `kafka-storage.sh` to"
+        " format the directory?)"
+    )
 
 
 def _of_names(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
     for directory in directories:
         for name in directory.not_logs:
             yield Conflict(
-                ConflictKind.NOT_A_LOG, f"{directory.place}: the directory {name} is not a log's"
+                ConflictKind.NOT_A_LOG,
+                f"{directory.place}: the directory {name} is not a log's",
+                directory,
+                f"Found directory {child_of(directory.place, name)}, '{name}' is not in the form of"
+                " topic-partition or topic-partition.uniqueId-delete (if marked for deletion).",
             )
 
 
@@ -162,8 +209,12 @@ def _of_logs(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
             key = (log.topic, log.partition, log.state)
             other, known = found.setdefault(key, (directory, log))
             if (other, known) != (directory, log):
+                places = other.place_of(known), directory.place_of(log)
+                said = _TWO_FUTURES if log.state is LogState.FUTURE else _TWO_LOGS
+                name = f"{log.topic}-{log.partition}"
                 yield Conflict(
                     kinds[log.state],
-                    f"{log.topic}-{log.partition}: two {log.state} logs,"
-                    f" {other.place_of(known)} and {directory.place_of(log)}",
+                    f"{name}: two {log.state} logs, {places[0]} and {places[1]}",
+                    directory,
+                    said.format(*places, name=name),
                 )

@@ -91,6 +91,33 @@ def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:
     return PartitionMetadata(int(version[1]), text)
 
 
+def refusal_of(data: bytes, file: str) -> tuple[str, bool] | None:
+    """Kafka's text about a file that it refuses; None for one that it takes.
+
+    Args:
+        data: The file's content.
+        file: Its path.
+
+    Returns:
+        The text, and whether the node stops: with an error that it does not expect. Else it takes
+        the log directory offline.
+    """
+    try:
+        parse_partition_metadata(data, file)
+    except SourceError as error:
+        lines = data.decode("latin-1").splitlines()
+        n_line = 1 if f"{file}:1:" in error.message else 2
+        if len(lines) < n_line:
+            return "java.lang.NullPointerException", True
+        words = lines[n_line - 1].split()
+        if "is zero" in error.message:
+            return f"Invalid topic ID in partition metadata file ({file})", False
+        if n_line == 2 and len(words) == 2:
+            return f"java.lang.IllegalArgumentException: {words[1]}", True
+        return f"Malformed line in partition metadata file [{file}]: {lines[n_line - 1]}", False
+    return None
+
+
 def _id_bytes(text: str) -> bytes | None:
     """The sixteen bytes of an id's text, with its padding or without."""
     bare = text.rstrip("=")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
@@ -191,6 +191,36 @@ def node_at(paths: Sequence[str]) -> NodePlaces:
     )
 
 
+def nodes_to_start_at(paths: Sequence[str], *, is_one: bool, is_fleet: bool) -> list[NodePlaces]:
+    """Put directories together as they would be started; none is left out.
+
+    A directory without a metadata log is no node by itself. So it is of the only node that has one.
+    Two metadata logs that lie together in directories of different ids are of one node.
+
+    Args:
+        paths: Directories or URIs, each once. The first is where the metadata log should be.
+        is_one: Whether a configuration says that they are of one node.
+        is_fleet: Whether each node is told by its files alone.
+    """
+    found = _look_at_all(paths)
+    if is_one:
+        return [replace(_joined(found), path=paths[0], log_dirs=_texts(found[1:]), notes=())]
+    groups = group_by_node(found)
+    having = [one for one in found if one.has_metadata_log]
+    ids = {one.identity.directory_id if one.identity else None for one in having}
+    lie_together = len({str(parent_of(one.place)) for one in having}) <= 1
+    are_of_one = len({_node_of(one) for one in having}) <= 1 and len(ids) == len(having)
+    if not is_fleet and are_of_one and lie_together:
+        groups = [found]
+    return [_joined(group) for group in groups]
+
+
+def _node_of(one: _Found) -> tuple[object, object]:
+    """The cluster and the node of a directory."""
+    of = one.identity
+    return (None, one.path) if of is None else (of.cluster_id, of.node_id)
+
+
 def _is_of(one: _Found, other: _Found) -> bool:
     """Whether nothing says that two directories are of different nodes."""
     a, b = one.identity, other.identity
@@ -260,7 +290,7 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
     return NodePlaces(
         path=first.path,
         cluster_id=first.cluster_id,
-        log_dirs=tuple(_text(one.place) for one in group if one is not first),
+        log_dirs=_texts(one for one in group if one is not first),
         notes=tuple(notes),
         unknown=first.unknown,
     )
@@ -279,6 +309,10 @@ def _end(found: _Found) -> OffsetAndEpoch:
             ends.append(OffsetAndEpoch(tail.last_epoch, tail.end_offset))
         return log_end(listing, ends)
     return OffsetAndEpoch(-1, -1)
+
+
+def _texts(found: Iterable[_Found]) -> tuple[str, ...]:
+    return tuple(_text(one.place) for one in found)
 
 
 def _text(place: Place) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.request import OpenRequest
     from metashell.sources.source import Source
 
 Group = Literal["look", "what is wrong", "history", "access", "groups", "whole cluster", "shell"]
@@ -173,6 +174,8 @@ class Context:
 
     lost: NoLeaderError | None = None
     """Why there is no source: no leader of the quorum answers. Few commands know what to say."""
+    to_open: OpenRequest | None = None
+    """The source that the user chose, for a command that `opens` it itself."""
     mode: LineMode | None = None
     """The reader of a shell's lines in place of commands; None for none."""
     kept: dict[str, Any] = field(default_factory=dict)
@@ -275,6 +278,8 @@ class Command(ABC):
     """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
     judges_lost_quorum: bool = False
     """True where it says what is wrong with a quorum of which no leader answers: `Context.lost`."""
+    opens: bool = False
+    """True where it opens what the command line chooses: also directories that cannot be opened."""
     shell_only: bool = False
     """True where the command means nothing outside a REPL."""
     imports: Sequence[str] = IMAGE_IMPORTS

@@ -86,6 +86,10 @@ class Paragraph:
     do: tuple[str, ...] = ()
     beware: tuple[str, ...] = ()
     """Things that must not be done."""
+    kafka: tuple[str, ...] = ()
+    """Kafka's own texts."""
+    label: str = ""
+    """The word before the headline; empty: the severity."""
     comes_first: bool = False
     """Whether nothing else may be done before."""
     see: tuple[str, ...] = ()
@@ -96,11 +100,12 @@ class Paragraph:
         Args:
             width: Characters in a line.
         """
-        yield from _wrapped(self.severity.value, self.headline, width)
+        yield from _wrapped(self.label or self.severity.value, self.headline, width)
         for label, texts in (
             ("", self.more),
             ("  cause", self.causes),
             ("  why", self.why),
+            ("  kafka", self.kafka),
             ("  do", self.do),
             ("  beware", self.beware),
         ):

@@ -51,6 +51,7 @@ KINDS: Final = (
     _of_log(
         code="file-damaged",
         at_start=AtStart.CHANGES,
+        start_order=30,
         severity=Severity.CRITICAL,
         order=80,
         meaning="bytes are damaged: their records are missing from this state",
@@ -69,6 +70,7 @@ KINDS: Final = (
     _of_log(
         code="torn-tail",
         at_start=AtStart.CHANGES,
+        start_order=30,
         severity=Severity.NOTE,
         order=170,
         meaning="the last batch is cut off: the node crashed, or was copied while it wrote",

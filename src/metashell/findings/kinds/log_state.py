@@ -16,6 +16,7 @@ KINDS: Final = (
     _of(
         code="controller-stops",
         at_start=AtStart.STOPS_CONTROLLER,
+        start_order=36,
         severity=Severity.CRITICAL,
         order=75,
         counts="records",

@@ -21,6 +21,7 @@ KINDS: Final = (
     _of(
         code="config-refused",
         at_start=AtStart.REFUSES,
+        start_order=10,
         severity=Severity.CRITICAL,
         order=91,
         meaning="the node does not start with this configuration",
@@ -32,6 +33,7 @@ KINDS: Final = (
     _of(
         code="static-voters-differ",
         at_start=AtStart.NOT_VOTING,
+        start_order=39,
         severity=Severity.CRITICAL,
         order=93,
         meaning="kraft.version is 0, and controller.quorum.voters is not the set of voters: two"
@@ -43,6 +45,7 @@ KINDS: Final = (
     _of(
         code="config-unlike-quorum",
         at_start=AtStart.NOTES,
+        start_order=38,
         severity=Severity.WARNING,
         order=123,
         meaning="the file does not fit the voters: Kafka starts, and the node may be alone",
@@ -69,6 +72,7 @@ KINDS: Final = (
     _of(
         code="voter-endpoint-differs",
         at_start=AtStart.NOT_VOTING,
+        start_order=39,
         about=About.CONTROLLER,
         severity=Severity.WARNING,
         finder="metashell.judgement.config_findings:find_voters",

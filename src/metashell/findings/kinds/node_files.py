@@ -44,6 +44,7 @@ KINDS: Final = (
     _critical(
         code="file-malformed",
         at_start=AtStart.REFUSES,
+        start_order=31,
         order=90,
         meaning="a file of the node beside its log can't be used: the node does not start with it",
         do="run `check`: it says what to write into the file",
@@ -66,6 +67,7 @@ KINDS: Final = (
     _critical(
         code="topic-id",
         at_start=AtStart.REFUSES,
+        start_order=30,
         meaning="the log is not the metadata log by its topic id",
         do=WHOSE,
         source="org.apache.kafka.storage.internals.checkpoint.PartitionMetadataFile",
@@ -73,6 +75,7 @@ KINDS: Final = (
     _critical(
         code="node-id",
         at_start=AtStart.NOT_VOTING,
+        start_order=38,
         meaning="by the log the directory belongs to another node",
         do=WHOSE,
         source=_IDS,
@@ -99,7 +102,6 @@ KINDS: Final = (
     ),
     _warning(
         code="node-file-missing",
-        at_start=AtStart.NOTES,
         order=150,
         meaning="a file that a node needs beside its log is gone",
         do=NOT_FOR_A_COPY,
@@ -124,6 +126,7 @@ KINDS: Final = (
     _warning(
         code="directory-id",
         at_start=AtStart.NOT_VOTING,
+        start_order=39,
         meaning="the node does not have this directory by the log",
         do="find out which it is: a new disk, or another node's log dir",
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-853",
@@ -185,6 +188,7 @@ KINDS: Final = (
     _critical(
         code="log-directory-missing",
         at_start=AtStart.REFUSES,
+        start_order=26,
         order=92,
         counts="directories",
         needs=Need.CONFIG,
@@ -198,39 +202,67 @@ KINDS: Final = (
     _start(
         code="no-meta-properties",
         at_start=AtStart.REFUSES,
+        start_order=26,
         meaning="a log directory has no meta.properties",
+        do="see whether its volume is mounted. Where it has this node's logs, write"
+        " version=1, cluster.id and node.id into the file. The other log directories have"
+        " these ids",
+        avoid="format no directory that should have logs: its replicas would begin anew",
     ),
     _start(
         code="other-cluster-id",
         at_start=AtStart.REFUSES,
+        start_order=20,
         meaning="log directories of a node name different clusters",
+        do="find out which log directory is another cluster's. Take it out of log.dirs",
+        avoid="write no other cluster.id into the file: a broker sets logs of another cluster"
+        " aside",
     ),
     _start(
         code="other-node-id",
         at_start=AtStart.REFUSES,
+        start_order=21,
         meaning="log directories of a node name different nodes",
+        do="find out which log directory is another node's. Start each node on its own",
+        avoid="remove no data, also where Kafka's text proposes it: other replicas may lack it",
     ),
     _start(
         code="same-directory-id",
         at_start=AtStart.REFUSES,
+        start_order=22,
         meaning="two log directories have one directory.id",
+        do="find out which is the copy; `replicas` lists the logs of each. Where the node"
+        " needs both, remove directory.id from the one without a metadata log. The node"
+        " makes an id",
+        avoid="delete nothing: other replicas may lack its records",
     ),
     _start(
         code="not-a-log",
         at_start=AtStart.REFUSES,
+        start_order=42,
         meaning="a directory in a log directory is no log",
+        do="move it out of the log directory, and keep it. lost+found of a mount point can be"
+        " removed while it is empty",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),
     _start(
         code="two-logs",
         at_start=AtStart.REFUSES,
+        start_order=44,
         meaning="a partition is in two log directories",
+        do="compare both: `replicas` tells where each log ends. Move the one that lacks"
+        " records out of the log directories",
+        avoid="delete neither, whatever Kafka's text proposes: other replicas may lack its records",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),
     _start(
         code="two-futures",
         at_start=AtStart.REFUSES,
+        start_order=44,
         meaning="a partition has two future logs",
+        do="where the partition has a current log too, move both future logs out of the log"
+        " directories, and keep them. Else keep the one that reaches further in its place",
+        avoid="delete neither: other replicas may lack its records",
         source="org.apache.kafka.storage.internals.log.LogManager.loadLog",
     ),
 )

@@ -20,6 +20,7 @@ KINDS: Final = (
     _of(
         code="quorum-unreachable",
         at_start=AtStart.NOT_JOINED,
+        start_order=38,
         severity=Severity.CRITICAL,
         order=60,
         counts="quorums",
@@ -30,6 +31,7 @@ KINDS: Final = (
     _of(
         code="quorum-no-leader",
         at_start=AtStart.NOT_JOINED,
+        start_order=38,
         severity=Severity.CRITICAL,
         order=70,
         counts="quorums",

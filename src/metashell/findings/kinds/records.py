@@ -32,6 +32,7 @@ KINDS: Final = (
     _of(
         code="record-undecodable",
         at_start=AtStart.STOPS_CONTROLLER,
+        start_order=35,
         severity=Severity.CRITICAL,
         order=110,
         meaning="records cannot be decoded: this state lacks them",
@@ -41,6 +42,7 @@ KINDS: Final = (
     _of(
         code="replay-fault",
         at_start=AtStart.STOPS_CONTROLLER,
+        start_order=35,
         severity=Severity.CRITICAL,
         order=120,
         meaning="records do not fit the state before them: a controller stops there, a broker reads"

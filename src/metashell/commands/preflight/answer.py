@@ -1,0 +1,201 @@
+"""The answer of ``preflight``: a verdict for people, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.command_line import quote_words
+from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.health.paragraphs import Paragraph
+from metashell.commands.preflight.columns import NODES
+from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMARY
+from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.stream import table_of_mappings
+from metashell.errors import ExitCode
+from metashell.findings.kind import AtStart, StopKind
+from metashell.fs.escape import escape
+from metashell.judgement.start import Start, StartOptions, start_of
+from metashell.schema.timestamps import iso_time
+from metashell.sources.opening import open_like, open_quorum
+from metashell.sources.starting import StartingNode, nodes_to_start, starting
+
+if TYPE_CHECKING:
+    from metashell.checks.finding import Finding
+    from metashell.commands.preflight.command import PreflightCommand
+    from metashell.sources.source import Source
+
+_LABELS: Final[Mapping[AtStart, str]] = {
+    AtStart.NOT_JOINED: "alone",
+    AtStart.NOT_VOTING: "no vote",
+    AtStart.NOTES: "note",
+}
+"""Effects whose words are too long to stand before a paragraph."""
+_MOST: Final = 3
+
+
+def add_rows(query: RowsQuery) -> None:
+    """Add a row for each event, or for each node."""
+    is_summary = SUMMARY.flags[0] in query.parsed.switches
+    for start in _starts(query.context, query.parsed):
+        query.add(
+            [_of_node(start)] if is_summary else [_row(start, event) for event in start.events]
+        )
+        if not start.is_clear:
+            query.status = ExitCode.FAILED
+
+
+def write_verdicts(command: PreflightCommand, context: Context, parsed: Parsed) -> int:
+    """Write the verdict of one node with its reasons, or a table of several nodes."""
+    starts = list(_starts(context, parsed))
+    status = ExitCode.OK if all(start.is_clear for start in starts) else ExitCode.FAILED
+    if len(starts) == 1:
+        lines = _lines(starts[0], context.out.width)
+        context.out.write("".join(escape(line) + "\n" for line in lines))
+        return status
+    write_rows(
+        context,
+        table_of_mappings(NODES, [_of_node(start) for start in starts]),
+        command.shape_of(parsed, NODES),
+    )
+    return status
+
+
+def _starts(context: Context, parsed: Parsed) -> Iterator[Start]:
+    """The starts of the nodes that are open here, or that the command line chose."""
+    values, against = parsed.values, parsed.values.get(AGAINST.flags[0])
+    after = values.get(AFTER.flags[0])
+    asked = StartOptions(
+        after=None if after is None else StopKind(one_of(AFTER.flags[0], after, tuple(StopKind))),
+        software=values.get(SOFTWARE.flags[0]),
+    )
+    for node in _nodes(context):
+        for note in (*node.notes, *filter(None, [node.unread])):
+            _warn(context, note)
+        if against is not None and asked.against is None:
+            asked.against = _opened(against, node)
+        yield start_of(node, replace(asked, warn=lambda text: _warn(context, text)))
+
+
+def _warn(context: Context, text: str) -> None:
+    context.warn(escape(f"preflight: {text}"))
+
+
+def _nodes(context: Context) -> Iterator[StartingNode]:
+    if context.to_open is not None:
+        yield from nodes_to_start(context.to_open)
+    elif context.fleet is not None:
+        yield from (starting(member.source()) for member in context.fleet.members.values())
+    else:
+        yield starting(context.needs_source())
+
+
+def _opened(against: str, node: StartingNode) -> Source:
+    """The quorum or the directory of `AGAINST`."""
+    import os
+
+    from metashell.node_files.config import read_config
+    from metashell.quorum.settings import security_of
+
+    host, colon, port = against.split(",", maxsplit=1)[0].rpartition(":")
+    if os.path.exists(against) or not (host and colon and port.isdecimal()):
+        return open_like(node.source, against)
+    config = node.source.settings.config
+    return open_quorum(
+        against, security=security_of(None if config is None else read_config(config[0]))
+    )
+
+
+# Rows.
+
+
+def _of_node(start: Start) -> RowMapping:
+    by_weight = sorted(start.events, key=lambda event: event.effect is AtStart.NOTES)
+    first = by_weight[0].meaning if by_weight else None
+    return {
+        "node": start.node,
+        "roles": start.roles or None,
+        "verdict": start.verdict,
+        "reason": first,
+        "refuses": start.count(AtStart.REFUSES),
+        "offline": start.count(AtStart.OFFLINE),
+        "loses": start.count(AtStart.LOSES),
+        "changes": start.count(AtStart.CHANGES),
+        "as_of_offset": start.offset,
+        "as_of_time": start.time_ms,
+        "directory": start.directory,
+    }
+
+
+def _row(start: Start, event: Finding) -> RowMapping:
+    kind = event.kind
+    command = kind.see if event.command is None else quote_words(event.command) or None
+    return {
+        "node": start.node,
+        "effect": event.effect,
+        "code": event.code,
+        "directory": event.directory,
+        "count": event.count,
+        "after": event.after,
+        "message": event.meaning,
+        "kafka": event.kafka,
+        "action": event.what_to_do,
+        "subject": event.subject or event.file,
+        "severity": event.severity.value,
+        "command": command,
+    }
+
+
+# Words.
+
+
+def _lines(start: Start, width: int) -> Iterator[str]:
+    name = f"node {start.node}" if start.node.isdigit() else start.node
+    roles = f" ({start.roles})" if start.roles else ""
+    yield f"{name}{roles} {start.verdict}"
+    if start.offset is None:
+        yield "as of   no metadata: replicas, software and voters are not compared"
+    else:
+        when = "" if start.time_ms is None else f", {iso_time(start.time_ms)}"
+        yield f"as of   offset {start.offset}{when}, {start.of}"
+    for (_, _), events in groupby(start.events, key=lambda e: (e.code, e.effect)):
+        yield from _paragraph(list(events)).lines(width)
+    if start.n_later:
+        yield f"Not told: {start.n_later} findings that come later. Run preflight again then."
+
+
+def _paragraph(events: Sequence[Finding]) -> Paragraph:
+    first = events[0]
+    kind, effect = first.kind, first.effect or AtStart.NOTES
+    messages = list(dict.fromkeys(_message(event) for event in events[:_MOST]))
+    n_more = len(events) - len(events[:_MOST])
+    kafka = [line for e in events[:_MOST] if e.kafka for line in e.kafka.splitlines()]
+    commands = [quote_words(e.command) if e.command is not None else kind.see for e in events[:1]]
+    return Paragraph(
+        severity=kind.severity,
+        label=_LABELS.get(effect, effect.value),
+        codes=(kind.code,),
+        n_told=1,
+        headline=messages[0],
+        more=(*messages[1:], *([f"{n_more:,} more of this kind"] if n_more else [])),
+        kafka=tuple(f'"{text}"' for text in dict.fromkeys(kafka)),
+        do=tuple(dict.fromkeys(e.action or kind.do for e in events[:_MOST])),
+        beware=(kind.avoid,) if kind.avoid and first.action is None else (),
+        comes_first=kind.comes_first,
+        see=tuple(one for one in commands if one),
+    )
+
+
+def _message(event: Finding) -> str:
+    after = (
+        ""
+        if event.after is None
+        else f"after a {'kill' if event.after is StopKind.KILL else 'clean stop'}: "
+    )
+    file = event.file
+    name = "" if file is None or event.meaning.startswith(file) or event.directory else f"{file}: "
+    return f"{after}{name}{event.meaning}"

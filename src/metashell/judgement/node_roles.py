@@ -1,0 +1,49 @@
+"""Which node a finder judges, and in which roles it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metashell.image.quorum_members import voters_in_log
+
+if TYPE_CHECKING:
+    from metashell.judgement.evidence import Evidence
+
+
+def node_of(evidence: Evidence) -> int | None:
+    """The node's id by its configuration, else by its directories; None where none tells."""
+    if evidence.config is not None:
+        text = evidence.config.settings.get("node.id", "").strip()
+        if text.isascii() and text.isdigit():
+            return int(text)
+    ids = (one.identity.node_id for one in evidence.directories if one.identity is not None)
+    return next((one for one in ids if one is not None), None)
+
+
+def is_broker(evidence: Evidence) -> bool:
+    """Whether the node is a broker; also where only logs of topics tell it."""
+    roles = _roles(evidence)
+    if roles is not None:
+        return "broker" in roles
+    node = node_of(evidence)
+    if node in evidence.image.brokers.ids.tolist():
+        return True
+    has_logs = any(one.logs_of_topics for one in evidence.directories)
+    return has_logs or not is_controller(evidence)
+
+
+def is_controller(evidence: Evidence) -> bool:
+    """Whether the node is a controller, by its configuration, its registration or its vote."""
+    roles = _roles(evidence)
+    if roles is not None:
+        return "controller" in roles
+    image = evidence.image
+    known = image.part("controllers").columns.fixed("controller_id").tolist()
+    return node_of(evidence) in {*known, *(one.id for one in voters_in_log(image.quorum))}
+
+
+def _roles(evidence: Evidence) -> list[str] | None:
+    """The roles that the configuration sets; None where it sets none."""
+    config = evidence.config
+    text = "" if config is None else config.settings.get("process.roles", "")
+    return [word.strip() for word in text.split(",") if word.strip()] or None

@@ -1,0 +1,193 @@
+"""The start of a node, foretold from all findings about it: a verdict, and events in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from metashell.checks.finding import Finding
+from metashell.dataclass import dataclass
+from metashell.findings.kind import AtStart, Need, Severity, StopKind
+from metashell.findings.known import all_kinds
+from metashell.image.image import Image
+from metashell.judgement.evidence import Evidence, find
+from metashell.judgement.node_roles import is_broker, is_controller, node_of
+from metashell.log.read import SLACK, Loaded, anonymous
+from metashell.places.uri import shown
+from metashell.records.records import Records
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+    from metashell.sources.starting import StartingNode
+
+_WITHOUT_LOG: Final = frozenset(
+    f"metashell.judgement.{name}"
+    for name in ("start_findings:find", "log_directories:find_conflicts", "config_findings:find")
+)
+"""Finders that need no metadata log of the node's own."""
+_HINDERS: Final = frozenset(
+    {AtStart.REFUSES, AtStart.OFFLINE, AtStart.NOT_JOINED, AtStart.NOT_VOTING, AtStart.LOSES}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A start of one node."""
+
+    node: str
+    """Its id; its first directory where nothing tells the id."""
+    roles: str
+    directory: str
+    """Its first log directory."""
+    events: Sequence[Finding]
+    """The things that Kafka does and says, in its order; `Finding.at_start` is the effect."""
+    n_later: int
+    """Findings that come after a refusal, and are left out."""
+    offset: int | None
+    """The last offset of the metadata; None without metadata."""
+    time_ms: int | None
+    of: str
+    """The source of the metadata, in words."""
+
+    def count(self, effect: AtStart) -> int:
+        """How many events have an effect."""
+        return sum(event.effect is effect for event in self.events)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing has to be decided before the start."""
+        return not any(one.effect in _HINDERS or _sets_aside(one) for one in self.events)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: ``starts, but ...``."""
+        if self.count(AtStart.REFUSES):
+            return "does not start"
+        joins = "starts"
+        if self.count(AtStart.NOT_JOINED):
+            joins += " and does not join the quorum"
+        elif self.count(AtStart.NOT_VOTING):
+            joins += " and does not vote"
+        n, told = self.count(AtStart.OFFLINE), []
+        if n:
+            names = {event.directory for event in self.events if event.effect is AtStart.OFFLINE}
+            told.append(
+                f"takes {len(names)} log director{'y' if len(names) == 1 else 'ies'} offline"
+            )
+        if self.count(AtStart.LOSES):
+            told.append("loses data")
+        if any(
+            e.effect is AtStart.CHANGES and e.severity is not Severity.NOTE for e in self.events
+        ):
+            told.append("sets logs aside")
+        return f"{joins}, but {' and '.join(told)}" if told else joins
+
+
+def _sets_aside(event: Finding) -> bool:
+    """Whether an event changes files so that somebody should look first."""
+    return event.effect is AtStart.CHANGES and event.severity is not Severity.NOTE
+
+
+@dataclass(slots=True, kw_only=True)
+class StartOptions:
+    """The question about starts."""
+
+    against: Source | None = None
+    after: StopKind | None = None
+    software: str | None = None
+    warn: Callable[[str], None] = lambda _: None
+    """Takes a diagnostic."""
+
+
+def start_of(node: StartingNode, asked: StartOptions) -> Start:
+    """Tell what a start of a node does.
+
+    Raises:
+        SourceError: Something can't be read.
+        UsageError: The software is no release.
+    """
+    source, against = node.source, asked.against
+    own = _image_of(source)
+    evidence = Evidence(
+        source=source,
+        image=own,
+        starts=True,
+        looks_in=True,
+        at_hand=node.at_hand,
+        against=against,
+        after=asked.after,
+        software=asked.software,
+        warn=asked.warn,
+    )
+    if against is not None and _is_of(evidence, against):
+        evidence.image = against.image
+    knows = source.capabilities.has_image or evidence.image is not own
+    found = [
+        one for one in _found(evidence) if asked.after is None or one.after in (None, asked.after)
+    ]
+    found.sort(key=lambda one: one.kind.start_order)
+    refusals = [one.kind.start_order for one in found if one.effect is AtStart.REFUSES]
+    events = found
+    if refusals:
+        events = [
+            one
+            for one in found
+            if one.effect is AtStart.REFUSES or one.kind.start_order < min(refusals)
+        ]
+    roles = (("broker", is_broker(evidence)), ("controller", is_controller(evidence)))
+    last = evidence.image.provenance
+    directory = shown(str(evidence.directories[0].place))
+    number = node_of(evidence)
+    return Start(
+        node=directory if number is None else str(number),
+        roles=", ".join(name for name, has in roles if has) if knows or evidence.config else "",
+        directory=directory,
+        events=events,
+        n_later=len(found) - len(events),
+        offset=last.offset if knows and last.offset >= 0 else None,
+        time_ms=last.timestamp_ms if knows and last.timestamp_ms >= 0 else None,
+        of="its own metadata log"
+        if evidence.image is own or against is None
+        else shown(str(against.path)),
+    )
+
+
+def _image_of(source: Source) -> Image:
+    """The image of a node's own metadata log; an empty one where it has none."""
+    if source.capabilities.has_image:
+        return source.image
+    return Image(Records(Loaded(anonymous(SLACK), 0, []), source.registry))
+
+
+def _is_of(evidence: Evidence, against: Source) -> bool:
+    """Whether nothing says that the metadata is of another cluster."""
+    ids = {one.identity.cluster_id for one in evidence.directories if one.identity is not None}
+    return not ids or against.cluster_id is None or against.cluster_id in ids
+
+
+def _found(evidence: Evidence) -> Iterator[Finding]:
+    """All findings about a start, with the effect that they have on this node."""
+    has_own = evidence.source.capabilities.has_image
+    kinds = [
+        kind
+        for kind in all_kinds().values()
+        if (kind.at_start is not None or kind.code in _MAY_MATTER)
+        and (has_own or kind.finder in _WITHOUT_LOG)
+        and kind.needs is not Need.COPIES
+    ]
+    stops = AtStart.REFUSES if is_controller(evidence) else AtStart.NOTES
+    seen: Counter[tuple[object, ...]] = Counter()
+    for found in find(evidence, {kind.code for kind in kinds}):
+        if not isinstance(found, Finding) or found.effect is None:
+            continue
+        is_stop = found.effect is AtStart.STOPS_CONTROLLER
+        key = (found.code, found.meaning, found.directory, found.kafka)
+        seen[key] += 1
+        if seen[key] == 1:
+            yield replace(found, at_start=stops if is_stop else found.effect)
+
+
+_MAY_MATTER: Final = frozenset({"node-file-missing"})
+"""Kinds of which only some findings matter to a start."""

@@ -1,0 +1,308 @@
+"""Findings about a node that starts: what refuses, goes offline, and keeps it from the quorum.
+
+Kafka's own texts are quoted, so that a search for one leads here. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.answers.nodes import nodes_of
+from metashell.answers.releases import OLDEST_FOR_4, newest_levels, parse_version, release_of
+from metashell.checks.finding import Finding
+from metashell.checks.quorum_findings import listed
+from metashell.errors import SourceError
+from metashell.findings.kind import AtStart, FindingKind
+from metashell.image.features import METADATA_VERSION, metadata_version_name
+from metashell.image.quorum_members import voters_in_log
+from metashell.judgement.evidence import Evidence
+from metashell.judgement.node_roles import is_broker, is_controller, node_of
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.node_files import epoch_checkpoint, partition_metadata
+from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
+from metashell.node_files.meta_properties import FILE_NAME
+from metashell.node_files.node_directories import no_meta_properties
+from metashell.node_files.offset_checkpoint import OffsetCheckpoint
+from metashell.places.bounded_file import read_if_present
+from metashell.places.place import child_of
+from metashell.places.uri import shown
+
+if TYPE_CHECKING:
+    from metashell.places.place import Place
+
+_FIRST_DYNAMIC: Final = 21
+"""The level (3.9-IV0) of the first release that knows kraft.version 1."""
+_FIRST_DIRECTORY_IDS: Final = 19
+"""The level (3.7-IV4) of the first release that gives directories ids."""
+_MOST_FILES: Final = 10
+"""Broken files of a log directory that are told one by one: one takes it offline."""
+_RESET: Final = {
+    OffsetCheckpoint.RECOVERY_POINT: "resetting the recovery checkpoint to 0",
+    OffsetCheckpoint.LOG_START: "resetting to the base offset of the first segment",
+}
+
+
+def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what hinders the start of the node whose log directories the source has."""
+    directories = evidence.directories
+    yield from _of_directories(evidence, directories)
+    if is_broker(evidence):
+        yield from _of_log_dirs(evidence, directories)
+    yield from _of_software(evidence)
+    yield from _of_quorum(evidence)
+
+
+def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> Iterator[Finding]:
+    """Look at ``meta.properties`` of each directory, as a node does first."""
+    metadata = directories[0]
+    usable = [one for one in directories if one.identity is not None]
+    if not usable and not any(one.identity is None and _is_new(one) for one in directories):
+        yield Finding(
+            "no-readable-log-dir",
+            subject="log directories",
+            kafka="No readable meta.properties files found.",
+        )
+    for one in directories:
+        place, reason = shown(str(one.place)), one.fault or one.identity_fault
+        if one.is_gone:
+            yield Finding(
+                "log-directory-missing",
+                f"{place}: there is no such directory: the node does not start",
+                subject=f"log directory {place}",
+                directory=place,
+                kafka=no_meta_properties(one),
+            )
+        elif reason is not None and not (
+            one is metadata and evidence.source.capabilities.has_image
+        ):
+            refuses = one is metadata and bool(usable)
+            then = (
+                f"Encountered I/O error in metadata log directory {one.place}. Cannot continue."
+                if refuses
+                else f"Failed to create or validate data directory {one.place}"
+            )
+            first = f"Error while reading meta.properties file {child_of(one.place, FILE_NAME)}"
+            yield Finding(
+                "log-dir-unreadable",
+                f"{place}: its meta.properties cannot be read: {reason}",
+                subject=f"log directory {place}",
+                at_start=AtStart.REFUSES if refuses else None,
+                directory=place,
+                kafka=f"{first}\n{then}" if usable else first,
+            )
+        if one is not metadata and METADATA_TOPIC in {log.topic for log in one.logs}:
+            yield Finding(
+                "metadata-log-elsewhere",
+                f"{place} has a metadata log, and metadata.log.dir is"
+                f" {shown(str(metadata.place))}: the node does not start",
+                subject=f"log directory {place}",
+                directory=place,
+                kafka="Found unexpected metadata location in data directory"
+                f" `{child_of(one.place, METADATA_DIRECTORY)}` (the configured metadata directory"
+                f" is {metadata.place}).",
+            )
+        if one.identity is not None and one.identity.directory_id is None:
+            yield from _without_id(evidence, one, is_metadata=one is metadata)
+
+
+def _is_new(directory: LogDirectory) -> bool:
+    """Whether a directory lacks ``meta.properties``, which is no fault of the disk."""
+    is_listed = directory.fault is None and directory.identity_fault is None
+    return directory.is_gone or is_listed
+
+
+def _without_id(
+    evidence: Evidence, directory: LogDirectory, *, is_metadata: bool
+) -> Iterator[Finding]:
+    """A directory without an id: the node makes one, and a voter is another one then."""
+    place, (_, highest) = shown(str(directory.place)), _levels(evidence)
+    if 0 < highest < _FIRST_DIRECTORY_IDS:
+        return
+    node = node_of(evidence)
+    columns = evidence.image.quorum.voters
+    is_voter = columns is not None and node in columns.fixed("voter_id").tolist()
+    yield Finding(
+        "directory-id-made",
+        f"{place}: {FILE_NAME} has no directory.id: the node writes a new one into it"
+        + (f", and voter {node} of the log has another one" if is_voter and is_metadata else ""),
+        subject=f"log directory {place}",
+        at_start=AtStart.NOT_VOTING if is_voter and is_metadata else None,
+        directory=place,
+        kafka=f"Rewriting {child_of(directory.place, FILE_NAME)}",
+    )
+
+
+# The log directories of a broker.
+
+
+def _of_log_dirs(evidence: Evidence, directories: Sequence[LogDirectory]) -> Iterator[Finding]:
+    yield from _twice(evidence)
+    n_failing = 0
+    for one in directories:
+        evidence.stop()
+        found = list(_failing(one))
+        n_failing += any(finding.effect is AtStart.OFFLINE for finding in found)
+        n_failing += one.identity_fault is not None or one.fault is not None
+        yield from found
+    if n_failing == len(directories) and any(one.identity for one in directories):
+        names = ", ".join(str(one.place) for one in directories)
+        yield Finding(
+            "no-readable-log-dir",
+            "each log directory goes offline: the broker stops",
+            subject="log directories",
+            kafka=f"Shutdown broker because all log dirs in {names} have failed",
+        )
+
+
+def _twice(evidence: Evidence) -> Iterator[Finding]:
+    """One directory that is named twice, also through a link."""
+    if evidence.config is None:
+        return
+    named = evidence.config.named_log_dirs()
+    first: dict[str, str] = {}
+    for path in named:
+        other = first.setdefault(os.path.realpath(path), path)
+        if other is not path:
+            yield Finding(
+                "log-dir-twice",
+                f"log.dirs names one directory twice: {other} and {path}",
+                subject=f"log directory {path}",
+                directory=path,
+                kafka=f"Duplicate log directory found: {', '.join(named)}",
+            )
+
+
+def _failing(directory: LogDirectory) -> Iterator[Finding]:
+    """Find files of a listed directory that are malformed."""
+    for which, reset in _RESET.items():
+        try:
+            directory.offsets(which)
+        except SourceError as error:
+            place = shown(str(directory.place))
+            yield Finding(
+                "checkpoint-reset",
+                f"{place}: {error.message}: the broker goes on, {reset}",
+                subject=f"log directory {place}",
+                directory=place,
+                kafka=f"Error occurred while reading {which} file of directory {directory.place},"
+                f" {reset}",
+            )
+    n_told = 0
+    for log in directory.logs:
+        if log.topic != METADATA_TOPIC and n_told < _MOST_FILES:
+            for finding in _of_log(directory, directory.place_of(log)):
+                n_told += 1
+                yield finding
+
+
+def _of_log(directory: LogDirectory, log: Place) -> Iterator[Finding]:
+    """The files of a replica that a broker reads while it loads it."""
+    file = child_of(log, partition_metadata.FILE_NAME)
+    try:
+        data = read_if_present(file, limit_bytes=partition_metadata.LIMIT_BYTES)
+        refusal = None if data is None else partition_metadata.refusal_of(data, str(file))
+        if refusal is not None:
+            text, is_fatal = refusal
+            if is_fatal:
+                place = shown(str(directory.place))
+                yield Finding(
+                    "log-not-loaded",
+                    f"{shown(str(file))}: it is empty or no topic id: the broker stops with an"
+                    " error that it does not expect",
+                    subject=f"log directory {place}",
+                    directory=place,
+                    kafka=f"There was an error in one of the threads during logs loading: {text}",
+                )
+            else:
+                said = f"Error while reading partition metadata file {file}\n{text}"
+                yield _offline(directory, f"{shown(str(file))} is malformed", said)
+        file = child_of(log, epoch_checkpoint.FILE_NAME)
+        data = read_if_present(file)
+        reason = None if data is None else epoch_checkpoint.refusal_of(data, str(file))
+        if reason is not None:
+            said = f"Error while reading checkpoint file {file}"
+            yield _offline(directory, f"{shown(str(file))} can't be used: {reason}", said)
+    except SourceError as error:
+        yield _offline(directory, f"{error.message}: a broker that can't read it either", None)
+
+
+def _offline(directory: LogDirectory, why: str, kafka: str | None) -> Finding:
+    place = shown(str(directory.place))
+    return Finding(
+        "log-dir-fails",
+        f"{why}: the broker takes {place} offline",
+        subject=f"log directory {place}",
+        directory=place,
+        kafka=kafka,
+    )
+
+
+# Software and quorum.
+
+
+def _levels(evidence: Evidence) -> tuple[int, int]:
+    """The levels of metadata.version that the software supports; (0, 0) where nothing tells."""
+    if evidence.software is not None:
+        highest = parse_version(evidence.software)
+        return OLDEST_FOR_4 if highest > newest_levels()["3.9"] else 1, highest
+    node = node_of(evidence)
+    own = [one for one in nodes_of(evidence.image, count=False) if one.id == node]
+    return max((one.range_of(METADATA_VERSION) for one in own), default=(0, 0))
+
+
+def _of_software(evidence: Evidence) -> Iterator[Finding]:
+    """Feature levels of the log that the software does not support."""
+    level, (lowest, highest) = evidence.image.metadata_version, _levels(evidence)
+    if not highest:
+        return
+    at_start = None if is_controller(evidence) else AtStart.NOT_JOINED
+    named = evidence.software or release_of(highest)
+    if level is not None and not lowest <= level <= highest:
+        name = metadata_version_name(level)
+        yield Finding(
+            "software-lacks-level",
+            f"the log has metadata.version {level} ({name}), and Kafka {named} supports levels"
+            f" {lowest} to {highest}",
+            subject=f"Kafka {named}",
+            at_start=at_start,
+            kafka=f"No MetadataVersion with feature level {level}.",
+        )
+    if (evidence.image.quorum.kraft_version or 0) > 0 and highest < _FIRST_DYNAMIC:
+        yield Finding(
+            "software-lacks-level",
+            f"the log has kraft.version {evidence.image.quorum.kraft_version}, and Kafka {named}"
+            " does not know it: 3.9 is the first release that does",
+            subject=f"Kafka {named}",
+            at_start=AtStart.REFUSES,
+        )
+
+
+def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
+    """The cluster that the quorum says it is, and how many voters must run."""
+    against = evidence.against
+    theirs = None if against is None else against.cluster_id
+    for one in evidence.directories[:1]:
+        own = None if one.identity is None else one.identity.cluster_id
+        if None not in (own, theirs) and own != theirs:
+            yield Finding(
+                "cluster-id-unlike-quorum",
+                f"{shown(str(one.place))}: cluster.id is {own}, that of the quorum is {theirs}",
+                subject="the node",
+                directory=shown(str(one.place)),
+                kafka="Unexpected error INCONSISTENT_CLUSTER_ID in FETCH response",
+            )
+    node, voters = node_of(evidence), [one.id for one in voters_in_log(evidence.image.quorum)]
+    if node not in voters or (against is not None and against.live is not None):
+        return
+    need, here = len(voters) // 2 + 1, sorted({*evidence.at_hand} & {*voters})
+    known = "" if len(here) <= 1 else f"; the directories of {listed(map(str, here))} are given"
+    others = listed(map(str, sorted(voters)))
+    yield Finding(
+        "votes-needed",
+        f"voter {node} is the only voter, and elects itself"
+        if len(voters) == 1
+        else f"node {node} is a voter: a leader is elected once {need} of {others} run{known}",
+        subject=f"voter {node}",
+    )

@@ -1,0 +1,91 @@
+"""Nodes that are to be started: their log directories, opened however broken they are.
+
+A directory that cannot be read is kept: that it cannot be read decides what Kafka does with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from metashell.dataclass import dataclass
+from metashell.errors import MetashellError, SourceError, UsageError
+from metashell.log.directory import list_metadata_directory
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.log.other_logs import log_directories_below
+from metashell.node_files.meta_properties import FILE_NAME
+from metashell.places.place import names_in, place_of
+from metashell.places.uri import is_archive
+from metashell.sources.archived import in_archives
+from metashell.sources.directory import open_directory
+from metashell.sources.log_directories import LogDirectoriesSource
+from metashell.sources.node_places import NodePlaces, distinct, nodes_to_start_at
+from metashell.sources.request import OpenRequest
+from metashell.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class StartingNode:
+    """A node that is to be started."""
+
+    source: Source
+    """Its directories. It has no image where its metadata log cannot be read."""
+    unread: str | None = None
+    """Why its metadata log cannot be read."""
+    notes: Sequence[str] = ()
+    """Sentences that the user should read."""
+    at_hand: frozenset[int] = frozenset()
+    """The nodes whose directories were chosen."""
+
+
+def nodes_to_start(request: OpenRequest) -> Iterator[StartingNode]:
+    """Open the nodes whose directories were chosen, one after the other.
+
+    Raises:
+        UsageError: No directory was chosen.
+        SourceError: An archive cannot be read.
+    """
+    choice = request.choice
+    if choice.quorum is not None or choice.is_file:
+        raise UsageError(
+            "this needs the log directories of the node",
+            hint="`metashell -d DIR -d DIR preflight`, or `metashell --config FILE preflight`",
+        )
+    if any(map(is_archive, choice.paths or (choice.path,))):
+        request = in_archives(request, is_one=False)
+        choice = request.choice
+    given = choice.paths or (choice.path, *choice.log_dirs)
+    is_one = request.settings.config is not None
+    below = {path: () if is_one else _below(path) for path in distinct(given)}
+    alone = [path for path, some in below.items() if not some]
+    nodes = nodes_to_start_at(alone, is_one=is_one, is_fleet=choice.is_fleet) if alone else []
+    for some in filter(None, below.values()):
+        nodes += nodes_to_start_at(some, is_one=False, is_fleet=False)
+    for node in nodes:
+        yield _opened(node, request)
+
+
+def starting(source: Source) -> StartingNode:
+    """The node of a source that is open."""
+    return StartingNode(source.full_log)
+
+
+def _below(path: str) -> Sequence[str]:
+    """The log directories below a directory that is none itself."""
+    place = place_of(path)
+    with suppress(SourceError):
+        names = names_in(place)
+        if FILE_NAME not in names and METADATA_DIRECTORY not in names:
+            return log_directories_below(place, names)
+    return ()
+
+
+def _opened(node: NodePlaces, request: OpenRequest) -> StartingNode:
+    settings = replace(request.settings, log_dirs=node.log_dirs)
+    try:
+        source: Source = open_directory(list_metadata_directory(node.path), settings)
+    except MetashellError as error:
+        source = LogDirectoriesSource(place_of(node.path), settings)
+        return StartingNode(source, error.message, node.notes)
+    return StartingNode(source, None, node.notes)

@@ -1,0 +1,82 @@
+"""What a start is foretold to do is what a real broker did and said when it started."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Final
+
+import pytest
+
+from metashell.findings.kind import AtStart
+from metashell.judgement.start import Start, StartOptions, start_of
+from metashell.sources.request import Choice, OpenRequest
+from metashell.sources.starting import nodes_to_start
+from support.fixtures import DATA, fixture_dir
+
+_VARIANTS: Final = (
+    "abandoned-future all-offline bad-dir-name dir-gone dir-without-dash directory-id-changed "
+    "directory-id-lost directory-ids-swapped dup-directory-id dup-partition "
+    "future-partition-metadata-version garbage-partition-metadata no-meta-properties "
+    "no-partition-metadata offline-dir two-futures wrong-cluster-id wrong-node-id zero-topic-id"
+)
+CASES: Final = ("story", *(f"variants/{name}" for name in _VARIANTS.split()))
+_TOLD: Final = re.compile(
+    r"(ERROR|Exception:|INFO \[KafkaRaftServer nodeId=\d+\] Rewriting|Stopping serving logs in dir)"
+)
+"""Lines of the broker's log about refusals, offline directories and ids."""
+_FOLLOWS: Final = re.compile(
+    r"Exiting Kafka|Encountered fatal fault|There was an error in one of the threads"
+    r"|FileSystemException|Encountered metadata publishing fault|KafkaStorageException: Can not"
+    r"|Failed to load \S+ during"
+)
+"""Lines that follow from others."""
+
+
+@cache
+def _start(name: str) -> Start:
+    case = fixture_dir(f"node-disk-44/{name}")
+    paths = (str(case / "d1"), str(case / "d2"))
+    (node,) = nodes_to_start(OpenRequest(choice=Choice(paths[0], paths=paths)))
+    return start_of(node, StartOptions())
+
+
+def _log(name: str) -> list[str]:
+    """The lines of the broker's log about errors, with the directories' real names."""
+    lines = json.loads((DATA / "disk-44-errors.json").read_text())[name]
+    return [
+        line.replace("BROKER102_DIR", str(fixture_dir(f"node-disk-44/{name}"))) for line in lines
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_starts(name: str) -> None:
+    """It is foretold to start where it started."""
+    did_start = _log(name)[-1] == "[process: running; server started: True]"
+    assert did_start == (not _start(name).count(AtStart.REFUSES))
+    assert did_start == _start(name).verdict.startswith("starts")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_text_was_said(name: str) -> None:
+    """Each text of Kafka's stands in the broker's log, and each refusal has one."""
+    log = _log(name)
+    for event in _start(name).events:
+        assert event.kafka is not None or event.effect not in (AtStart.REFUSES, AtStart.OFFLINE)
+        for text in (event.kafka or "").splitlines():
+            assert any(text in line for line in log), text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_line_is_foretold(name: str) -> None:
+    """Each line about refusals, offline directories and ids has its event."""
+    events = _start(name).events
+    texts = [text for event in events for text in (event.kafka or "").splitlines()]
+    offline = {event.directory for event in events if event.effect is AtStart.OFFLINE}
+    for line in _log(name):
+        stopped = re.search(r"Stopping serving logs in dir (\S+)", line)
+        if stopped is not None:
+            assert stopped[1] in offline
+        elif _TOLD.search(line) and not _FOLLOWS.search(line):
+            assert any(text in line for text in texts), line
