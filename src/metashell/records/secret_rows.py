@@ -44,7 +44,7 @@ def may_have_unknown_tags(
     """
     plan = message_plan(spec, version)
     at = _tags_at(frames, rows, plan, columns)
-    if at is None or not plan.has_tags:
+    if at is None or not plan.has_tags or any(tag.struct for tag in plan.tags.values()):
         return np.full(len(rows), plan.has_tags)
     known, end = list(plan.tags), frames.stop[rows]
     n_left, pos = read_uvarint(frames.arena, at, end)
@@ -64,7 +64,7 @@ def may_have_unknown_tags(
 
 
 def _tags_at(frames: Frames, rows: I64, plan: StructPlan, columns: Columns) -> I64 | None:
-    """int64[n]: where the number of tags is; None where structs are in front of it."""
+    """int64[n]: where the number of tags is; None behind structs, which have tags of their own."""
     behind = 0
     for field in reversed(plan.fields):
         column = columns.fields[field.name]

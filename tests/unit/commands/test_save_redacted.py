@@ -115,7 +115,7 @@ def test_an_archive(suffix: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(path) if suffix == "zip" else tarfile.open(path) as archive:
         names = archive.namelist() if suffix == "zip" else archive.getnames()
     files = [str(p.relative_to(tmp_path)) for p in (tmp_path / "out").rglob("*") if p.is_file()]
-    assert sorted(name.replace("out/", "copy/") for name in files) == sorted(names)
+    assert sorted(name.replace("out/", "cluster-copy/") for name in files) == sorted(names)
     assert answers(metashell.open(tmp_path / "out")) == answers(metashell.open(path))
 
 
@@ -134,7 +134,7 @@ def test_the_log_in_an_archive_is_that_of_a_directory(suffix: str, tmp_path: Pat
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert len(files) > 4
     for path in files:
-        other = tmp_path / "unpacked" / path.relative_to(tmp_path)
+        other = tmp_path / "unpacked" / "cluster-copy" / path.relative_to(tmp_path / "out")
         assert path.read_bytes() == other.read_bytes()
 
 
@@ -182,8 +182,8 @@ def test_the_manifest(tmp_path: Path) -> None:
         "damaged": [],
         "not_taken": [
             f"{METADATA_DIRECTORY}/quorum-state",
-            "__consumer_offsets: 2 partitions",
-            "other topics: 1 partitions",
+            "partitions of __consumer_offsets: 2",
+            "partitions of other topics: 1",
         ],
     } == manifest
 
@@ -211,7 +211,7 @@ def test_a_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
     assert ["node"] == os.listdir(tmp_path)
     wet = run_on(source, f"save --redact {tmp_path}/copy.zip")
     assert dry.out == wet.out
-    assert "1 secrets replaced, 1 left out" in dry.err[-1]
+    assert "secrets replaced: 1, left out: 1;" in dry.err[-1]
     assert dry.err[-1].replace("would save", "saved") == wet.err[-1]
 
 
@@ -252,7 +252,7 @@ def test_an_earlier_state(tmp_path: Path) -> None:
         (0, topic_batch(0) + encode_batch([secret_config()], base_offset=1, leader_epoch=1)),
     )
     ran = run_on(metashell.open(directory).at(0), f"save --redact {tmp_path}/copy.tar")
-    assert "0 secrets replaced" in ran.err[-1]
+    assert "secrets replaced: 0;" in ran.err[-1]
 
 
 def test_a_compressed_batch_is_written_plain(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def _texts(copy: LogCopy, cluster_id: str | None) -> dict[str, str]:
 
 def _told(batches: RedactedBatches) -> str:
     n_left_out = batches.left_out.total()
-    left_out = f", {n_left_out:,} left out" if n_left_out else ""
-    return f"{batches.redacted.total():,} secrets replaced{left_out}; {WARNING}"
+    left_out = f", left out: {n_left_out:,}" if n_left_out else ""
+    return f"secrets replaced: {batches.redacted.total():,}{left_out}; {WARNING}"
 
 
 def _manifest(
@@ -137,6 +137,6 @@ def _not_taken(source: Source, names: list[str]) -> Iterator[str]:
         yield f"{len(left) - PLACES_MAX:,} more files"
     for topic in COORDINATOR_TOPICS:
         if n := logs.pop(topic, 0):
-            yield f"{topic}: {n:,} partitions"
+            yield f"partitions of {topic}: {n:,}"
     if logs:
-        yield f"other topics: {logs.total():,} partitions"
+        yield f"partitions of other topics: {logs.total():,}"
