@@ -67,8 +67,9 @@ class LogDirectoriesSource(SourceWithoutImage):
     def no_image(self) -> SourceError:
         return SourceError(
             f"this needs a metadata log, and {shown(self.path)} has none",
-            hint="give the node's other log directories too: `metashell -d DIR -d DIR`; logs of"
-            f" topics lie here: {topics_text(self._logs())}",
+            hint="give the node's other log directories too: `metashell -d DIR -d DIR`."
+            " `preflight`, `check` and `replicas` need none. Logs of topics lie here:"
+            f" {topics_text(self._logs())}",
         )
 
     def _logs(self) -> Iterator[tuple[str, Place]]:
