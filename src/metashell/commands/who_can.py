@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.answers.hosts import client_host
+from metashell.answers.hosts import HostPattern, client_host
 from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from metashell.answers.acls import Acl
     from metashell.answers.assume import Assumptions
     from metashell.answers.authorize import Authorizer
-    from metashell.answers.hosts import HostPattern
 
 _AUTHORIZER: Final = "authorizer.class.name"
 _STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.checks.compare import (
     ChangeKind,
+    TopicPairs,
     compare_partitions,
     compare_rows,
     pair_topics,
@@ -19,16 +20,14 @@ from metashell.checks.compare import (
 )
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Leaf, Node
-from metashell.image.partitions import shape_names
+from metashell.image.partitions import Partitions, shape_names
 from metashell.parts.known import all_parts
 from metashell.parts.spec import hook
 from metashell.parts.view import view_of
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from metashell.checks.compare import TopicPairs
     from metashell.image.image import Image
-    from metashell.image.partitions import Partitions
 
 Names = tuple[str, ...]
 """Real names from the root to a node."""

@@ -13,15 +13,13 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from metashell.errors import NoSuchPathError, PathError
 from metashell.fs.contents import Judge
 from metashell.fs.touch_times import Times, ask_children
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from metashell.fs.grid import Grid
     from metashell.schema.arena import I64
 

@@ -6,14 +6,11 @@ Two trees with the same names and values give the same digest, whatever records 
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.checks.digest import encode
-from metashell.fs.node import Directory
+from metashell.fs.node import Directory, Node
 from metashell.schema.json_writer import finite, to_json
-
-if TYPE_CHECKING:
-    from metashell.fs.node import Node
 
 _FORM: Final = b"metashell tree 1\0"
 """Changes with what enters a digest or in which form."""

@@ -7,7 +7,7 @@ same files is used again. Nothing here knows of paths or of how a point in time 
 from __future__ import annotations
 
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from metashell.errors import NotCoveredError
 from metashell.image.image import Image
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_history, read_until
+from metashell.log.frames import Batches
 from metashell.log.time_spec import LogClock, TimeSpec, behind_hint, time_spec_text
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.timestamps import iso_time
-
-if TYPE_CHECKING:
-    from metashell.log.frames import Batches
 
 _KEPT: Final = 2
 """Earlier states whose files are kept, besides the newest and the oldest."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from metashell.parts.spec import PartSpec
+from metashell.parts.spec import NodeNames, PartSpec
 from metashell.parts.view import BoundField, FactKey, PartView, view_of
 from metashell.redact import Redaction
 from metashell.schema.rows import value_of, values_of
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.image.keyed import Part
     from metashell.parts.forms import Fact
-    from metashell.parts.spec import NodeNames
     from metashell.schema.arena import I64
 
 FactRows = Mapping["FactKey", "tuple[Fact, ...]"]

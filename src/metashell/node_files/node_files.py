@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metashell.node_files.epoch_checkpoint import read_epoch_checkpoint
-from metashell.node_files.meta_properties import read_meta_properties
+from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
 from metashell.node_files.quorum_state import read_quorum_state
-from metashell.places.bounded_file import child_of, parent_of
-
-if TYPE_CHECKING:
-    from metashell.node_files.meta_properties import MetaProperties
-    from metashell.places.bounded_file import AnyPlace
+from metashell.places.bounded_file import AnyPlace, child_of, parent_of
 
 
 class NodeFiles:

@@ -9,13 +9,11 @@ from metashell.quorum.follower import Follower
 from metashell.quorum.observer import Observer
 from metashell.quorum.pace import IDLE_S
 from metashell.quorum.steps import LogStore
-from metashell.security.sasl import make_mechanism
+from metashell.security.sasl import Mechanism, make_mechanism
 from metashell.security.settings import Address, Security
 
 if TYPE_CHECKING:
     from ssl import SSLContext
-
-    from metashell.security.sasl import Mechanism
 
 
 def new_follower(

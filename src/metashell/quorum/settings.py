@@ -8,8 +8,8 @@ no connection. Must never put the value of a secret property into an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from metashell.errors import SourceError, UsageError
 from metashell.node_files.config import KafkaConfig
@@ -27,9 +27,6 @@ from metashell.security.settings import (
     Security,
     TlsSettings,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SERVER_KEYS: Final = ("process.roles", "node.id", "controller.listener.names", "listeners")
 """Any of these makes a file a broker's or controller's."""

@@ -7,14 +7,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from metashell.records.written_lines import WrittenLines, bounds, whole
-
-if TYPE_CHECKING:
-    from metashell.schema.arena import I64
+from metashell.schema.arena import I64
 
 GREP_CHARS: Final = 65_536
 """Characters of a line that are looked at."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from metashell.log.changed import DirectoryState, list_directory
-from metashell.log.splits import SplitError
+from metashell.log.splits import Plan, SplitError
 from metashell.sources.cache.manifest import ManifestError
-from metashell.sources.cache.opening import open_cached
+from metashell.sources.cache.opening import CachedLog, open_cached
 from metashell.sources.cache.place import may_be_cached
 from metashell.sources.directory import open_directory
 from metashell.sources.reduced import Reduced, ReducedSource
@@ -16,10 +16,8 @@ from metashell.sources.reread import RereadSource
 
 if TYPE_CHECKING:
     from metashell.log.read import Loaded
-    from metashell.log.splits import Plan
     from metashell.log.truncation import Truncation
     from metashell.read_settings import ReadSettings
-    from metashell.sources.cache.opening import CachedLog
     from metashell.sources.source import Source
 
 

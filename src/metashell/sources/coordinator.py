@@ -30,7 +30,7 @@ from metashell.node_files.offset_checkpoint import (
     TopicPartition,
     read_offset_checkpoint,
 )
-from metashell.places.place import parent_of, shown
+from metashell.places.place import Place, parent_of, shown
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import (
@@ -44,7 +44,6 @@ from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
     from metashell.log.read import ReadProgress
-    from metashell.places.place import Place
     from metashell.read_settings import ReadSettings
     from metashell.sources.coordinator_tables import SourceTables
 

@@ -6,7 +6,6 @@ A broker with several log directories keeps the metadata log in one of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.fs.node import Directory
@@ -14,22 +13,20 @@ from metashell.fs.nodes.extra import local_node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
+from metashell.log.fault import Fault
 from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
 from metashell.log.time_spec import TimeSpec, parse_time_spec
 from metashell.node_files.log_name import LogState
 from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, shown
+from metashell.read_settings import ReadSettings
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
 from metashell.version import __version__
-
-if TYPE_CHECKING:
-    from metashell.log.fault import Fault
-    from metashell.read_settings import ReadSettings
 
 _UNKNOWN = "names and leaders of topics are not known"
 

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.checks.votes import OffsetAndEpoch, log_end
 from metashell.dataclass import dataclass
@@ -20,15 +20,12 @@ from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.log.other_logs import log_directories_below
-from metashell.node_files.meta_properties import FILE_NAME
+from metashell.node_files.meta_properties import FILE_NAME, MetaProperties
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
 from metashell.places.archives import UNPACK_HINT
 from metashell.places.place import Place, child_of, parent_of, place_of
 from metashell.places.uri import is_uri, local_path, shown
-
-if TYPE_CHECKING:
-    from metashell.node_files.meta_properties import MetaProperties
 
 _THREADS: Final = 16
 

@@ -15,14 +15,13 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import list_directory
-from metashell.log.directory import segments_after
+from metashell.log.directory import MetadataLog, segments_after
 from metashell.read_settings import OLDER_BYTES
 from metashell.schema.id_table import hash_ids
 from metashell.sources.source import Source
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.log.directory import MetadataLog
 
 _NEWER_BYTES: Final = 4 * OLDER_BYTES
 """Behind longer segments older files are not read unasked: both would be folded once more."""

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.directory import list_metadata_directory, read_file
@@ -27,7 +27,7 @@ from metashell.log.names import COORDINATOR_TOPICS, topic_of
 from metashell.places.archives import archive_or_self
 from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import is_archive, shown
-from metashell.read_settings import ReadSettings
+from metashell.read_settings import ReadOptions, ReadSettings
 from metashell.sources.cache.place import may_be_cached
 from metashell.sources.directory import open_directory, open_place, open_without_log
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
@@ -43,11 +43,8 @@ from metashell.sources.spark import delegate_logs, open_by_spark, reason_for_spa
 from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from metashell.log.changed import DirectoryState
     from metashell.log.read import ReadProgress
-    from metashell.read_settings import ReadOptions
     from metashell.security.settings import Address, Security
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.node_places import NodePlaces

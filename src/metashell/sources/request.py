@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -12,7 +12,6 @@ from metashell.sources.engine import ENGINE_DEFAULTS, EngineSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
 
     from metashell.errors import SourceError
     from metashell.log.read import ReadProgress

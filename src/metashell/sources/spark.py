@@ -11,10 +11,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.errors import SourceError
-from metashell.sources.engine import DecodeLoad, core_count, decide, free_memory_bytes
+from metashell.sources.engine import (
+    DecodeLoad,
+    EngineSettings,
+    core_count,
+    decide,
+    free_memory_bytes,
+)
 
 if TYPE_CHECKING:
-    from metashell.sources.engine import EngineSettings
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.request import OpeningWatch, OpenRequest
     from metashell.sources.source import Source

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+from pyspark.sql import DataFrame, SparkSession
 
 from metashell.errors import SourceError
 from metashell.fs.path import cluster_path
@@ -35,9 +37,6 @@ from metashell.spark_backend.session import Engine, SparkSettings
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _D = TypeVar("_D")
 _T = TypeVar("_T")

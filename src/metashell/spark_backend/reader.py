@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
@@ -24,6 +24,7 @@ from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import Place, expand, parent_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
+from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend import tables
 from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.filters import TableFilter
@@ -49,11 +50,6 @@ from metashell.spark_backend.sites import (
     nodes_of,
     numbers_of,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql.datasource import Filter
-
-    from metashell.sources.node_places import NodePlaces
 
 _TASKS: Final = 32
 """Tasks that are worth having where there is that much to do."""

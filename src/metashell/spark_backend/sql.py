@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from metashell.errors import MetashellError, NoMetadataLogError, SourceError, UsageError
 from metashell.image.arrow import table_names
@@ -52,9 +53,6 @@ from metashell.sql.tables import (
     sql_records_schema,
     table_info,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _FIRST_WORDS: Final = frozenset(
     {"select", "with", "from", "values", "table", "describe", "desc", "show", "explain"}

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metashell.answers.releases import parse_feature, parse_version
-from metashell.answers.upgrade import UpgradeTarget, blockers_table, judge, refuse_unknown_level
+from metashell.answers.upgrade import (
+    UpgradeTarget,
+    Verdict,
+    blockers_table,
+    judge,
+    refuse_unknown_level,
+)
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.fleet import answers
-from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.output import Shape, write_rows
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode, UsageError
@@ -19,9 +25,7 @@ from metashell.fs.escape import escape
 from metashell.image.features import METADATA_VERSION
 
 if TYPE_CHECKING:
-    from metashell.answers.upgrade import Verdict
     from metashell.commands.can_upgrade.command import CanUpgradeCommand
-    from metashell.commands.rows.output import Shape
 
 
 def write_verdict(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
 from metashell.errors import SourceError
-from metashell.log.time_spec import parse_time_spec
+from metashell.log.time_spec import TimeSpec, parse_time_spec
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.checks.agreement import LogFacts
-    from metashell.log.time_spec import TimeSpec
     from metashell.records.records import Records
     from metashell.sources.source import Source
 

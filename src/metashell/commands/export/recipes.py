@@ -11,7 +11,7 @@ import numpy as np
 from metashell.answers.recipes import KAFKA_CLI, RECIPES, STRIMZI
 from metashell.answers.recipes.contents import RecipeParts, RecipeReport, everything
 from metashell.answers.recipes.kafka_cli import kafka_cli
-from metashell.answers.recipes.strimzi import strimzi
+from metashell.answers.recipes.strimzi import Document, strimzi
 from metashell.commands.framework.targets import matches, stop_if_cancelled
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.commands.shared.topic_arguments import topics_like
@@ -20,7 +20,6 @@ from metashell.fs.escape import escape
 from metashell.sources.fleet.rows import cluster_id_of
 
 if TYPE_CHECKING:
-    from metashell.answers.recipes.strimzi import Document
     from metashell.commands.export.destination import ExportPlace
     from metashell.commands.framework.command import Context
     from metashell.commands.framework.options import Parsed

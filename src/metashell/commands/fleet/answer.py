@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow as pa
 
 from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
 from metashell.commands.fleet.verify import verify
@@ -14,14 +16,9 @@ from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
 from metashell.errors import ExitCode
-from metashell.sources.fleet.errors import FIELDS
+from metashell.sources.fleet.errors import FIELDS, FleetRow
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of, row_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.sources.fleet.errors import FleetRow
 
 _KEYS: Final = {"cluster": "name", "time": "timestamp"}
 """Keys of a row where they are not the column's name in camel case."""

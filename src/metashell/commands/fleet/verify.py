@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -20,12 +19,9 @@ from metashell.judgement.copies import (
     asking,
     compare_copies,
 )
+from metashell.sources.fleet.errors import FleetRow
 from metashell.sources.fleet.naming import unique_names
-from metashell.sources.fleet.rows import cluster_id_of
-
-if TYPE_CHECKING:
-    from metashell.sources.fleet.errors import FleetRow
-    from metashell.sources.fleet.rows import ComparedQuery
+from metashell.sources.fleet.rows import ComparedQuery, cluster_id_of
 
 
 @dataclass(frozen=True, slots=True)

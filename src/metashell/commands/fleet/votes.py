@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from metashell.checks.votes import MOST_COPIES, majorities
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -12,11 +11,9 @@ from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.judgement.log_copies import copies_of, remarks, voting
 from metashell.quorum.description import majority_of
+from metashell.sources.fleet.errors import FleetRow
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of, vote_facts, vote_facts_of
-
-if TYPE_CHECKING:
-    from metashell.sources.fleet.errors import FleetRow
 
 
 def vote_rows(query: RowsQuery) -> None:

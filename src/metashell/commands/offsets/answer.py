@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from metashell.answers.offsets import lag_by_group, offsets_table, retention_of, with_lag
+import pyarrow as pa
+
+from metashell.answers.coordinator_tables import PartitionState
+from metashell.answers.offsets import Retention, lag_by_group, offsets_table, retention_of, with_lag
 from metashell.answers.stalled import stalled_table
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import assumptions_of
@@ -17,13 +20,6 @@ from metashell.fs.pattern import Pattern
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.parts.coordinators.offsets import PART
 from metashell.sources.partition_ends import PartitionEnds, latest_ms
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.answers.coordinator_tables import PartitionState
-    from metashell.answers.offsets import Retention
-
 
 _LEAST_MS: Final = 60_000
 

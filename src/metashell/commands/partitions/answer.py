@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,12 +20,10 @@ from metashell.commands.shared.names import tell_unknown
 from metashell.commands.shared.topic_arguments import broker_id, refuse_unknown, topics_like
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.pattern import Pattern
+from metashell.image.image import Image
 from metashell.judgement.image_findings import STATE_OF
+from metashell.schema.arena import Bools
 from metashell.schema.uuids import parse_uuid
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
-    from metashell.schema.arena import Bools
 
 _MOST_DIGITS: Final = 10
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import Column, Shrink
 from metashell.commands.rows.drawn_column import (
@@ -34,9 +35,6 @@ from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.wrapped import wrapped
 from metashell.dataclass import dataclass
 from metashell.fs.escape import Coloured, escape
-
-if TYPE_CHECKING:
-    from metashell.commands.framework.command import Context
 
 _CUT: Final = "…"
 _LONGEST: Final = 8

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.command import TableOutput
+from metashell.commands.framework.command import Context, TableOutput
+from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.cell_text import (
@@ -33,10 +34,6 @@ from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.schema.json_writer import text_to_json, to_json
 from metashell.spelling import did_you_mean, near_names
-
-if TYPE_CHECKING:
-    from metashell.commands.framework.command import Context
-    from metashell.commands.framework.options import Parsed
 
 _CHUNK_ROWS: Final = 1 << 15
 _NAMED_ONCE: Final = ("csv", "tsv")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
-from metashell.commands.rows.query import HISTORY, ROW_OPTIONS
+from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.shared.assume_option import ASSUME
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from metashell.commands.framework.options import Parsed
     from metashell.commands.rows.command import RowsCommand
     from metashell.commands.rows.output import Shape
-    from metashell.commands.rows.query import RowsQuery
 
 _CHOOSES_NOTHING: Final = (ASSUME, HISTORY)
 _OF: Final = "of "

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CellKind, Column
 from metashell.commands.rows.output import PieceWriter, Shape, write_rows
 from metashell.commands.rows.query import RowMapping
 from metashell.schema.json_writer import null, to_json
-
-if TYPE_CHECKING:
-    from metashell.commands.framework.command import Context
 
 _IN_PIECES: Final = ("jsonl", "csv", "tsv")
 """Forms that make sense before their end."""

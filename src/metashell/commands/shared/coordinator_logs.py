@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, SHARE
-from metashell.answers.coordinator_tables import rows_of
+from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, SHARE, CoordinatorKind
+from metashell.answers.coordinator_tables import PartitionState, rows_of
 from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
@@ -18,8 +18,6 @@ from metashell.sources.coordinator_reading import partitions_here, read_states
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
-    from metashell.answers.coordinator_kinds import CoordinatorKind
-    from metashell.answers.coordinator_tables import PartitionState
     from metashell.commands.rows.query import RowsQuery
     from metashell.parts.spec import PartSpec
     from metashell.sources.coordinator_logs import CoordinatorLogs

@@ -9,11 +9,10 @@ from metashell.commands.shared.names import tell_unknown
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.pattern import Pattern
 from metashell.places.place import shown
-from metashell.sources.partition_logs import partition_logs
+from metashell.sources.partition_logs import PartitionLogs, partition_logs
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
-    from metashell.sources.partition_logs import PartitionLogs
 
 
 def needs_partition_logs(query: RowsQuery) -> PartitionLogs:

@@ -10,13 +10,12 @@ from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NotCoveredError
-from metashell.log.time_spec import parse_time_spec, time_spec_text
+from metashell.log.time_spec import TimeSpec, parse_time_spec, time_spec_text
 from metashell.schema.timestamps import iso_time
 from metashell.sources.log_clock import clock_of
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
-    from metashell.log.time_spec import TimeSpec
     from metashell.sources.source import Source
 
 SINCE: Final = Option(

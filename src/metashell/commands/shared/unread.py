@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
-from metashell.log.fault import FaultKind
+from metashell.log.fault import Fault, FaultKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from metashell.commands.framework.command import Context
     from metashell.log.directory import MetadataLog
-    from metashell.log.fault import Fault
     from metashell.log.unread import Unread
 
 _TOLD: Final = 10

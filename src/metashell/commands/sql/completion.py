@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.sql.session import names_of
+from metashell.sql.catalog import TableNames
 from metashell.sql.statements import KEYWORDS, names_in, tokens, words_of
-
-if TYPE_CHECKING:
-    from metashell.sql.catalog import TableNames
 
 _LIMIT: Final = 200
 _LAST_WORD: Final = re.compile(r"[^\W\d]\w*\Z|\Z")

@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.health.rows import TYPES
-from metashell.sql.tables import with_sql_times
+from metashell.sql.tables import MoreTables, ReadTables, TableReport, with_sql_times
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
-    from metashell.sql.tables import MoreTables, ReadTables, TableReport
 
 _NAME: Final = "findings"
 _SCHEMA: Final = pa.schema(

@@ -16,7 +16,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 from metashell.schema.registry import load_registry
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog, TableNames
-from metashell.sql.duck import Database
+from metashell.sql.duck import Catalog, Database
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from metashell.sources.delegate import StatementRunner
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
-    from metashell.sql.duck import Catalog
 
 _KEY: Final = "sql"
 

@@ -15,14 +15,13 @@ import numpy as np
 from metashell.errors import SourceError
 from metashell.log.read import load, not_read
 from metashell.places.vanished import VanishedError
-from metashell.records.density import Axis, density_of, extended, join
+from metashell.records.density import Axis, Density, density_of, extended, join
 from metashell.records.records import Records
 from metashell.sources.reduced import ReducedSource
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowMapping
     from metashell.log.fault import Fault
-    from metashell.records.density import Density
     from metashell.schema.arena import I64
     from metashell.schema.registry import Registry
     from metashell.sources.source import Source

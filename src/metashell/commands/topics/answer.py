@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,18 +10,16 @@ import pyarrow as pa
 from metashell.answers.config_defaults import is_known, keys_of
 from metashell.answers.health import Health
 from metashell.answers.topics import internal, replicated, topic_configs, topics_table
+from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.query import RowsQuery, form_of
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.names import and_meant, tell_unknown
 from metashell.commands.shared.topic_arguments import topics_like
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
+from metashell.image.image import Image
+from metashell.schema.arena import Bools
 from metashell.spelling import near_names
-
-if TYPE_CHECKING:
-    from metashell.commands.framework.options import Parsed
-    from metashell.image.image import Image
-    from metashell.schema.arena import Bools
 
 
 def answer(query: RowsQuery) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.coordinator_kinds import TRANSACTION
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.hanging import HangingVerdict, with_hanging
 from metashell.answers.transactions import transaction_rows
 from metashell.commands.rows.query import RowsQuery
@@ -18,10 +19,6 @@ from metashell.errors import UsageError
 from metashell.parts.coordinators.transactions import PART
 from metashell.sources.partition_ends import open_transactions
 from metashell.sources.partition_logs import partition_logs
-
-if TYPE_CHECKING:
-    from metashell.answers.coordinator_tables import PartitionState
-
 
 _ENDED: Final = ("Empty", "CompleteCommit", "CompleteAbort", "Dead")
 

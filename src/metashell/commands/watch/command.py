@@ -19,14 +19,13 @@ from metashell.commands.shared.captured import Captured
 from metashell.commands.shared.colour import wants_colour
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.waiting import refuse_what_stands_still, wait_for_news
-from metashell.commands.watch.line_marks import differences, marked
+from metashell.commands.watch.line_marks import Counts, MarkedLine, differences, marked
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
-    from metashell.commands.watch.line_marks import Counts, MarkedLine
     from metashell.sources.source import Source
 
 _EVERY_S = 2.0

@@ -5,7 +5,7 @@ Source: org.apache.kafka.image.node.MetadataImageNode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.fs.java import java_time
@@ -14,8 +14,6 @@ from metashell.fs.touch_times import Times, changed_at
 from metashell.redact import Redaction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from metashell.image.image import Image
 
 

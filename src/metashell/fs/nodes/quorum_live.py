@@ -13,11 +13,10 @@ from metashell.fs.node import Directory, JsonValue, Node
 from metashell.fs.nodes.quorum import fields_text, number, voters_row
 from metashell.fs.nodes.tables import RowLeaf
 from metashell.fs.touch_times import Times, changed_at
-from metashell.image.quorum_members import by_name, observers_of, voters_of
+from metashell.image.quorum_members import QuorumMember, by_name, observers_of, voters_of
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.image.quorum_members import QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import error as StructError
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.errors import SourceError
 from metashell.log.changed import DirectoryState, list_directory
@@ -19,13 +19,11 @@ from metashell.log.crc import crc32c
 from metashell.log.names import CheckpointName, Listing, list_names
 from metashell.log.read import opened
 from metashell.log.splits import KnownBatches, replayed_segments
+from metashell.places.files import FileRef
 from metashell.places.place import Place, RemotePlace, file_in
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.manifest import Covered, Manifest
-
-if TYPE_CHECKING:
-    from metashell.places.files import FileRef
 
 _HEADER_BYTES: Final = 61
 

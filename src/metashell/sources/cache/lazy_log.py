@@ -12,20 +12,17 @@ import pyarrow as pa
 
 from metashell.errors import SourceError
 from metashell.log.fault import Fault, FaultCode, FaultKind
-from metashell.log.splits import plan_splits
+from metashell.log.splits import Plan, plan_splits
 from metashell.log.truncation import ReadUpTo
-from metashell.reduced.log import ReducedLog, Reducing, assemble, reduce_directory
+from metashell.reduced.log import ReducedLog, Reducing, Stretch, assemble, reduce_directory
 from metashell.reduced.table import FileFacts, records_of
-from metashell.schema.registry import load_registry
+from metashell.schema.registry import Registry, load_registry
 from metashell.sources.cache.groups import DamagedError, GroupEntry, stored_table
 from metashell.sources.cache.lazy_records import open_records
 from metashell.sources.cache.manifest import ManifestError
 
 if TYPE_CHECKING:
-    from metashell.log.splits import Plan
     from metashell.records.records import Records
-    from metashell.reduced.log import Stretch
-    from metashell.schema.registry import Registry
     from metashell.sources.cache.opening import CachedLog
 
 

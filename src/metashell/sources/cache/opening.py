@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import DirectoryState
-from metashell.log.splits import plan_tail
+from metashell.log.splits import Plan, plan_tail
 from metashell.places.place import Place
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -20,7 +20,6 @@ from metashell.sources.cache.entries import EntryDirectory
 from metashell.sources.cache.manifest import Manifest, ManifestError, key_of
 
 if TYPE_CHECKING:
-    from metashell.log.splits import Plan
     from metashell.reduced.log import ReducedLog, Reducing, Stretch
     from metashell.reduced.table import FileFacts
     from metashell.schema.registry import Registry

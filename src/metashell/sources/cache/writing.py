@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,13 @@ from metashell.log.names import SegmentName, parse_name
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.records.transactions import is_marker
-from metashell.reduced.log import reduce_again
+from metashell.reduced.log import ReducedLog, Reducing, reduce_again
 from metashell.reduced.table import FileFacts, plain_values, records_of
+from metashell.schema.registry import Registry
 from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory, limit_bytes, make_room
 from metashell.sources.cache.groups import write_groups
-from metashell.sources.cache.lazy_log import facts_value
+from metashell.sources.cache.lazy_log import LazyLog, facts_value
 from metashell.sources.cache.manifest import (
     MAX_FAULTS,
     Covered,
@@ -30,11 +31,6 @@ from metashell.sources.cache.manifest import (
     Manifest,
 )
 from metashell.sources.cache.opening import entry_of, text_of
-
-if TYPE_CHECKING:
-    from metashell.reduced.log import ReducedLog, Reducing
-    from metashell.schema.registry import Registry
-    from metashell.sources.cache.lazy_log import LazyLog
 
 _AGAIN_ROWS: Final = 1 << 18
 """Rows behind those of the first table from which all are reduced together once more."""
