@@ -86,8 +86,7 @@ def check(text: str, n_members: int, n_tasks: int) -> None:
 
 def _idle_task_s(spark: Any) -> float:
     """Seconds that a task takes which does nothing, by the wall."""
-    from metashell.spark_backend.packing import run_tasks
-    from metashell.spark_backend.tasks import PIECES
+    from metashell.spark_backend.tasks import PIECES, run_tasks
 
     begin = time.perf_counter()
     run_tasks(spark, [[]] * _TASKS, lambda _: iter(()), PIECES).count()

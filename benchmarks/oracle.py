@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.schema.scalar import decode_message
 from metashell.schema.uuids import uuid_text
 

@@ -81,7 +81,7 @@ def decode_columns(path: Path, runs: int, _: Sequence[str]) -> Measurement:
     from metashell.log.read import load
     from metashell.records.records import Records
     from metashell.schema.columns import SpanColumn, StructArrayColumn
-    from metashell.schema.registry import load_registry
+    from metashell.schema.model import load_registry
 
     registry, message = load_registry(), BATCHES_MESSAGES[path.suffix]
     n_records = 0
@@ -111,7 +111,7 @@ def _check_columns(path: Path) -> None:
 
     from metashell.log.read import load
     from metashell.records.records import Records
-    from metashell.schema.registry import load_registry
+    from metashell.schema.model import load_registry
     from metashell.schema.rows import to_rows
     from metashell.schema.scalar import decode_message
 
@@ -153,7 +153,7 @@ def columns_only(path: Path, runs: int, _: Sequence[str]) -> Measurement:
     from metashell.log.read import load
     from metashell.records.records import Records
     from metashell.schema.decoding import decode
-    from metashell.schema.registry import load_registry
+    from metashell.schema.model import load_registry
 
     records, name = Records(load([str(path)]), load_registry()), BATCHES_MESSAGES[path.suffix]
     rows, frames, spec = records.rows(name), records.frames, records.registry.by_name[name]
@@ -167,7 +167,7 @@ def _decoded(path: Path) -> int:
     """How many records there are of the file's message; what they say is checked too."""
     from metashell.log.read import load
     from metashell.records.records import Records
-    from metashell.schema.registry import load_registry
+    from metashell.schema.model import load_registry
 
     _check_columns(path)
     return len(Records(load([str(path)]), load_registry()).rows(BATCHES_MESSAGES[path.suffix]))
@@ -194,7 +194,7 @@ def decode_scalar(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     """The scalar decoder, record by record, over some of the records; framing is not timed."""
     from metashell.log.read import load
     from metashell.records.records import Records
-    from metashell.schema.registry import load_registry
+    from metashell.schema.model import load_registry
     from metashell.schema.scalar import decode_message
 
     records = Records(load([str(path)]), load_registry())

@@ -14,7 +14,7 @@ from metashell.errors import ExitCode
 from metashell.log import extent
 from metashell.log.fault import FaultKind
 from metashell.read_settings import ReadSettings
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sources.engine import _bytes_to_replay
 from support.logs import make_directory, topic_batch, topics_of
 from support.shell import run_on

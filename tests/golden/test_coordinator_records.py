@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from metashell.log.frames import NO_NUMBER
-from metashell.records.consumer_protocol import (
+from metashell.records.flaws import Flaw, LoadVerdict
+from metashell.records.keyed_messages import (
     ASSIGNMENT,
     MEMBER_BYTES,
     SUBSCRIPTION,
@@ -21,7 +22,6 @@ from metashell.records.consumer_protocol import (
     nested_columns,
     protocols_json,
 )
-from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import Arena
 from metashell.schema.columns import SpanColumn

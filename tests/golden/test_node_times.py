@@ -8,7 +8,7 @@ import pytest
 
 import metashell
 from metashell.fs.node import Directory, Node
-from metashell.fs.nodes.image import ImageDirectory
+from metashell.fs.nodes.root import ImageDirectory
 from metashell.fs.path import resolve
 from metashell.fs.walk import GridVisit, walk
 from metashell.records.records import Records

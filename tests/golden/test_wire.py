@@ -12,7 +12,7 @@ import pytest
 from metashell.checks.digest import image_digest, part_digests
 from metashell.image.image import Image
 from metashell.log.live import LiveLog
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from metashell.quorum.answers import read_fetch
 from metashell.quorum.observer import Observer
 from metashell.quorum.protocol import (
@@ -30,7 +30,7 @@ from metashell.quorum.steps import (
 )
 from metashell.records.records import Records
 from metashell.redact import Redaction
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.security.sasl import make_mechanism
 from metashell.security.settings import Address, SaslSettings
 from metashell.sources.opening import open as open_source

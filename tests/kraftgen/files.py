@@ -15,8 +15,7 @@ from typing import Final
 
 from kraftgen.batch import HEADER, control_record, encode_batch
 from metashell.schema.encode import encode_message
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import load_registry
+from metashell.schema.model import MessageSpec, load_registry
 from metashell.schema.uuids import uuid_text
 
 LOG_DIR_NAME: Final = "__cluster_metadata-0"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metashell.schema.encode import encode_record
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 from metashell.schema.uuids import uuid_text
 
 _FEATURES: Final = (

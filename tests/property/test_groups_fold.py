@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metashell.image.coordinators import groups as fold
-from metashell.image.coordinators.group_events import (
+from metashell.image.coordinators.groups import (
     GroupEvent,
     GroupEvents,
     GroupsState,
     GroupType,
+    replay_groups,
 )
-from metashell.image.coordinators.group_replay import replay_groups
 from support.seeds import examples
 
 _MEMBERS = 2

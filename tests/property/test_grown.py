@@ -14,7 +14,7 @@ from metashell.log.live import LiveLog
 from metashell.records import late_fields
 from metashell.records.records import Records
 from metashell.redact import Redaction
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sources.source import Source
 from support.fixtures import fixture, fixture_names
 from support.seeds import seeds

@@ -36,7 +36,7 @@ from metashell.schema.columns import (
 from metashell.schema.decoding import decode
 from metashell.schema.encode import encode_uvarint
 from metashell.schema.id_table import IdTable
-from metashell.schema.plan import FieldPlan, StructPlan, message_plan
+from metashell.schema.model import FieldPlan, StructPlan, message_plan
 from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.seeds import examples
 from support.strategies import builtin_registry, coordinator_specs

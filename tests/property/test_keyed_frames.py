@@ -30,8 +30,7 @@ from metashell.log.chain import COMPACTED
 from metashell.log.frames import NO_NUMBER, Frames
 from metashell.log.framing import build_frames
 from metashell.log.payloads import INFLATED_BYTES, RECORD_BYTES
-from metashell.log.read import load
-from metashell.log.window import windows
+from metashell.log.read import load, windows
 from support.seeds import examples
 from support.strategies import damaged
 

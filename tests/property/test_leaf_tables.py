@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metashell.fs import leaf_texts
+from metashell.fs import leaf_table
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
 from support.group_trees import check_grids, directory_of, nodes_below
@@ -86,7 +86,7 @@ def _of(log: CoordinatorLog, partitions: list[list[Put]]) -> list[KeyedRecords]:
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are made a few at a time."""
-    monkeypatch.setattr(leaf_texts, "_TOGETHER", 3)
+    monkeypatch.setattr(leaf_table, "_TOGETHER", 3)
 
 
 @settings(max_examples=examples(100), deadline=None)

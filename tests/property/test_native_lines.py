@@ -30,8 +30,7 @@ from metashell.redact import Redaction
 from metashell.schema.arena import Arena
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.encode import encode_record
-from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
-from metashell.schema.registry import Registry
+from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Registry, Versions
 from metashell.schema.scalar import default_value
 from metashell.schema.timestamps import iso_time
 from support.coordinators import RecordedSegment, differing_segments

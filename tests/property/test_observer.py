@@ -19,7 +19,7 @@ from metashell.image.image import Image
 from metashell.log import live
 from metashell.log.live import LiveLog
 from metashell.log.read import load
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from metashell.quorum.intake import NOTES_MAX
 from metashell.quorum.observer import TRANSITIONS, Observer
 from metashell.quorum.protocol import Api
@@ -40,7 +40,7 @@ from metashell.quorum.steps import (
 )
 from metashell.records.records import Records
 from metashell.redact import Redaction
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.security.settings import Address
 from support.fake_connection import FakeConnection
 from support.fake_faults import Faults, Lies, Stuck

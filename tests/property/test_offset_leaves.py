@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Record, control_record, encode_batch
-from metashell.fs import leaf_texts
+from metashell.fs import leaf_table
 from metashell.fs.nodes.partitioned import PartitionsDirectory
 from metashell.log.chain import COMPACTED
 from metashell.log.read import MemoryFile, load
@@ -122,7 +122,7 @@ def test_grids_are_their_nodes(events: list[_Commit | tuple[int, bool]]) -> None
 
 def test_many_groups_whose_names_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than are looked at one by one, with texts that are made in several pieces."""
-    monkeypatch.setattr(leaf_texts, "_TOGETHER", 3)
+    monkeypatch.setattr(leaf_table, "_TOGETHER", 3)
     commit = _Commit(1, b"", b"t", 0, 3, b"", 0, None, -1)
     names = [b"\xff", b"\xfe", *(b"g%d" % i for i in range(40)), b"\xfd"]
     commits = [replace(commit, group=name) for name in names]

@@ -16,8 +16,7 @@ from metashell.fs.differences import Scope, find_differences
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import resolve
 from metashell.image.image import Image
-from metashell.image.keyed import fold_keyed
-from metashell.image.part_rows import PartRows
+from metashell.image.keyed import PartRows, fold_keyed
 from metashell.parts.known import all_parts, find_part
 from metashell.redact import Redaction
 from metashell.schema.rows import to_rows

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from metashell.image.coordinators.producers import fold_producers
 from metashell.log.batch_headers import MarkedHeaders
 from metashell.log.header_fields import HEADER
-from metashell.log.log_tail import ProducerHistory
-from metashell.log.producer_snapshot import NO_PRODUCERS
+from metashell.log.log_tail import NO_PRODUCERS, ProducerHistory
 
 _SMALL = st.integers(0, 3)
 _ENTRY = st.tuples(_SMALL, st.integers(0, 2), st.integers(-1, 5), st.integers(-1, 3))

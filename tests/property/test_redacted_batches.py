@@ -16,7 +16,7 @@ import metashell
 from kraftgen.batch import Codec, Record, control_record, encode_batch, encode_raw_batch
 from metashell.log.read import Loaded, load
 from metashell.log.saving import copy_of
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from metashell.records.lines import json_lines
 from metashell.records.records import Records
 from metashell.records.redacted_batches import RedactedBatches

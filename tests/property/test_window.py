@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kraftgen.files import segment_name
 from metashell.errors import SourceError
 from metashell.log.fault import Fault
-from metashell.log.read import load
-from metashell.log.window import windows
+from metashell.log.read import load, windows
 from metashell.places.vanished import VanishedError
 from support.fixtures import fixture, fixture_names
 from support.logs import topic_batch

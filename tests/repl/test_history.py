@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metashell.repl import history
-from metashell.repl.history import LineHistory
+from metashell.repl import shell
+from metashell.repl.shell import LineHistory
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_loose_permissions_are_tightened(path: Path) -> None:
 
 def test_capped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that has outgrown the cap keeps its newest lines and stays private."""
-    monkeypatch.setattr(history, "MAX_LINES", 3)
+    monkeypatch.setattr(shell, "MAX_LINES", 3)
     path.parent.mkdir(parents=True)
     path.write_text("".join(f"ls {number}\n" for number in range(10)))
     assert ["ls 7", "ls 8", "ls 9"] == LineHistory(path).lines
@@ -74,7 +74,7 @@ def test_capped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_huge_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the end of a huge file is read, from the first whole line on."""
-    monkeypatch.setattr(history, "MAX_BYTES", 10)
+    monkeypatch.setattr(shell, "MAX_BYTES", 10)
     path.parent.mkdir(parents=True)
     path.write_text("ls 1\nls 2\nls 3\nls 4\n")
     assert ["ls 3", "ls 4"] == LineHistory(path).lines

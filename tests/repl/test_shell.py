@@ -14,8 +14,8 @@ from prompt_toolkit.output import DummyOutput
 from metashell.commands.framework.aliases import Habits
 from metashell.errors import ExitCode
 from metashell.repl import ShellSession
+from metashell.repl.appearance import STATUS_THREAD
 from metashell.repl.shell import Shell
-from metashell.repl.status import STATUS_THREAD
 from metashell.themes import THEMES
 from support.tiny_shell import status, tree
 from support.typed import type_into

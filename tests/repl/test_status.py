@@ -8,7 +8,7 @@ import pytest
 
 from metashell.commands.shared.status import SourceStatus, format_time, items
 from metashell.errors import SourceError
-from metashell.repl.status import StatusWatcher
+from metashell.repl.appearance import StatusWatcher
 from support.waiting import LIMIT_S, wait_until
 
 

@@ -13,7 +13,7 @@ import pytest
 import metashell as local
 from metashell.errors import SourceError
 from metashell.log.unread import Unread, UnreadReport
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sql.tables import (
     FAULTS,
     RECORDS,

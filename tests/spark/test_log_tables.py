@@ -18,7 +18,7 @@ from metashell.log.fault import FaultKind
 from metashell.log.names import list_names
 from metashell.log.read import load
 from metashell.redact import REDACTED
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from support.dumped import dump
 from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, plan, read, rows

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metashell.spark_backend import nodes
+from metashell.spark_backend import tables
 from metashell.spark_backend.filters import TableFilter
 from support.fixtures import copy_of, fixture
 from support.kraft import plan, read, rows
@@ -151,8 +151,8 @@ def test_paths_choose_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
         looked.append(path)
         return row_of(path, node, touch)
 
-    row_of = nodes._row
-    monkeypatch.setattr(nodes, "_row", note)
+    row_of = tables._row
+    monkeypatch.setattr(tables, "_row", note)
     path = fixture(LIVE).input
     found = read("nodes", path, filters=[ds.StringStartsWith(("path",), "/image/configs/")])
     assert found.num_rows

@@ -99,7 +99,7 @@ THROUGH_CONNECT = (
 def where(batches):
     import metashell
     import pyarrow
-    import metashell.schema.registry as registry
+    import metashell.schema.model as registry
     n = len(registry.builtin_specs())
     for _ in batches:
         yield pyarrow.RecordBatch.from_pydict({"place": [metashell.__file__], "n": [n]})

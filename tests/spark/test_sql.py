@@ -15,7 +15,7 @@ import metashell
 from metashell.commands.sql.cells import as_cells, column_names
 from metashell.errors import SourceError, UsageError
 from metashell.read_settings import ReadSettings
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.sources.node_places import NodePlaces
 from metashell.sources.opening import open_fleet

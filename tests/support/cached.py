@@ -8,13 +8,13 @@ from pathlib import Path
 
 import metashell
 from metashell.fs.node import Directory, FixedDirectory, Node
-from metashell.fs.nodes.image import image_node
+from metashell.fs.nodes.root import image_node
 from metashell.image.image import Image
 from metashell.log.splits import plan_splits
 from metashell.redact import Redaction
 from metashell.reduced.log import ReducedLog, Reducing, reduce_directory, reduce_split
 from metashell.reduced.table import records_of
-from metashell.sources.cache.lazy_log import LazyLog
+from metashell.sources.cache.lazy_records import LazyLog
 from metashell.sources.cache.opening import CachedLog, open_cached
 from metashell.sources.cache.writing import store
 from support.reduced import assert_same_image

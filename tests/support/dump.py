@@ -16,7 +16,7 @@ from metashell.log.frames import CONTROL_KEY, Frames
 from metashell.log.framing import build_frames
 from metashell.log.read import load
 from metashell.schema.dump import fields_json, record_json
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 from metashell.schema.scalar import decode_message, decode_record, read_varint, read_varlong
 from support.dumped import dump
 

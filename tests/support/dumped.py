@@ -15,7 +15,7 @@ from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.dump import fields_json
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.schema.rows import to_rows
 
 _BLOCK_ROWS: Final = 16_384

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, Leaf, Node, newest_of
+from metashell.fs.node import Directory, Grid, Leaf, Node, newest_of
 from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
 from metashell.fs.nodes.partitioned import PartitionsDirectory, PartitionsReader
 from metashell.fs.texts import GridTexts
@@ -18,7 +17,7 @@ from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import to_json
 
 _JUDGE: Final[Any] = None
 """Of a search whose tests no group passes."""

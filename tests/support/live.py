@@ -13,7 +13,7 @@ from kraftgen.files import checkpoint_bytes
 from metashell.log.directory import MetadataLog
 from metashell.log.names import checkpoint_name, list_names, segment_name
 from metashell.log.read import load
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from metashell.quorum.description import LiveStatus
 from metashell.read_settings import ReadSettings
 from metashell.sources.live import LiveSource

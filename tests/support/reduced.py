@@ -22,7 +22,7 @@ from metashell.reduced.table import (
     reduced_table,
     whole_table,
 )
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.sources.source import Source
 
 SHOWN = Redaction(show_secrets=True)

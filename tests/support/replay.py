@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from metashell.errors import DecodeError
 from metashell.schema.dump import java_double
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 from metashell.schema.scalar import decode_message, decode_record
 from metashell.schema.uuids import uuid_text
 from support.plain_batches import PlainRecord, read_records

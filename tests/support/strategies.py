@@ -15,8 +15,14 @@ from hypothesis import strategies as st
 
 from metashell.schema.coordinators import CoordinatorLog, data_message, load_record_types
 from metashell.schema.encode import encode_record
-from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import (
+    NO_VERSIONS,
+    FieldSpec,
+    MessageSpec,
+    Registry,
+    Versions,
+    load_registry,
+)
 from metashell.schema.scalar import UNKNOWN_TAGS, default_value
 
 Fields = dict[str, object]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.schema.uuids import uuid_text
 from support.replay import (
     CONFIG_TYPES,

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from metashell.commands.framework.command import Context
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, Leaf, Node
+from metashell.fs.node import Directory, Grid, Leaf, Node
 
 Spec: TypeAlias = "Mapping[str, Spec | str | None]"
 """Names to directories, to texts, or to None for a child that is listed but not there."""

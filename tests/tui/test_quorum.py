@@ -120,7 +120,7 @@ def following(server: FakeQuorumServer) -> Iterator[ExplorerSession]:
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the quorum asked more often than every two seconds."""
     monkeypatch.setattr(QuorumView, "SAMPLE_S", 0.02)
-    monkeypatch.setattr("metashell.quorum.inquiry.DESCRIBE_EVERY_S", 0.02)
+    monkeypatch.setattr("metashell.quorum.answers.DESCRIBE_EVERY_S", 0.02)
 
 
 def lags(driver: Driver) -> Sequence[object]:

@@ -10,7 +10,7 @@ import pytest
 from textual.message import Message
 
 from kraftgen.batch import Codec, Record, encode_batch, encode_batch_record
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.model import Gap
 from metashell.tui.records.stream import TYPE

@@ -14,7 +14,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.fs.change_texts import value_text
 from metashell.fs.path import resolve
-from metashell.schema.json_writer import finite, to_json
+from metashell.schema.dump import finite, to_json
 from metashell.sources.source import Source
 from metashell.tui.node.inspector import _as_text
 from metashell.tui.node.value import value_lines

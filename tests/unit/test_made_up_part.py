@@ -26,7 +26,7 @@ from metashell.records.density import group_of
 from metashell.redact import Redaction
 from metashell.reduced.table import records_of, whole_table
 from metashell.schema.encode import encode_record
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 from metashell.schema.rows import to_rows
 from metashell.sources.source import Source
 from support import made_up_offsets

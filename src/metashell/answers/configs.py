@@ -15,27 +15,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.config_chain import (
-    DEFAULT,
-    DYNAMIC_BROKER,
-    DYNAMIC_DEFAULT_BROKER,
-    NOT_SET,
-    STATIC_BROKER,
-    ChainEntry,
-    Fallbacks,
-    is_id,
-    keys_behind,
-)
 from metashell.answers.config_defaults import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
+    DEFAULT,
+    DYNAMIC_BROKER,
+    DYNAMIC_DEFAULT_BROKER,
     GROUP,
+    NOT_SET,
+    STATIC_BROKER,
     TOPIC,
+    ChainEntry,
+    Fallbacks,
     default_of,
     group_synonyms,
+    is_id,
     is_internal,
     is_known,
+    keys_behind,
     keys_of,
     synonyms,
 )

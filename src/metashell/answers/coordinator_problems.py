@@ -17,7 +17,7 @@ from metashell.answers.hanging import HangingVerdict
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.coordinators.offset_expiry import expire_times
+from metashell.image.coordinators.subscriptions import expire_times
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
 from metashell.schema.arrow import string_array, uuid_array

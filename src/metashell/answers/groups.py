@@ -1,4 +1,12 @@
-"""Groups, their members and what they committed, as the log of a coordinator's partition has it."""
+"""Groups, their members and what they committed, as the log of a coordinator's partition has it.
+
+Share partitions, as the log of a coordinator's partition has them.
+
+The rows and columns of the parts of coordinators' logs. Imports nothing heavy.
+
+Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard; the states are those of
+org.apache.kafka.server.share.fetch.RecordState.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.coordinators.group_states import group_states, members_of
-from metashell.image.coordinators.record_tables import TIME, part_table, sorted_rows
+from metashell.image.coordinators.group_things import group_states, members_of
+from metashell.image.coordinators.groups import GroupEvent, GroupType
+from metashell.image.coordinators.share_state import batch_texts, fold_share
 from metashell.image.coordinators.subscriptions import (
     GroupTopics,
     classic_members,
@@ -22,14 +30,17 @@ from metashell.image.coordinators.subscriptions import (
     lists_where,
     named_topics,
 )
+from metashell.image.coordinators.surviving import TIME, part_table, sorted_rows
 from metashell.image.fold import number_keys, stable_order
 from metashell.parts.coordinators.groups import PART as GROUPS
 from metashell.parts.coordinators.members import PART as MEMBERS
-from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
+from metashell.parts.coordinators.share_partitions import PART
+from metashell.records.keyed_messages import ASSIGNMENT, nested_columns
+from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64, AnyArray, ranges
 from metashell.schema.arrow import list_array, number_array, one_piece, string_array, uuid_array
 from metashell.schema.columns import SpanColumn, StructArrayColumn
-from metashell.schema.plan import ELEMENT
+from metashell.schema.model import ELEMENT
 
 _MODERN: Final = (GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS)
 
@@ -224,3 +235,36 @@ def _classic_table(log: GroupLog) -> pa.Table:
         topics=list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None),
         assigned=partition_names(parts, _text(parts.items.span("topic"))),
     )
+
+
+def share_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `share_partitions`."""
+    return share_table(state.records, state.number, state.topics(), state.coordinator)
+
+
+def share_table(
+    records: KeyedRecords,
+    partition: int,
+    topics: Mapping[str, str] | None = None,
+    coordinator: int | None = None,
+) -> pa.Table:
+    """The share partitions of a coordinator's partition: a row each, sorted.
+
+    Args:
+        records: The records of the partition's log.
+        partition: Which one of ``__share_group_state`` it is.
+        topics: Names of topics by the text of their ids; a topic without one is called by its id.
+        coordinator: The broker that leads it; None where that is not known.
+    """
+    state = fold_share(records)
+    batches = state.batches
+    table = part_table(
+        PART,
+        state,
+        topic=topic_names(state.topic_id, topics or {}),
+        batches=list_array(batch_texts(batches).cast(pa.string()), batches.list_offsets, None),
+        written_time=np.where(state.written_ms > 0, state.written_ms, -1),
+        coordinator=coordinator,
+        coordinator_partition=partition,
+    )
+    return sorted_rows(PART, table)

@@ -12,12 +12,13 @@ from typing import Final
 import numpy as np
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.setting_history import SettingHistory, setting_history
 from metashell.answers.topic_settings import (
     MIN_INSYNC_REPLICAS,
+    SettingHistory,
     TopicSetting,
     effective_min_isr,
     positive_int,
+    setting_history,
 )
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools, rows_with

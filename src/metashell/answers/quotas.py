@@ -22,7 +22,7 @@ from metashell.answers.hosts import client_host
 from metashell.answers.row_times import when
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import to_json
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"

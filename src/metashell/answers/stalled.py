@@ -17,7 +17,7 @@ from metashell.answers.groups import members_table
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.commit_history import last_moves, rebalances_since
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.coordinators.record_tables import TIME
+from metashell.image.coordinators.surviving import TIME
 from metashell.image.fold import group_keys
 from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import string_array

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from metashell.image.configs import orphans
 from metashell.image.features import METADATA_VERSION
-from metashell.image.part_rows import FactRows, PartRows
+from metashell.image.keyed import FactRows, PartRows
+from metashell.image.topics import orphans
 from metashell.parts.forms import Fact
 from metashell.parts.known import all_parts, find_part
 from metashell.parts.partition_fields import BROKER_LISTS, NUMBERS
@@ -69,7 +69,7 @@ def without_orphans(
 ) -> tuple[dict[str, bytes], int]:
     """The digests of the parts without configs of topics that do not exist, and how many those are.
 
-    Sound nodes may differ in such configs (`metashell.image.configs`). One that a topic made later
+    Sound nodes may differ in such configs (`metashell.image.topics`). One that a topic made later
     under that name has inherited is a state of its own, and enters.
 
     Args:

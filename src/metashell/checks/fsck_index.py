@@ -20,7 +20,7 @@ from metashell.checks.fsck import CheckedFile
 from metashell.log.boundaries import used_entries
 from metashell.log.names import SegmentName
 from metashell.log.read import opened
-from metashell.places.files import FileRef, name_of
+from metashell.places.place import FileRef, name_of
 from metashell.schema.arena import AnyArray, Bools
 
 _OFFSET_ENTRY: Final = np.dtype([("offset", ">i4"), ("pos", ">i4")])

@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 
 from metashell.checks.finding import CheckReport, FaultPlace, Finding
-from metashell.image.configs import orphans
 from metashell.image.directories import bad_replicas
 from metashell.image.fold import distinct, group_keys, last_marked, sort_events
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions
-from metashell.image.topics import Topics
+from metashell.image.topics import Topics, orphans
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools, repeats
 from metashell.schema.resource_types import ResourceType

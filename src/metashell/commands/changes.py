@@ -25,7 +25,7 @@ from metashell.fs.change_texts import change_text
 from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
 from metashell.fs.pattern import Pattern
-from metashell.schema.json_writer import finite
+from metashell.schema.dump import finite
 from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:

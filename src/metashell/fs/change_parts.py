@@ -25,7 +25,7 @@ from metashell.parts.partition_fields import (
 from metashell.parts.spec import PartSpec, hook
 from metashell.parts.view import SecretValue, view_of
 from metashell.redact import Redaction
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.schema.uuids import MIGRATING, uuid_text
 
 Fields = Mapping[str, Any]

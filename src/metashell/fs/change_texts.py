@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from metashell.schema.dump import java_double
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import java_double, to_json
 from metashell.schema.timestamps import iso_time
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 

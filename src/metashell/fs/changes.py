@@ -451,6 +451,6 @@ def _draws_keys(message: str) -> bool:
 
 
 def _leaders(records: Records) -> Sequence[Any]:
-    from metashell.image.voters import fold_quorum
+    from metashell.image.quorum_members import fold_quorum
 
     return fold_quorum(records.every).leaders

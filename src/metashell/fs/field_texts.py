@@ -27,8 +27,8 @@ from metashell.schema.arrow_texts import (
 )
 from metashell.schema.columns import FixedColumn, SpanColumn, StructArrayColumn
 from metashell.schema.coordinators import RecordType
+from metashell.schema.dump import finite, null, text_to_json, to_json
 from metashell.schema.id_table import id_pairs
-from metashell.schema.json_writer import finite, null, text_to_json, to_json
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import default_value
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoSuchPathError, PathError
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, Node
+from metashell.fs.node import Directory, Grid, Node
 from metashell.fs.path import NodePlace, find_child, is_absolute, join, resolve, step
 from metashell.fs.pattern import Pattern, has_wildcard
 from metashell.fs.walk import Failed, refuse

@@ -10,7 +10,7 @@ from typing import Final
 
 from metashell.checks.digest import encode
 from metashell.fs.node import Directory, Node
-from metashell.schema.json_writer import finite, to_json
+from metashell.schema.dump import finite, to_json
 
 _FORM: Final = b"metashell tree 1\0"
 """Changes with what enters a digest or in which form."""

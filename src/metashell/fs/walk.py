@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, Node
+from metashell.fs.node import Directory, Grid, Node
 from metashell.fs.path import join
 
 CHUNK_PATHS = 8192

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.image.image import Image
-from metashell.image.part_rows import PartRows
+from metashell.image.keyed import PartRows
 from metashell.image.partitions import Partitions
 from metashell.log.frames import Frames
 from metashell.log.read import LogFile

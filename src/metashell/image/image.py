@@ -16,8 +16,8 @@ from metashell.image.cluster import Brokers
 from metashell.image.features import METADATA_VERSION
 from metashell.image.keyed import Part, fold_keyed
 from metashell.image.partitions import Partitions, fold_partitions, partition_keys
+from metashell.image.quorum_members import QuorumImage
 from metashell.image.topics import Topics
-from metashell.image.voters import QuorumImage
 from metashell.lazy import lazy
 from metashell.log.frames import control_key
 from metashell.log.layout import CONTROL

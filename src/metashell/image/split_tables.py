@@ -29,9 +29,8 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
 from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, SegmentName, parse_name
-from metashell.log.read import SLACK, Loaded, anonymous
+from metashell.log.read import SLACK, WINDOW_BYTES, Loaded, anonymous
 from metashell.log.splits import Split, read_split
-from metashell.log.window import WINDOW_BYTES
 from metashell.records.lines import LineWriter
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records, type_of
@@ -41,7 +40,7 @@ from metashell.redact import REDACTED, Redaction, hidden_bytes, type_may_hold_se
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import binary_array
 from metashell.schema.columns import SpanColumn
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 
 BATCH_ROWS: Final = 16_384
 """Rows of a record batch, at most."""

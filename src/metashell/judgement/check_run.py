@@ -45,8 +45,7 @@ from metashell.log.frames import Frames
 from metashell.log.framing import build_frames
 from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import Loaded, load
-from metashell.places.files import name_of
-from metashell.places.place import child_of, file_at, file_in, is_file, names_in, parent_of
+from metashell.places.place import child_of, file_at, file_in, is_file, name_of, names_in, parent_of
 from metashell.places.vanished import VanishedError
 from metashell.records.records import Records
 from metashell.schema.coordinators import CoordinatorLog

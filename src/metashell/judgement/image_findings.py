@@ -29,8 +29,8 @@ from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
+from metashell.answers.partitions import Reasons
 from metashell.answers.ranges import ranges_texts
-from metashell.answers.reasons import Reasons
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas

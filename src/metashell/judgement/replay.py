@@ -11,10 +11,10 @@ from metashell.checks.digest import part_digests, part_rows
 from metashell.checks.finding import CheckReport, Finding, place_of
 from metashell.checks.invariants import check_removed, place
 from metashell.fs.node import Directory, Node
-from metashell.fs.nodes.image import image_node
+from metashell.fs.nodes.root import image_node
 from metashell.fs.path import encode_path
-from metashell.image.configs import removed_in_log
 from metashell.image.image import Image
+from metashell.image.topics import removed_in_log
 from metashell.judgement.log_findings import CODES
 from metashell.judgement.log_state import lacking
 from metashell.log.fault import Fault, FaultKind
@@ -216,7 +216,7 @@ class ConfigCheck:
     """The configs in which a checkpoint differs from what a replay gives, by their cause.
 
     A node's checkpoint may hold configs of topics that its log configured and removed: Kafka
-    forgets them there (`metashell.image.configs`). Only what the log itself sets and removes with
+    forgets them there (`metashell.image.topics`). Only what the log itself sets and removes with
     its topic is told so; whatever else differs is a difference.
     """
 

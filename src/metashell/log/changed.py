@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 from metashell.dataclass import dataclass
 from metashell.log.names import Listing, list_names, parse_name
 from metashell.places.archives import HEAD_BYTES, not_a_directory
-from metashell.places.files import unreadable
-from metashell.places.place import Place, entries_in, read_beginning
+from metashell.places.place import Place, entries_in, read_beginning, unreadable
 
 Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
 """Name, size, time and, on this machine, inode number of each segment and checkpoint."""

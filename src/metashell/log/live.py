@@ -32,7 +32,7 @@ from metashell.log.layout import (
 )
 from metashell.log.names import Listing, checkpoint_name, segment_name
 from metashell.log.read import SLACK, Loaded, LogFile, anonymous
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 
 _FIRST_CAPACITY: Final = 1 << 20
 _MOST_FORESEEN: Final = 1 << 30

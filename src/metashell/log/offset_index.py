@@ -14,7 +14,7 @@ from typing import Final
 
 from metashell.errors import SourceError
 from metashell.log.read import opened
-from metashell.places.files import FileRef
+from metashell.places.place import FileRef
 from metashell.places.vanished import VanishedError
 
 _ENTRY: Final = Struct(">II")

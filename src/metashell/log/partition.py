@@ -23,8 +23,7 @@ from metashell.log.fault import Fault
 from metashell.log.names import SegmentName, list_names, topic_of
 from metashell.log.read import Loaded, ReadProgress, load
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
-from metashell.places.files import FileRef, name_of
-from metashell.places.place import Place, base_name, file_at, file_in, parent_of
+from metashell.places.place import FileRef, Place, base_name, file_at, file_in, name_of, parent_of
 from metashell.places.vanished import VanishedError
 from metashell.schema.coordinators import CoordinatorLog, coordinator_log
 

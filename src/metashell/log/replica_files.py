@@ -18,8 +18,7 @@ from metashell.log.log_tail import LogEnd, LogTail
 from metashell.node_files.partition_metadata import FILE_NAME as PARTITION_METADATA
 from metashell.node_files.partition_metadata import LIMIT_BYTES, parse_partition_metadata
 from metashell.places.bounded_file import read_if_present
-from metashell.places.files import unreadable
-from metashell.places.place import Place, child_of, entries_in
+from metashell.places.place import Place, child_of, entries_in, unreadable
 
 _SEGMENT: Final = ".log"
 """In the names of segments, also of those that Kafka is about to swap or delete."""

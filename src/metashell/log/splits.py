@@ -27,10 +27,8 @@ from metashell.log.extent import LARGEST
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.layout import HEAD
 from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
-from metashell.log.read import Loaded, OpenFile, opened
-from metashell.log.window import WINDOW_BYTES, windows_of
-from metashell.places.files import FileRef
-from metashell.places.place import Place, entries_in, file_in, names_in, place_of
+from metashell.log.read import WINDOW_BYTES, Loaded, OpenFile, opened, windows_of
+from metashell.places.place import FileRef, Place, entries_in, file_in, names_in, place_of
 from metashell.places.remote import RemotePlace
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -423,7 +421,7 @@ def replayed_segments(
 
 
 def read_split(split: Split, window_bytes: int = WINDOW_BYTES) -> Iterator[Loaded]:
-    """Read a split a window at a time; see `metashell.log.window.windows`.
+    """Read a split a window at a time; see `metashell.log.read.windows`.
 
     Raises:
         SplitError: It does not end with the batch that the next split begins behind, or the file is

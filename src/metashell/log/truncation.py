@@ -16,7 +16,7 @@ from metashell.errors import SourceError
 from metashell.log.layout import HEAD
 from metashell.log.names import Listing, SegmentName, parse_name
 from metashell.log.read import Loaded, LogFile, opened
-from metashell.places.files import FileRef
+from metashell.places.place import FileRef
 from metashell.places.vanished import VanishedError
 from metashell.schema.arena import I64, U1
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from metashell.parts.known import find_part
-from metashell.schema.model import snake_case
-from metashell.schema.registry import builtin_specs
+from metashell.schema.model import builtin_specs, snake_case
 
 RECOVERY_STATES: Final = ("RECOVERED", "RECOVERING")
 """By code. Source: org.apache.kafka.metadata.LeaderRecoveryState."""

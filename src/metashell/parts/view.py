@@ -28,8 +28,7 @@ from metashell.redact import (
     row_secret_fields,
     type_may_hold_secrets,
 )
-from metashell.schema.model import FieldSpec
-from metashell.schema.registry import Registry, builtin_specs
+from metashell.schema.model import FieldSpec, Registry, builtin_specs
 
 FactKey: TypeAlias = tuple[Fact, ...]
 RawValues: TypeAlias = Mapping[str, Any]

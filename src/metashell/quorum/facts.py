@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.errors import MetashellError
+from metashell.quorum.answers import Inquiry
 from metashell.quorum.description import QuorumDescription
-from metashell.quorum.inquiry import Inquiry
 from metashell.quorum.intake import Intake
 from metashell.quorum.steps import LogStore, ObserverState
 from metashell.security.settings import Address

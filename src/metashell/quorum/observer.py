@@ -23,7 +23,17 @@ from metashell.quorum.answers import LeaderHint, read_fetch, read_fetch_snapshot
 from metashell.quorum.attempts import Attempts, Trouble
 from metashell.quorum.facts import Facts
 from metashell.quorum.intake import RefusedError
-from metashell.quorum.leadership import Leadership
+from metashell.quorum.leadership import (
+    A_BROKER,
+    CUT_OFF,
+    ELECTION,
+    OTHER_CLUSTER,
+    Leadership,
+    refuse_hopeless,
+    why_lost,
+    why_not_connected,
+    why_not_leader,
+)
 from metashell.quorum.pace import IDLE_S, SIZABLE_BYTES, Pace
 from metashell.quorum.protocol import (
     Api,
@@ -33,16 +43,6 @@ from metashell.quorum.protocol import (
     error_name,
     fetch_body,
     fetch_snapshot_body,
-)
-from metashell.quorum.reasons import (
-    A_BROKER,
-    CUT_OFF,
-    ELECTION,
-    OTHER_CLUSTER,
-    refuse_hopeless,
-    why_lost,
-    why_not_connected,
-    why_not_leader,
 )
 from metashell.quorum.session import Answer, PeerError, QuorumSession, hello
 from metashell.quorum.steps import (

@@ -22,7 +22,7 @@ from metashell.parts.known import all_parts
 from metashell.parts.spec import RecordGroup
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 
 NO_OP: Final = 20
 """Api key of NoOpRecord."""

@@ -14,9 +14,8 @@ import numpy as np
 from metashell.log.chain import Chain, batches
 from metashell.log.fault import Fault
 from metashell.log.partition import PartitionLog
-from metashell.log.read import SLACK, Loaded, LogFile
+from metashell.log.read import SLACK, WINDOW_BYTES, Loaded, LogFile
 from metashell.log.truncation import ReadUpTo
-from metashell.log.window import WINDOW_BYTES
 from metashell.records.filter import Selection, rows_by_frames
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.stream import Block, FileStream, LogPath

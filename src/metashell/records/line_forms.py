@@ -21,8 +21,7 @@ from metashell.records.records import Records
 from metashell.redact import REDACTED
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn
-from metashell.schema.dump import json_text
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import json_text, to_json
 from metashell.schema.model import MessageSpec
 from metashell.schema.uuids import uuid_text
 

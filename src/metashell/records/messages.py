@@ -16,7 +16,7 @@ from metashell.schema.columns import Columns
 from metashell.schema.model import MessageSpec
 
 if TYPE_CHECKING:
-    from metashell.records.dumped_values import DumpedValues
+    from metashell.records.keyed_messages import DumpedValues
     from metashell.records.keyed_records import KeyedRecords
     from metashell.schema.coordinators import RecordType
 

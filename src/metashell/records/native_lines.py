@@ -30,8 +30,7 @@ from metashell.schema.columns import (
     SpanColumn,
     StructArrayColumn,
 )
-from metashell.schema.model import FieldSpec, MessageSpec
-from metashell.schema.plan import ELEMENT
+from metashell.schema.model import ELEMENT, FieldSpec, MessageSpec
 from metashell.schema.scalar import default_value
 
 

@@ -14,7 +14,7 @@ from metashell.errors import DecodeError
 from metashell.log.directory import MetadataLog
 from metashell.log.layout import CODEC, CONTROL, HEAD, HEADER_BYTES
 from metashell.records.density import NO_OP
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.schema.scalar import decode_frame, read_varint, read_varlong
 
 _COUNT: Final = Struct(">i")

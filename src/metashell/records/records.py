@@ -4,12 +4,17 @@ Owns which records of a source contribute (those of the checkpoint, then those a
 offset, without the ones of aborted or unfinished transactions) and the faults met on the way.
 Rows are numbered in replay order; a row's number is what folds compare, and what created or last
 changed a thing is kept as a row number until somebody asks for its offset.
+
+Transactions in the metadata log: which records belong to one that was aborted or is still open.
+
+Source: KIP-868, org.apache.kafka.image.loader.MetadataBatchLoader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -22,12 +27,65 @@ from metashell.log.read import Loaded
 from metashell.records.late_fields import early_fields, rows_by_version, with_late_fields
 from metashell.records.log_records import MAX_FAULTS, LogRecords
 from metashell.records.record_faults import report_undecodable, report_unread, set_aside
-from metashell.records.transactions import applied_rows
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import prefix_distance
 from metashell.schema.columns import Columns, LateFields, concat_columns, merge_columns
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import Registry
+from metashell.schema.model import MessageSpec, Registry
+
+_BEGIN, _END, _ABORT = 23, 24, 25
+MARKERS: Final = {
+    _BEGIN: "BeginTransactionRecord",
+    _END: "EndTransactionRecord",
+    _ABORT: "AbortTransactionRecord",
+}
+"""Messages that begin, end and abort a transaction, by their api keys. Source: KIP-868."""
+
+
+def is_marker(keys: AnyArray) -> Bools:
+    """Which api keys are those of `MARKERS`: bool[n]."""
+    marks: Bools = (keys >= _BEGIN) & (keys <= _ABORT)
+    return marks
+
+
+def applied_rows(records: Records) -> tuple[Bools, int | None]:
+    """Which records are replayed and belong to no aborted or unfinished transaction.
+
+    Returns:
+        (bool[n], the row of the record that began a transaction which is still open, or None).
+    """
+    applied = records.counted.copy()
+    keys = records.frames.api_key.narrow
+    markers = np.flatnonzero(is_marker(keys) & applied)
+    if markers.size:
+        # One that can't be read is no marker.
+        markers = np.sort(
+            np.concatenate(
+                [
+                    records.decode(name, markers[keys[markers] == key], ())[0]
+                    for key, name in MARKERS.items()
+                ]
+            )
+        )
+    begun = -1
+    for row in markers.tolist():
+        key = int(keys[row])
+        if key == _BEGIN:
+            if begun < 0:
+                begun = row
+            else:
+                records.fault(row, "a transaction begins inside an open one")
+        elif begun < 0:
+            what = "ends" if key == _END else "is aborted"
+            records.fault(row, f"a transaction {what} that never began")
+        else:
+            if key == _ABORT:
+                applied[begun:row] = False
+            begun = -1
+    if begun < 0:
+        return applied, None
+    applied[begun:] = False
+    return applied, begun
+
 
 _SEARCH_ROWS = 32_768
 """Rows compared together, so that what is gathered stays in the cache."""

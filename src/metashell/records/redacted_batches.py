@@ -27,8 +27,7 @@ from metashell.redact import CONFIG_RECORD, record_secret_fields, stand_in
 from metashell.schema.arena import I64
 from metashell.schema.dump import fields_json
 from metashell.schema.encode import encode_message, encode_record, encode_varint
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import Registry
+from metashell.schema.model import MessageSpec, Registry
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message, default_value
 from metashell.schema.varint import read_varint, read_varlong
 

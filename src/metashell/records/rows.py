@@ -23,7 +23,7 @@ from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.columns import SpanColumn
 from metashell.schema.dump import json_text
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 
 _OF_BODY: Final = ("topic", "data", "error", "raw")
 """Columns that need the record itself."""

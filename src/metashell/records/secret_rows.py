@@ -13,8 +13,7 @@ from metashell.log.frames import Frames
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, Bools
 from metashell.schema.columns import Columns, SpanColumn
-from metashell.schema.model import MessageSpec
-from metashell.schema.plan import StructPlan, message_plan
+from metashell.schema.model import MessageSpec, StructPlan, message_plan
 from metashell.schema.resource_types import resource_type_name
 from metashell.schema.varint import read_uvarint
 

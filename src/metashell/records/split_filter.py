@@ -19,7 +19,7 @@ from metashell.records.filter import (
 )
 from metashell.records.records import Records, type_of
 from metashell.schema.arena import I64
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.schema.uuids import parse_uuid
 
 _UNKNOWN: Final = "UNKNOWN("

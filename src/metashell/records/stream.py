@@ -18,10 +18,9 @@ from metashell.log.chain import METADATA, LogKind
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
-from metashell.log.read import Loaded, not_read
+from metashell.log.read import WINDOW_BYTES, Loaded, not_read, windows
 from metashell.log.truncation import ReadUpTo
-from metashell.log.window import WINDOW_BYTES, windows
-from metashell.places.files import FileRef
+from metashell.places.place import FileRef
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import (
     Selection,
@@ -35,7 +34,7 @@ from metashell.records.filter import (
 from metashell.records.messages import AnyRecords
 from metashell.records.records import Records
 from metashell.schema.arena import I64
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 
 _R = TypeVar("_R", bound="AnyRecords")
 

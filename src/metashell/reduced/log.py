@@ -40,7 +40,7 @@ from metashell.reduced.table import (
 )
 from metashell.reduced.topic_shards import TopicShards
 from metashell.schema.arena import Bools
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 
 _AGAIN_ROWS = 1 << 20
 """Rows from which several tables are reduced into one once more."""

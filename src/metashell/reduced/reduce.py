@@ -36,8 +36,7 @@ from metashell.image.partition_replay import NO_LEADER_CHANGE, NO_STATE_CHANGE
 from metashell.image.partitions import sound_bases
 from metashell.log.frames import Merged
 from metashell.parts.partition_fields import LISTS
-from metashell.records.records import Records
-from metashell.records.transactions import is_marker
+from metashell.records.records import Records, is_marker
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 

@@ -28,15 +28,14 @@ from metashell.log.frames import Batches, Frames, Merged, control_key
 from metashell.log.header_fields import HEADER
 from metashell.log.read import EpochRun, Loaded, LogFile
 from metashell.log.truncation import ReadUpTo
-from metashell.records.records import Records
-from metashell.records.transactions import is_marker
+from metashell.records.records import Records, is_marker
 from metashell.redact import Redaction
 from metashell.reduced.masking import UNREAD, Mask
 from metashell.reduced.reduce import CLEAR_ELR, ReducedRows, reduce_records
 from metashell.reduced.topic_shards import TopicShards
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools, gather_ragged
 from metashell.schema.arrow import number_array
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 
 SCHEMA: Final = pa.schema(
     [

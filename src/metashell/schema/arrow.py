@@ -24,8 +24,7 @@ from metashell.schema.columns import (
     StructColumn,
     is_constant,
 )
-from metashell.schema.model import FieldSpec
-from metashell.schema.plan import ELEMENT
+from metashell.schema.model import ELEMENT, FieldSpec
 from metashell.schema.uuids import TEXT_LENGTH
 
 _MAX_INT32 = 2**31 - 1

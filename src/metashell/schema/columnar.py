@@ -30,8 +30,7 @@ from metashell.schema.columns import (
     concat_columns,
     constant,
 )
-from metashell.schema.model import MessageSpec
-from metashell.schema.plan import FieldPlan, StructPlan, message_plan
+from metashell.schema.model import FieldPlan, MessageSpec, StructPlan, message_plan
 from metashell.schema.varint import read_uvarint
 
 BLOCK_ROWS: Final = 32_768

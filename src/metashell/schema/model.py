@@ -7,13 +7,25 @@ one message a file, ``coordinator_messages/`` those of the coordinators' logs; a
 types, are new files and no new code.
 
 Owns what a definition *says*. How bytes are read by it is in `scalar` and `columnar`.
+
+Decode plans: what a message's definition means for one version, resolved once.
+
+A plan lists the fields that the version has, in wire order, with everything the decoder would
+otherwise look up for each block: element dtype and size, nullability, defaults, tags.
+
+Which message a key means: our definitions, and a user's beside them.
+
+A user's definition of a key that we have too replaces ours, so that a newer Kafka's records can be
+read before metashell knows them.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,6 +33,110 @@ from typing import Final
 from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
 from metashell.redact import name_fields
+from metashell.shipped import shipped
+
+DTYPES: Final = {
+    "bool": "u1",
+    "int8": "i1",
+    "int16": ">i2",
+    "uint16": ">u2",
+    "int32": ">i4",
+    "uint32": ">u4",
+    "int64": ">i8",
+    "float64": ">f8",
+    "uuid": "V16",
+}
+"""Element dtype on the wire. A bool is a byte; any but 0 is true (as in Kafka's reader)."""
+
+
+ELEMENT: Final = "element"
+"""Name of the one column in the items of an array of strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlan:
+    """How one field is read."""
+
+    name: str
+    """The column's name."""
+    spec: FieldSpec
+    dtype: str
+    """The dtype of an element on the wire: ``u1`` for strings and bytes, empty for structs."""
+    size: int
+    """Bytes of one element; 0 for strings, bytes and structs."""
+    nullable: bool
+    default: object
+    """For fixed-size fields the value in numpy's terms; for others None (null) or empty."""
+    struct: StructPlan | None
+
+
+@dataclass(frozen=True, slots=True)
+class StructPlan:
+    """How a message, or a struct in one, is read in one version."""
+
+    specs: tuple[FieldSpec, ...]
+    flexible: bool
+    """Compact lengths instead of fixed-size ones."""
+    has_tags: bool
+    """Tagged fields follow the others; false only for the elements of ``[]string``."""
+    fields: tuple[FieldPlan, ...]
+    """In wire order, without the tagged ones."""
+    tags: dict[int, FieldPlan]
+    wrong_tags: frozenset[int]
+    """Tags that the definition has in other versions only; one of them here is an error."""
+    absent: tuple[FieldPlan, ...]
+    """Fields that this version does not have: they take their defaults."""
+
+
+@cache
+def message_plan(spec: MessageSpec, version: int) -> StructPlan:
+    """The plan of a message in a version.
+
+    Raises:
+        SchemaError: The definition does not have that version.
+    """
+    if version not in spec.versions:
+        raise SchemaError(f"{spec.name}: no version {version}")
+    return _struct_plan(spec.fields, version, version in spec.flexible)
+
+
+def _struct_plan(specs: tuple[FieldSpec, ...], version: int, flexible: bool) -> StructPlan:
+    fields, tags, absent = [], {}, []
+    for spec in specs:
+        plan = _field_plan(spec, version, flexible)
+        if version not in spec.versions:
+            absent.append(plan)
+        elif version in spec.tagged and spec.tag is not None:
+            tags[spec.tag] = plan
+        else:
+            fields.append(plan)
+    wrong = frozenset(s.tag for s in specs if s.tag is not None) - tags.keys()
+    return StructPlan(specs, flexible, flexible, tuple(fields), tags, wrong, tuple(absent))
+
+
+def _field_plan(spec: FieldSpec, version: int, flexible: bool) -> FieldPlan:
+    size = FIXED_SIZES.get(spec.type, 0)
+    struct = None
+    if spec.is_struct:
+        struct = _struct_plan(spec.fields, version, flexible)
+    elif spec.is_array and not size:
+        # An array of strings is one of structs with a single field and no tags behind it.
+        inner = replace(spec, name=ELEMENT, is_array=False, nullable=NO_VERSIONS, default="")
+        element = _field_plan(inner, version, flexible)
+        struct = StructPlan((inner,), flexible, False, (element,), {}, frozenset(), ())
+    default: object = spec.default
+    if size and not spec.is_array and spec.type == "uuid":
+        default = base64.urlsafe_b64decode(str(spec.default) + "==")
+    return FieldPlan(
+        name=spec.column_name,
+        spec=spec,
+        dtype="" if struct else DTYPES.get(spec.type, "u1"),
+        size=size,
+        nullable=version in spec.nullable,
+        default=default,
+        struct=struct,
+    )
+
 
 FIXED_SIZES: Final[Mapping[str, int]] = {
     "bool": 1,
@@ -268,3 +384,49 @@ def _parse_default(
         return float(str(raw)) if element == "float64" else int(str(raw), 0)
     except (KeyError, ValueError) as e:
         raise SchemaError(f"{name}: default `{raw}` is no {element}") from e
+
+
+class Registry:
+    """Message definitions by metadata api key, by control type and by name."""
+
+    def __init__(self, specs: Iterable[MessageSpec]) -> None:
+        self.metadata: dict[int, MessageSpec] = {}
+        """Metadata records by api key."""
+        self.control: dict[int, MessageSpec] = {}
+        """Control records by type."""
+        self.by_name: dict[str, MessageSpec] = {}
+        """Both kinds by message name, such as ``PartitionRecord``."""
+        for spec in specs:
+            if spec.of_coordinator:
+                # Its numbers are types of another log's records: see `schema.coordinators`.
+                continue
+            if spec.api_key is not None:
+                self.metadata[spec.api_key] = spec
+            elif spec.control_type is not None:
+                self.control[spec.control_type] = spec
+            else:
+                raise SchemaError(f"{spec.name}: neither apiKey nor controlType")
+            self.by_name[spec.name] = spec
+
+    def type_name(self, api_key: int) -> str:
+        """Name a metadata record type as kafka-dump-log does; ``UNKNOWN(501)`` for unknown keys."""
+        spec = self.metadata.get(api_key)
+        return spec.type_name if spec is not None else f"UNKNOWN({api_key})"
+
+
+@cache
+def builtin_specs() -> tuple[MessageSpec, ...]:
+    """Read the definitions that ship with metashell, once per process."""
+    return tuple(read_definitions(shipped(__file__, "messages")))
+
+
+def load_registry(extra: Iterable[Path] = ()) -> Registry:
+    """Read our definitions, then those of the directories given, later ones winning.
+
+    Raises:
+        SchemaError: A file is no definition.
+    """
+    specs = list(builtin_specs())
+    for directory in extra:
+        specs.extend(read_definitions(directory))
+    return Registry(specs)

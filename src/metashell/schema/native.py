@@ -28,8 +28,7 @@ from metashell.schema.columns import (
     StructArrayColumn,
     StructColumn,
 )
-from metashell.schema.model import MessageSpec
-from metashell.schema.plan import FieldPlan, StructPlan, message_plan
+from metashell.schema.model import FieldPlan, MessageSpec, StructPlan, message_plan
 
 if TYPE_CHECKING:
     from metashell.kernel.check import KeyedSpans

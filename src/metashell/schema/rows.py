@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from metashell.schema.columns import Columns, DecodedColumn, FixedColumn, SpanColumn, StructColumn
-from metashell.schema.model import FieldSpec
-from metashell.schema.plan import ELEMENT
+from metashell.schema.model import ELEMENT, FieldSpec
 
 
 def to_rows(columns: Columns) -> list[dict[str, object]]:

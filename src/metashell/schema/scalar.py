@@ -20,8 +20,7 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
-from metashell.schema.model import FIXED_SIZES, FieldSpec, MessageSpec
-from metashell.schema.registry import Registry
+from metashell.schema.model import FIXED_SIZES, FieldSpec, MessageSpec, Registry
 
 UNKNOWN_TAGS: Final = "_unknown_tags"
 """Key of the tags that the definition lacks, a list of (tag, bytes); there only if any came."""

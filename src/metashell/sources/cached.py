@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from metashell.log.changed import DirectoryState, list_directory
 from metashell.log.splits import Plan, SplitError
+from metashell.sources.cache.entries import may_be_cached
 from metashell.sources.cache.manifest import ManifestError
 from metashell.sources.cache.opening import CachedLog, open_cached
-from metashell.sources.cache.place import may_be_cached
 from metashell.sources.directory import open_directory
 from metashell.sources.reduced import Reduced, ReducedSource
 from metashell.sources.reread import RereadSource

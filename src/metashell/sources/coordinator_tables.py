@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
-from metashell.image.coordinators.record_tables import record_batches, record_schema, sorted_rows
+from metashell.image.coordinators.surviving import record_batches, record_schema, sorted_rows
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
-from metashell.sources.coordinator_reading import ReadReport, partitions_here, read_states
+from metashell.sources.coordinator_logs import ReadReport, partitions_here, read_states
 
 if TYPE_CHECKING:
     from metashell.places.place import Place

@@ -14,8 +14,7 @@ from metashell.image.coordinators.placement import partition_of
 from metashell.parts.known import coordinator_roots
 from metashell.parts.spec import hook
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.sources.coordinator_logs import CoordinatorLogs
-from metashell.sources.coordinator_reading import topic_names
+from metashell.sources.coordinator_logs import CoordinatorLogs, topic_names
 
 if TYPE_CHECKING:
     from metashell.records.keyed_records import KeyedRecords

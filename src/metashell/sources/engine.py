@@ -31,7 +31,7 @@ KEPT_BYTES: Final = 512 << 20
 directory."""
 _TASKS_PER_CORE: Final = 6
 _TASK_BYTES: Final = 64 << 20
-"""The bytes of a task, see `metashell.spark_backend.packing`."""
+"""The bytes of a task, see `metashell.spark_backend.tasks`."""
 
 _LOCAL_MASTER: Final = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?|local-cluster\[([\d,\s]+)\]")
 

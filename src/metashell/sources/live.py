@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from metashell.image.history import CoveredPoint
     from metashell.image.image import Image
     from metashell.quorum.description import LiveStatus
-    from metashell.schema.registry import Registry
+    from metashell.schema.model import Registry
 
 TIMEOUT_S: Final = 30.0
 _SLICE_S: Final = 0.1

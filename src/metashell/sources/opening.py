@@ -28,9 +28,10 @@ from metashell.places.archives import archive_or_self
 from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import is_archive, shown
 from metashell.read_settings import ReadOptions, ReadSettings
-from metashell.sources.cache.place import may_be_cached
+from metashell.sources.cache.entries import may_be_cached
 from metashell.sources.directory import open_directory, open_place, open_without_log
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
+from metashell.sources.reduced import delegate_logs, open_by_spark, reason_for_spark
 from metashell.sources.request import (
     SILENT,
     Choice,
@@ -39,7 +40,6 @@ from metashell.sources.request import (
     QuorumChoice,
 )
 from metashell.sources.source import Source
-from metashell.sources.spark import delegate_logs, open_by_spark, reason_for_spark
 from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from metashell.errors import SourceError
 from metashell.image.coordinators.producers import fold_producers
 from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.sources.coordinator_reading import ReadReport, read_each, report_faults
+from metashell.sources.coordinator_logs import ReadReport, read_each, report_faults
 from metashell.sources.log_clock import clock_of
 from metashell.sources.partition_logs import PartitionLogs, partition_logs
 

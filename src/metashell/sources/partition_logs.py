@@ -16,7 +16,7 @@ from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 
 if TYPE_CHECKING:
-    from metashell.sources.coordinator_reading import ReadReport
+    from metashell.sources.coordinator_logs import ReadReport
     from metashell.sources.source import Source
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from metashell.answers.replica_states import Found, Judged
     from metashell.image.image import Image
     from metashell.places.place import Place
-    from metashell.sources.coordinator_reading import ReadReport
+    from metashell.sources.coordinator_logs import ReadReport
 
 _NO_BATCHES = np.zeros((0, 4), dtype=np.int64)
 

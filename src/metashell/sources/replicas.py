@@ -29,7 +29,7 @@ from metashell.answers.replica_states import (
 )
 from metashell.errors import SourceError
 from metashell.image.coordinators.producers import fold_producers
-from metashell.image.coordinators.record_tables import part_schema, part_table
+from metashell.image.coordinators.surviving import part_schema, part_table
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
@@ -45,7 +45,7 @@ from metashell.schema.arena import AnyArray
 from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.id_table import id_pairs
 from metashell.schema.uuids import parse_uuid
-from metashell.sources.coordinator_reading import ReadReport
+from metashell.sources.coordinator_logs import ReadReport
 from metashell.sources.replica_epochs import diverging_at
 
 if TYPE_CHECKING:

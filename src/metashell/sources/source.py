@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
-from metashell.fs.nodes.image import image_node
-from metashell.fs.nodes.root import RootDirectory
+from metashell.fs.nodes.root import RootDirectory, image_node
 from metashell.fs.path import resolve
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.log.truncation import Truncation
     from metashell.records.records import Records
-    from metashell.schema.registry import Registry
+    from metashell.schema.model import Registry
     from metashell.sources.coordinator import CoordinatorSource
     from metashell.sources.coordinator_tables import SourceTables
     from metashell.sources.delegate import Delegate
@@ -96,7 +95,7 @@ class Source(NodeSource):
     @lazy
     def registry(self) -> Registry:
         """Message definitions, the user's included."""
-        from metashell.schema.registry import load_registry
+        from metashell.schema.model import load_registry
 
         return load_registry(self.settings.schemas)
 

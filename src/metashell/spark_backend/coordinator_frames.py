@@ -17,10 +17,10 @@ from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces
-from metashell.spark_backend.packing import FILE_BYTES, Batches, run_packed
 from metashell.spark_backend.schemas import coordinator_tables, filled, spark_type
 from metashell.spark_backend.sites import PartitionPiece, is_partition, numbers_of
 from metashell.spark_backend.tables import PartitionReport, partition_batches
+from metashell.spark_backend.tasks import FILE_BYTES, Batches, run_packed
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, WARNED, Told
 from metashell.sql.tables import with_sql_times
 

@@ -30,8 +30,7 @@ from metashell.log.fault import Fault
 from metashell.log.header_fields import HEADER
 from metashell.log.layout import HEADER_BYTES
 from metashell.log.names import SegmentName, list_names
-from metashell.log.read import Loaded, LogFile, opened
-from metashell.log.window import WINDOW_BYTES, windows_of
+from metashell.log.read import WINDOW_BYTES, Loaded, LogFile, opened, windows_of
 from metashell.node_files.epoch_checkpoint import EpochStart
 from metashell.places.place import Place, StoreEntry, entries_in, file_in, shown
 from metashell.places.vanished import VanishedError

@@ -27,13 +27,6 @@ from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.reduced.log import ReducedLog, Reducing, even_shards
 from metashell.spark_backend.filters import TableFilter
-from metashell.spark_backend.packing import (
-    TASKS_PER_CORE,
-    Batches,
-    parallelism,
-    results,
-    run_packed,
-)
 from metashell.spark_backend.schemas import (
     ORIGIN,
     conform,
@@ -46,14 +39,19 @@ from metashell.spark_backend.sites import BadSite, Site, find_sites
 from metashell.spark_backend.tasks import (
     NOT_SPREAD,
     PIECES,
+    TASKS_PER_CORE,
     WHOLE,
+    Batches,
     Failure,
     FoldJob,
     Work,
     job_of_pieces,
     log_or_whole,
+    parallelism,
     reduce_part,
     reduce_records,
+    results,
+    run_packed,
 )
 from metashell.sql.tables import state_schema
 

@@ -32,11 +32,10 @@ from metashell.sources.without_image import SourceWithoutImage
 from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts
 from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_sites
-from metashell.spark_backend.packing import result_of, run_each
 from metashell.spark_backend.session import Engine, SparkSettings
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
-from metashell.spark_backend.tasks import Failure
+from metashell.spark_backend.tasks import Failure, result_of, run_each
 
 _D = TypeVar("_D")
 _T = TypeVar("_T")

@@ -29,7 +29,6 @@ from metashell.spark_backend import tables
 from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
-from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.schemas import (
     FAULTS,
     FILES,
@@ -50,6 +49,7 @@ from metashell.spark_backend.sites import (
     nodes_of,
     numbers_of,
 )
+from metashell.spark_backend.tasks import FILE_BYTES, packed
 
 _TASKS: Final = 32
 """Tasks that are worth having where there is that much to do."""

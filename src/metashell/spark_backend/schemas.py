@@ -17,7 +17,7 @@ import pyarrow as pa
 from metashell.errors import UsageError
 from metashell.image.arrow import table_names
 from metashell.parts.known import coordinator_parts
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.tables import with_sql_times
 

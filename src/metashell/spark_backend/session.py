@@ -3,6 +3,11 @@
 Owns the settings of a session, what it changes in this process (all of which is undone) and its
 end, by ^C too. Two ways: classic, with a Java process of ours, and Spark Connect, where the server
 has it. Spark's own chatter goes to a file in a private directory, which is removed.
+
+The installed package as a zip file, for executors that have none.
+
+Messages, samples and key lists lie inside the package and come along. The kernel stays out: nothing
+loads a library from a zip file, and executors may have another processor. They decode with numpy.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import signal
 import sys
 import threading
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
@@ -21,8 +27,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+import metashell
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.kernel.library import DIRECTORY, LIBRARY
 from metashell.sources.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
 from metashell.sources.request import JobProgress
 from metashell.spark_backend.failures import failure, failures
@@ -33,11 +41,28 @@ from metashell.spark_backend.java import (
     watched_executors,
 )
 from metashell.spark_backend.needs import check, is_connect
-from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.progress import Progress, watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_LEFT_OUT: Final = frozenset({"__pycache__", DIRECTORY.name, LIBRARY.name})
+
+
+def package_zip(directory: Path) -> Path:
+    """Write the package to a zip file in a directory."""
+    from metashell.version import __version__
+
+    root = Path(metashell.__file__).parent
+    target = directory / f"metashell-{__version__}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for folder, names, files in os.walk(root):
+            names[:] = sorted(name for name in names if name not in _LEFT_OUT)
+            for name in sorted(set(files) - _LEFT_OUT):
+                path = Path(folder, name)
+                archive.write(path, Path(root.name, path.relative_to(root)))
+    return target
+
 
 __all__ = ["Engine", "SparkSettings", "session"]
 

@@ -28,13 +28,12 @@ from metashell.read_settings import ReadSettings
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.sources.reduced import source_of
 from metashell.spark_backend.fold import PART_0, Fold, LogPart, tables_in_parts
-from metashell.spark_backend.packing import FILE_BYTES, results
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS, registry_of
 from metashell.spark_backend.sites import Site
-from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
+from metashell.spark_backend.tasks import FILE_BYTES, Failure, FoldJob, log_or_whole, results
 from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from metashell.image.image import Image
 from metashell.log.fault import Fault
 from metashell.log.unread import Told, Unread, UnreadReport
 from metashell.parts.known import all_parts
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.dataset import RowBatches
 from metashell.sql.tables import (

@@ -51,7 +51,7 @@ from metashell.records.stream import (
     segment_paths,
 )
 from metashell.redact import Redaction
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.sql.record_topics import topic_column
 
 RECORDS: Final = "records"

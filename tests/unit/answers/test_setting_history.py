@@ -6,7 +6,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from metashell.answers import setting_history
+from metashell.answers import topic_settings
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster, config
@@ -50,7 +50,7 @@ def test_of_too_many_values_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> 
     records = [config(4, "", "min.insync.replicas", value) for value in values]
     with cluster(*orders(isr=[1, 2]), *records) as source:
         assert run_on(source, LINE).out == "since_offset\n3\n"
-    monkeypatch.setattr(setting_history, "_MOST_PASSES", 8)
+    monkeypatch.setattr(topic_settings, "_MOST_PASSES", 8)
     with cluster(*orders(isr=[1, 2]), *records) as source:
         assert run_on(source, LINE).out == 'since_offset\n""\n'
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.answers.usage.metadata import MetadataUsage
-from metashell.answers.usage.tally import Tally
-from metashell.answers.usage.usage import hour_name
-from metashell.schema.registry import load_registry
+from metashell.answers.usage.usage import Tally, hour_name
+from metashell.schema.model import load_registry
 
 KEYS = st.lists(st.one_of(st.integers(-3, 30), st.integers(-(1 << 62), 1 << 62)), max_size=30)
 

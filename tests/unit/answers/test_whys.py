@@ -6,7 +6,7 @@ import numpy as np
 
 from metashell.answers.causes import Causes
 from metashell.answers.health import Health
-from metashell.answers.reasons import Reasons
+from metashell.answers.partitions import Reasons
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster, config

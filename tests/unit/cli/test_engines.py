@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metashell.cli.arguments import parse_arguments
-from metashell.cli.engines import engine_settings, parse_size
+from metashell.cli.sources import engine_settings, parse_size
 from metashell.errors import SourceError, UsageError
 from metashell.sources.request import OpenRequest
 from metashell.spark_backend import needs

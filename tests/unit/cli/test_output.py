@@ -13,7 +13,7 @@ from metashell.cli.output import (
     encode,
     terminal_width,
 )
-from metashell.cli.progress import ProgressBar, bar_text
+from metashell.cli.sources import ProgressBar, bar_text
 from metashell.commands.shared.colour import wants_colour
 from metashell.fs.escape import Coloured
 

@@ -16,7 +16,7 @@ from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME, segment_name
 from metashell.commands.diff.command import COMMAND as DIFF
 from metashell.commands.framework.command import Context, Nowhere
-from metashell.fs.nodes.image import image_node
+from metashell.fs.nodes.root import image_node
 from metashell.fs.path import encode_path
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction

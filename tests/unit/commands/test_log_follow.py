@@ -20,7 +20,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.log import follow as log_follow
 from metashell.log.chain import LogKind
-from metashell.log.window import windows
+from metashell.log.read import windows
 from metashell.records import stream as log_stream
 from metashell.sources.source import Source
 from support.live import Cluster

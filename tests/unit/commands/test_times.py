@@ -11,7 +11,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name
 from metashell.fs.node import Directory
-from metashell.fs.nodes.image import ImageDirectory
+from metashell.fs.nodes.root import ImageDirectory
 from metashell.fs.walk import GridVisit, walk
 from metashell.image.touched import Moments
 from metashell.sources.source import Source

@@ -15,7 +15,7 @@ from metashell.image.coordinators.commits import number_commits
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.log.chain import COMPACTED
 from metashell.log.read import load
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.encode import encode_message

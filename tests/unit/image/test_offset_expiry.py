@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.coordinators.offset_expiry import NEVER, expire_times, says_itself
+from metashell.image.coordinators.subscriptions import NEVER, expire_times, says_itself
 from metashell.schema.coordinators import CoordinatorLog
 from support.keyed_logs import START_MS, End, Put, commit, nested, records_of
 

@@ -34,7 +34,7 @@ from metashell.records.record_faults import report_unknown
 from metashell.records.split_filter import RowFilter
 from metashell.redact import REDACTED, Redaction
 from metashell.schema.dump import json_text
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.schema.uuids import uuid_text
 from support.dumped import dump
 from support.fixtures import differing_directories, fixture

@@ -16,7 +16,7 @@ from metashell.log import live
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
 from metashell.log.read import load
-from metashell.places.files import MemoryFile
+from metashell.places.place import MemoryFile
 from support.logs import topic_batch, topic_log, topic_record
 from support.plain_batches import read_records
 

@@ -28,8 +28,7 @@ from metashell.parts.paths import check_path
 from metashell.parts.spec import PartField, PartSpec, PathLevel, Put, RecordGroup, hook
 from metashell.parts.view import PartView
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
-from metashell.schema.model import parse_message
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry, parse_message
 from support.waiting import LIMIT_S
 
 SOURCE = Path(metashell.__file__).parent

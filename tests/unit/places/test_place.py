@@ -17,11 +17,9 @@ from metashell.errors import SourceError, UsageError
 from metashell.fs.escape import diagnostic
 from metashell.log.changed import signature
 from metashell.log.directory import find_metadata_directory, read_directory
-from metashell.log.read import load, opened
-from metashell.log.window import windows
+from metashell.log.read import load, opened, windows
 from metashell.places import remote
 from metashell.places.archives import UNPACK_HINT
-from metashell.places.files import name_of
 from metashell.places.parallel import in_parallel
 from metashell.places.place import (
     base_name,
@@ -33,6 +31,7 @@ from metashell.places.place import (
     is_directory,
     is_file,
     is_uri,
+    name_of,
     names_in,
     parent_of,
     place_of,

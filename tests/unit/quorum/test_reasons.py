@@ -6,7 +6,7 @@ import pytest
 
 from metashell.quorum.answers import LeaderHint
 from metashell.quorum.attempts import Trouble
-from metashell.quorum.reasons import why_lost, why_not_connected, why_not_leader
+from metashell.quorum.leadership import why_lost, why_not_connected, why_not_leader
 from metashell.quorum.session import QuorumSession
 from metashell.quorum.steps import Lost, NotConnected
 from metashell.security.settings import Address

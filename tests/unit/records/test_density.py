@@ -25,7 +25,7 @@ from metashell.records.density import (
     join,
     type_title,
 )
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture
 from support.live import Cluster

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.records.grep import GREP_CHARS, matching
+from metashell.records.window import GREP_CHARS, matching
 from metashell.records.written_lines import WrittenLines
 
 _LINES = [

@@ -14,7 +14,7 @@ from kraftgen.cluster import ClusterSpec, write_cluster
 from metashell.log.splits import plan_splits
 from metashell.reduced.log import even_shards
 from metashell.reduced.topic_shards import TopicShards
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 
 
 def ids_of(n: int, seed: int = 1) -> np.ndarray:

@@ -14,8 +14,7 @@ from metashell.schema.coordinators import (
     data_message,
     load_record_types,
 )
-from metashell.schema.model import FieldSpec, MessageSpec
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import FieldSpec, MessageSpec, Registry, load_registry
 
 NUMBERS = {
     CoordinatorLog.GROUPS: [*range(9), *range(10, 18), *range(19, 24)],

@@ -15,11 +15,11 @@ from metashell.schema.model import (
     FieldSpec,
     MessageSpec,
     Versions,
+    builtin_specs,
     parse_message,
     read_definitions,
     snake_case,
 )
-from metashell.schema.registry import builtin_specs
 
 SPECS = builtin_specs()
 

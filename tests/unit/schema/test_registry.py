@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.errors import SchemaError
-from metashell.schema.model import parse_message
-from metashell.schema.registry import Registry, load_registry
+from metashell.schema.model import Registry, load_registry, parse_message
 
 VENDOR = (
     '{"name": "VendorRecord", "apiKey": %d, "validVersions": "0-7", "flexibleVersions": "0+",'

@@ -12,8 +12,7 @@ from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
 from metashell.reduced.topic_shards import TopicShards
 from metashell.spark_backend.fold import heaviest_first, job_of
-from metashell.spark_backend.packing import TASKS_PER_CORE, packed
-from metashell.spark_backend.tasks import NOT_SPREAD, FoldJob
+from metashell.spark_backend.tasks import NOT_SPREAD, TASKS_PER_CORE, FoldJob, packed
 from support.fixtures import fixture
 from support.fleets import node, topics
 from support.kraft import source

@@ -17,8 +17,7 @@ from metashell.errors import SourceError
 from metashell.read_settings import READ_DEFAULTS
 from metashell.spark_backend import java, opening, session
 from metashell.spark_backend.java import executors_ended, with_logging
-from metashell.spark_backend.package import package_zip
-from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
+from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf, package_zip
 from support.fixtures import DEMO
 from support.shell import run_on
 from support.waiting import LIMIT_S

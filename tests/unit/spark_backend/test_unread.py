@@ -18,7 +18,7 @@ from metashell.image.arrow import table_names
 from metashell.log.splits import plan_splits
 from metashell.log.unread import Unread, UnreadReport
 from metashell.read_settings import ReadSettings
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS
 from metashell.spark_backend.sites import Site
 from metashell.spark_backend.sql import SparkTables

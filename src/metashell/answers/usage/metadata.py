@@ -27,14 +27,13 @@ from metashell.log.frames import CONTROL_KEY, value_spans
 from metashell.log.header_fields import HEADER
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
-from metashell.places.files import FileRef
+from metashell.places.place import FileRef
 from metashell.records.density import NO_OP
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns
 from metashell.schema.id_table import hash_ids, id_pairs
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import Registry
+from metashell.schema.model import MessageSpec, Registry
 from metashell.schema.resource_types import ResourceType
 from metashell.schema.uuids import uuid_text
 

@@ -37,13 +37,11 @@ from metashell.fs.change_texts import with_names
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
 from metashell.fs.node import Directory, JsonValue, Leaf
-from metashell.fs.nodes.image import image_node
-from metashell.fs.nodes.root import RootDirectory
+from metashell.fs.nodes.root import RootDirectory, image_node
 from metashell.fs.path import encode_path
 from metashell.log.time_spec import TimeSpec
 from metashell.redact import Redaction
-from metashell.schema.dump import java_double
-from metashell.schema.json_writer import finite, to_json
+from metashell.schema.dump import finite, java_double, to_json
 
 if TYPE_CHECKING:
     from metashell.fs.differences import Difference, Names, Scope

@@ -17,10 +17,10 @@ from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import join
 from metashell.fs.walk import Failed, refuse
-from metashell.schema.json_writer import finite, null, to_json
+from metashell.schema.dump import finite, null, to_json
 
 if TYPE_CHECKING:
-    from metashell.fs.grid import Grid
+    from metashell.fs.node import Grid
     from metashell.fs.texts import GridTexts
 
 _STEP: Final = 1024

@@ -12,7 +12,7 @@ from metashell.fs.node import Node
 if TYPE_CHECKING:
     from metashell.commands.find.contents import ContentTests
     from metashell.commands.find.times import TimeTests
-    from metashell.fs.grid import Grid
+    from metashell.fs.node import Grid
     from metashell.schema.arena import I64
 
 

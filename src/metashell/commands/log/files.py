@@ -10,7 +10,7 @@ from metashell.commands.log.options import Request, file_names
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    from metashell.places.files import FileRef
+    from metashell.places.place import FileRef
     from metashell.records.stream import LogPath
     from metashell.sources.source import Source
 

@@ -14,8 +14,7 @@ from metashell.commands.shared.waiting import wait_for_news
 from metashell.errors import MetashellError
 from metashell.log.changed import Signature, changed_names, signature
 from metashell.log.names import list_names
-from metashell.places.files import unreadable
-from metashell.places.place import names_in
+from metashell.places.place import names_in, unreadable
 
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog

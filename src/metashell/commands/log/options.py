@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from metashell.commands.rows.output import Shape
     from metashell.records.filter import Selection
-    from metashell.schema.registry import Registry
+    from metashell.schema.model import Registry
     from metashell.sources.source import Source
 
 COMPLETIONS = 200

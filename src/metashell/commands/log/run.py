@@ -17,9 +17,9 @@ from metashell.commands.log.logs import MetadataLogPrinted, PrintedLog
 from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
 from metashell.commands.rows.query import RowsQuery
 from metashell.records.filter import MAX_OFFSET
-from metashell.records.grep import matching_rows
 from metashell.records.lines import json_lines, readable_lines
 from metashell.records.stream import Block, FileStream, LogPath
+from metashell.records.window import matching_rows
 
 
 class LogRun:

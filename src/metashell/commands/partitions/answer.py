@@ -9,8 +9,7 @@ import numpy as np
 
 from metashell.answers.causes import Causes
 from metashell.answers.health import READS, Health
-from metashell.answers.partitions import RESERVED_DIRECTORIES, choose, partitions_table
-from metashell.answers.reasons import Reasons
+from metashell.answers.partitions import RESERVED_DIRECTORIES, Reasons, choose, partitions_table
 from metashell.answers.summaries import summary_table
 from metashell.commands.framework.options import Parsed
 from metashell.commands.partitions.columns import OF_BROKERS, STATES

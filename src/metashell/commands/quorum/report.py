@@ -22,6 +22,7 @@ from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import resolve
 from metashell.image.quorum_members import (
     Epoch,
+    fold_quorum,
     known_epochs,
     known_voters,
     observers_of,
@@ -30,7 +31,6 @@ from metashell.image.quorum_members import (
     voters_of,
     who_leads,
 )
-from metashell.image.voters import fold_quorum
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.fs.escape import escape
-from metashell.schema.json_writer import text_to_json
+from metashell.schema.dump import text_to_json
 from metashell.schema.timestamps import iso_time
 
 _PLAIN: Final = r"^[ -~]*$"

@@ -32,7 +32,7 @@ from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
-from metashell.schema.json_writer import text_to_json, to_json
+from metashell.schema.dump import text_to_json, to_json
 from metashell.spelling import did_you_mean, near_names
 
 _CHUNK_ROWS: Final = 1 << 15

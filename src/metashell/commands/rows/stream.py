@@ -17,7 +17,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CellKind, Column
 from metashell.commands.rows.output import PieceWriter, Shape, write_rows
 from metashell.commands.rows.query import RowMapping
-from metashell.schema.json_writer import null, to_json
+from metashell.schema.dump import null, to_json
 
 _IN_PIECES: Final = ("jsonl", "csv", "tsv")
 """Forms that make sense before their end."""

@@ -147,7 +147,7 @@ def has_own_times(node: Node) -> bool:
 
 def moments_of(root: Directory) -> Moments | None:
     """The moments of the rows of a tree's times; None where it has none."""
-    from metashell.fs.nodes.image import ImageDirectory
+    from metashell.fs.nodes.root import ImageDirectory
     from metashell.image.touched import Moments
 
     image = root.child("image")

@@ -10,7 +10,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.shared.unread import unread_of
 from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
-from metashell.places.files import FileRef, name_of
+from metashell.places.place import FileRef, name_of
 from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:

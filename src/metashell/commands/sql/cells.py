@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.fs.escape import escape
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import to_json
 
 _TIME: Final = pa.timestamp("ms", tz="UTC")
 _EXACT_DIGITS: Final = 15

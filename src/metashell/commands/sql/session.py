@@ -14,7 +14,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.sql.findings import FindingTables, JudgedSource
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
-from metashell.schema.registry import load_registry
+from metashell.schema.model import load_registry
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog, TableNames
 from metashell.sql.duck import Catalog, Database
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from metashell.commands.rows.query import RowMapping
     from metashell.log.fault import Fault
     from metashell.schema.arena import I64
-    from metashell.schema.registry import Registry
+    from metashell.schema.model import Registry
     from metashell.sources.source import Source
 
 

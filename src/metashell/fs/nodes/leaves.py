@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.fs.contents import GridCodes, Judge
-from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafTable, TopicLeaves
-from metashell.fs.node import Directory, Leaf, Node, TextLeaf
+from metashell.fs.node import Directory, Grid, Leaf, Node, TextLeaf
 from metashell.fs.record_paths import fields_text
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.schema.arena import I64
 
 if TYPE_CHECKING:
-    from metashell.fs.leaf_texts import LeafTexts
+    from metashell.fs.leaf_table import LeafTexts
 
 
 _FEW: Final = 32
@@ -135,7 +134,7 @@ class _TableGrid(Grid):
         return self._texts(as_json=True)
 
     def _texts(self, *, as_json: bool) -> LeafTexts:
-        from metashell.fs.leaf_texts import LeafTexts
+        from metashell.fs.leaf_table import LeafTexts
 
         return LeafTexts(self._table, self._leaves.start, self.bounds, as_json=as_json)
 

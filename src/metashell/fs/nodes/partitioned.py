@@ -16,9 +16,8 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
-from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import Entries, LeafTable, TopicLeaves
-from metashell.fs.node import Directory, FixedDirectory, LateDirectory, Leaf, Node, TextLeaf
+from metashell.fs.node import Directory, FixedDirectory, Grid, LateDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
 from metashell.fs.record_moments import ROW_BITS, RecordHeads, RecordMoments
 from metashell.fs.record_nodes import NodeRows, PartitionNodes, has_nodes_below

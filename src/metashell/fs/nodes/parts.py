@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import GroupDirectory, RowDirectory
 from metashell.fs.touch_times import TableTimes, Times
-from metashell.image.part_rows import PartRows
+from metashell.image.keyed import PartRows
 from metashell.parts.forms import code_names
 from metashell.parts.known import parts_below
 from metashell.parts.spec import NamedCodes, PartSpec, hook

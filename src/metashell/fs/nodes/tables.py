@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from metashell.fs.contents import GridCodes, Judge
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, JsonValue, Leaf, Node
+from metashell.fs.node import Directory, Grid, JsonValue, Leaf, Node
 from metashell.fs.touch_times import GridTimes, TableTimes, Times
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.groups import GroupEvent, GroupType
 from metashell.image.coordinators.offsets import commit_outcomes
 from metashell.image.fold import last_marked, sort_events
 from metashell.schema.arena import I64

@@ -19,13 +19,13 @@ from metashell.image.coordinators.commits import (
     NumberedCommits,
     number_commits,
 )
-from metashell.image.coordinators.group_events import (
+from metashell.image.coordinators.groups import (
     GroupEvent,
     GroupEvents,
     GroupsState,
     GroupType,
+    fold_groups,
 )
-from metashell.image.coordinators.groups import fold_groups
 from metashell.image.coordinators.offsets import OffsetsState, fold_offsets
 from metashell.image.fold import find_sorted, group_keys
 from metashell.image.keyed import join_spans

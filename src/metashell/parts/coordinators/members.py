@@ -3,7 +3,7 @@
 from metashell.parts.spec import NamedCodes, PartDescription, PartField, PartSpec, Put
 
 _MEMBER = "{group_id}/members/{member_id}"
-_CODES = "metashell.image.coordinators.group_states:"
+_CODES = "metashell.image.coordinators.group_things:"
 _STATE = PartField("state", form=NamedCodes(f"{_CODES}MEMBER_STATES", "UNKNOWN({})"))
 _OF_STREAMS = PartField("state", form=NamedCodes(f"{_CODES}STREAMS_STATES", "UNKNOWN({})"))
 _CLASSIC = PartField("classic_member_metadata", "usesClassicProtocol", "is_there")

@@ -30,6 +30,6 @@ PART = PartSpec(
         "leader_epoch:int32 complete:int32? batches:texts written_time:time? coordinator:int32 "
         "coordinator_partition:int32"
     ),
-    rows="metashell.answers.share:share_rows",
+    rows="metashell.answers.groups:share_rows",
     rows_by=("group", "topic", "partition"),
 )

@@ -31,7 +31,7 @@ PART = PartSpec(
     is_value=True,
     path=("configs",),
     levels=(
-        PathLevel(("resource_type", "resource_name"), "metashell.image.configs:resource_directory"),
+        PathLevel(("resource_type", "resource_name"), "metashell.image.topics:resource_directory"),
         PathLevel(("name",)),
     ),
     described=PartDescription(
@@ -41,7 +41,7 @@ PART = PartSpec(
         ("resource_name", "key", "value", "resource_type", "source", "changed_time"),
     ),
     is_judged=True,
-    fold="metashell.image.configs:fold_configs",
+    fold="metashell.image.topics:fold_configs",
     newest="metashell.image.touched:newest_config",
     history="metashell.fs.change_parts:ConfigHistory",
 )

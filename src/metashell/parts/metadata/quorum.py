@@ -17,7 +17,7 @@ PART = PartSpec(
         Change("VotersRecord"),
         Change("LeaderChangeMessage"),
     ),
-    fold="metashell.image.voters:quorum_of",
+    fold="metashell.image.quorum_members:quorum_of",
     history="metashell.fs.change_parts:QuorumHistory",
     makers="metashell.image.arrow:voter_columns",
 )

@@ -19,8 +19,7 @@ from metashell.log.crc import crc32c
 from metashell.log.names import CheckpointName, Listing, list_names
 from metashell.log.read import opened
 from metashell.log.splits import KnownBatches, replayed_segments
-from metashell.places.files import FileRef
-from metashell.places.place import Place, RemotePlace, file_in
+from metashell.places.place import FileRef, Place, RemotePlace, file_in
 from metashell.places.vanished import VanishedError
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.manifest import Covered, Manifest

@@ -6,6 +6,8 @@ which of the files in it count; so a process sees an entry whole or not at all, 
 Files that a manifest names are made read-only behind that. One that is read-only and not named any
 more has no use: no later manifest names it again. One that can be written is somebody's who is
 about to name it, or who ended before that.
+
+Where the cache lies, and whether it is worth a look.
 """
 
 from __future__ import annotations
@@ -18,11 +20,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metashell.dataclass import dataclass
+from metashell.places.user import cache_root
 from metashell.sources.cache.manifest import Manifest, ManifestError
-from metashell.sources.cache.place import cache_directory
+
+if TYPE_CHECKING:
+    from metashell.read_settings import ReadSettings
+
+
+def cache_directory() -> str | None:
+    """The directory of all entries; it need not exist. None for a user without a home."""
+    root = cache_root()
+    return None if root is None else os.path.join(root, "images")
+
+
+def may_be_cached(settings: ReadSettings) -> bool:
+    """Whether a directory read like that is worth being looked for in the cache.
+
+    Secrets are not kept, nor is where a strict replay would end. Cost: a look at one path.
+    """
+    if settings.show_secrets or settings.strict:
+        return False
+    directory = cache_directory()
+    return directory is not None and os.path.isdir(directory)
+
 
 LIMIT_VARIABLE: Final = "METASHELL_CACHE_MAX_BYTES"
 LIMIT_BYTES: Final = 10 << 30

@@ -22,8 +22,8 @@ from metashell.sources.cache.manifest import Manifest, ManifestError, key_of
 if TYPE_CHECKING:
     from metashell.reduced.log import ReducedLog, Reducing, Stretch
     from metashell.reduced.table import FileFacts
-    from metashell.schema.registry import Registry
-    from metashell.sources.cache.lazy_log import LazyLog
+    from metashell.schema.model import Registry
+    from metashell.sources.cache.lazy_records import LazyLog
 
 _RENEW_BYTES: Final = 8 << 20
 _TRIES: Final = 2
@@ -154,7 +154,7 @@ class CachedLog:
         Raises:
             ManifestError: The manifest is damaged.
         """
-        from metashell.sources.cache.lazy_log import file_facts
+        from metashell.sources.cache.lazy_records import file_facts
 
         return [
             replace(file_facts(file.facts), size=self.sizes[file.name])
@@ -186,6 +186,6 @@ class CachedLog:
         Raises:
             SourceError: A file can't be read.
         """
-        from metashell.sources.cache.lazy_log import finish
+        from metashell.sources.cache.lazy_records import finish
 
         return finish(self, stretches, registry)

@@ -16,14 +16,14 @@ from metashell.log.layout import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, parse_name
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
-from metashell.records.transactions import is_marker
+from metashell.records.records import is_marker
 from metashell.reduced.log import ReducedLog, Reducing, reduce_again
 from metashell.reduced.table import FileFacts, plain_values, records_of
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.sources.cache.covered import CoveredFiles
 from metashell.sources.cache.entries import EntryDirectory, limit_bytes, make_room
 from metashell.sources.cache.groups import write_groups
-from metashell.sources.cache.lazy_log import LazyLog, facts_value
+from metashell.sources.cache.lazy_records import LazyLog, facts_value
 from metashell.sources.cache.manifest import (
     MAX_FAULTS,
     Covered,

@@ -9,8 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import NoSuchPathError, PathError, SourceError
-from metashell.fs.grid import Grid
-from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.node import Directory, FixedDirectory, Grid, Node
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import base_name, parent_of, place_of

@@ -116,7 +116,7 @@ class FleetSource:
             progress: See the class.
         """
         if settings.schemas:
-            from metashell.schema.registry import load_registry
+            from metashell.schema.model import load_registry
 
             load_registry(settings.schemas)  # a wrong definition is no fault of a directory
         nodes = nodes or nodes_at(distinct(paths))

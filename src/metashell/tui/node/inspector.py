@@ -21,7 +21,7 @@ from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory, JsonValue, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import to_json
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.error_text import error_message
 from metashell.tui.node.described import Description, description_of, path_below

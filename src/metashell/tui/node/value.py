@@ -12,8 +12,7 @@ from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.fs.escape import escape, escape_text
 from metashell.fs.node import JsonValue
-from metashell.schema.dump import java_double
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import java_double, to_json
 
 MOST_LINES: Final = 5_000
 """Lines of a value that are shown."""

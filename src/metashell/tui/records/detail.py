@@ -21,8 +21,7 @@ from metashell.log.layout import CODEC, CONTROL, LOG_APPEND_TIME
 from metashell.records.records import Records
 from metashell.records.window import LogPiece, LogReader
 from metashell.redact import REDACTED, Redaction, hidden_bytes
-from metashell.schema.dump import fields_json
-from metashell.schema.json_writer import to_json
+from metashell.schema.dump import fields_json, to_json
 from metashell.schema.model import MessageSpec
 from metashell.schema.resource_types import ResourceType
 from metashell.schema.rows import to_rows

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from metashell.image.configs import resource_directory
+from metashell.image.topics import resource_directory
 from metashell.records.window import RecordLine
 from metashell.schema.resource_types import ResourceType
 

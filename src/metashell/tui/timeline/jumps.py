@@ -21,7 +21,7 @@ from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
-    from metashell.schema.registry import Registry
+    from metashell.schema.model import Registry
     from metashell.sources.source import Source
 
 _FOLLOWED: Final = 50_000

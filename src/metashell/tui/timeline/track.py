@@ -14,7 +14,7 @@ from metashell.dataclass import dataclass
 from metashell.parts.spec import RecordGroup
 from metashell.records.density import NO_OP, Axis, Density, group_of, type_title
 from metashell.schema.arena import I64
-from metashell.schema.registry import Registry
+from metashell.schema.model import Registry
 from metashell.schema.timestamps import iso_time
 
 BLOCKS: Final = "▁▂▃▄▅▆▇█"

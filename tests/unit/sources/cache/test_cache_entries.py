@@ -35,9 +35,8 @@ from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.reduced.log import ReducedLog, Reducing, reduce_directory
 from metashell.schema.resource_types import resource_type_name
 from metashell.sources.cache import covered
-from metashell.sources.cache.entries import EntryDirectory
+from metashell.sources.cache.entries import EntryDirectory, cache_directory
 from metashell.sources.cache.opening import open_cached
-from metashell.sources.cache.place import cache_directory
 from metashell.sources.cache.writing import store
 from metashell.sources.cached import open_cached_source
 from support.cached import HIDDEN, append, assert_as_whole, assert_same_nodes, keep, opened
