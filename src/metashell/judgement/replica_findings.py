@@ -14,6 +14,7 @@ from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
 from metashell.findings.kind import FindingKind, Need
 from metashell.findings.known import all_kinds
+from metashell.judgement.stop_findings import of_stop
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid
@@ -55,6 +56,9 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
         found += _of_broker(f"broker {broker}", some)
+        own = [one for one in directories if one.identity and one.identity.node_id == broker]
+        is_whole = len(directories) == len(source.log_places)
+        found += of_stop(evidence, broker, own, some, is_whole=is_whole)
     yield from (finding for finding in found if finding.code in wanted)
 
 
@@ -71,11 +75,12 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("becomes-stray", ReplicaState.BECOMES_STRAY, "set aside at the next start"),
         ("stray-left", ReplicaState.STRAY, "stray"),
         ("ghost-replica", ReplicaState.GHOST, "of another topic's name"),
+        ("delete-left", ReplicaState.DELETE, "deleted after the start"),
     ):
         some = rows.filter(is_in(rows, state))
         yield from _told(code, broker, some, text, _reasons(some))
     for code, reason, text in (
-        ("future-promoted", Reason.PROMOTED, "replaced by their future logs at the next start"),
+        ("future-promoted", Reason.PROMOTED, "made current at the next start"),
         ("future-log", Reason.COPIED, "on the way to another log directory"),
         ("replica-elsewhere", Reason.ELSEWHERE, "in another directory than the metadata has"),
         ("log-start-beyond-end", Reason.EMPTIED, "without the records that their log start tells"),
@@ -83,7 +88,7 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("replica-epochs-diverge", Reason.DIVERGES, "unlike the leader's replica"),
     ):
         some = rows.filter(pc.fill_null(pc.equal(rows["reason"], reason), False))
-        yield from _told(code, broker, some, text, "")
+        yield from _told(code, broker, some, text, _of_current(some, rows))
 
 
 def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterator[Finding]:
@@ -111,7 +116,8 @@ def _owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:
     """The directory ids of each broker."""
     ids, bounds = brokers.columns.span(name).gather()
     lists = np.split(ids, bounds[1:-1])
-    pairs = zip(brokers.ids.tolist(), lists, strict=True)
+    # Without brokers there is a list of none.
+    pairs = zip(brokers.ids.tolist(), lists, strict=False)
     return {broker: frozenset(map(bytes, some)) for broker, some in pairs}
 
 
@@ -139,6 +145,17 @@ def _reasons(rows: pa.Table) -> str:
     found = pc.value_counts(rows["reason"].filter(is_in(rows, ReplicaState.BECOMES_STRAY)))
     order = sorted(found.to_pylist(), key=lambda one: -int(one["counts"]))
     return "".join(f"; {one['counts']:,} because {one['values']}" for one in order)
+
+
+def _of_current(futures: pa.Table, rows: pa.Table) -> str:
+    """The words about the current logs beside future ones."""
+    names = pc.unique(_logs(futures.filter(is_in(futures, ReplicaState.FUTURE))))
+    current = rows.filter(is_in(rows, ReplicaState.IN_PLACE, ReplicaState.REPLACED))
+    some = current.filter(pc.is_in(_logs(current), names))
+    if not len(some):
+        return ""
+    n_bytes = pc.sum(some["bytes"], min_count=0).as_py()
+    return f"; the current logs, which are deleted then, have {size_text(n_bytes)}"
 
 
 def _set_aside(missing: pa.Table, rows: pa.Table) -> str:

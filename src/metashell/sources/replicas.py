@@ -135,8 +135,9 @@ def replicas_table(
     if not looks_in and image is not None:
         found.topic_id = topic_ids_by_name(found, image)
     # A configuration names the log directories of one node.
-    is_refused = source.settings.config is not None and bool(
-        source.settings.missing_dirs or conflicting_identities(directories)
+    known = source.settings
+    is_refused = known.config is not None and bool(
+        known.missing_dirs or known.foreign_dirs or conflicting_identities(directories)
     )
     judged = judge(found, image, is_refused=is_refused)
     names = [_text(shown(str(directory.place))) for directory in directories]

@@ -12,8 +12,11 @@ import pytest
 
 from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME
+from metashell.checks.finding import Finding
+from metashell.findings.kind import StopKind
 from metashell.findings.kinds.replicas import KINDS
 from metashell.judgement import evidence
+from metashell.judgement.evidence import Evidence, find
 from metashell.read_settings import ReadSettings
 from metashell.schema.uuids import uuid_text
 from metashell.sources.directory import open_place
@@ -26,6 +29,7 @@ from support.small_cluster import broker, config, level
 _TOPIC = bytes([7]) * 16
 _DIRS = [bytes([9] * 15 + [i]) for i in (1, 2)]
 _CODES = {kind.code for kind in KINDS}
+_SEGMENT = f"{0:020}.log"
 _ANOTHER_ID = "directory.id=JEXwAAAAAAAAAAAAAAAAAg"
 
 
@@ -266,3 +270,84 @@ def test_directories_of_other_brokers(node: Path) -> None:
     assert found["directory-of-other-broker"]["explanation"].endswith("is that of broker 103")
     identity.write_text("\n".join([*lines, _ANOTHER_ID, ""]))
     assert _found(_open(node))["directory-not-registered"]["explanation"].endswith("is new to it")
+
+
+def _starts(source: Source, after: StopKind | None = None) -> dict[str, Finding]:
+    """What `preflight` finds about replicas, by code."""
+    asked = Evidence(source=source, image=source.image, starts=True, looks_in=True, after=after)
+    found = [one for one in find(asked, _CODES) if isinstance(one, Finding)]
+    return {one.code: one for one in found}
+
+
+def test_a_clean_stop(node: Path) -> None:
+    """Nothing is recovered, and the controller takes the start for a clean one."""
+    found = _starts(_open(node))
+    assert not {"log-recovery", "unclean-start"} & found.keys()
+    assert 1 == found["delete-left"].count
+
+
+def test_a_running_broker(node: Path) -> None:
+    """Both ends are told apart: it was killed, or it will stop cleanly."""
+    for name in ("d1", "d2"):
+        (node / name / ".kafka_cleanshutdown").unlink()
+    found = _starts(_open(node))
+    assert {StopKind.KILL} == {found[code].after for code in ("log-recovery", "unclean-start")}
+    assert 23 == found["log-recovery"].count
+    assert not {"log-recovery", "unclean-start"} & _starts(_open(node), StopKind.CLEAN).keys()
+    killed = _starts(_open(node), StopKind.KILL)
+    assert {None} == {killed[code].after for code in ("log-recovery", "unclean-start")}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, ": there is no .kafka_cleanshutdown"),
+        ("", ": .kafka_cleanshutdown has no broker epoch, and the registration 255"),
+        (
+            '{"version":0,"brokerEpoch":254}',
+            ": .kafka_cleanshutdown has broker epoch 254, and the registration 255",
+        ),
+    ],
+)
+def test_an_unclean_start(node: Path, text: str | None, why: str) -> None:
+    """All log directories must tell the broker epoch of the registration."""
+    file = node / "d2" / ".kafka_cleanshutdown"
+    file.unlink()
+    if text is not None:
+        file.write_text(text)
+    found = _starts(_open(node))["unclean-start"]
+    assert (2, None) == (found.count, found.after)
+    assert (
+        f"{node}/d2{why}: the broker leaves the ISR and ELR of 2 partitions; no other broker is in"
+        " them for 2 of these" == found.message
+    )
+
+
+def test_segments_from_the_recovery_point_on(node: Path) -> None:
+    """Recovery reads the segment that holds the recovery point, and all behind it."""
+    (node / "d1" / ".kafka_cleanshutdown").unlink()
+    log = node / "d1" / "keep-0"
+    for base, n_bytes in ((10, 100), (20, 200)):
+        (log / f"{base:020}.log").write_bytes(bytes(n_bytes))
+    first = (log / _SEGMENT).stat().st_size
+    for point, expected in ((0, (3, first + 300)), (9, (3, first + 300)), (10, (2, 300))):
+        _set(node / "d1" / "recovery-point-offset-checkpoint", f"keep 0 {point}")
+        line = "replicas keep --columns partition,state,recovery_segments,recovery_bytes -o jsonl"
+        rows = [json.loads(row) for row in run_on(_open(node), line).out.splitlines()]
+        (row,) = (row for row in rows if row["partition"] == 0)
+        assert expected == (row["recovery_segments"], row["recovery_bytes"])
+        (row,) = (row for row in rows if row["partition"] == 1)
+        assert (0, 0) == (row["recovery_segments"], row["recovery_bytes"])
+
+
+def test_a_future_that_takes_a_logs_place(node: Path) -> None:
+    """Both logs are counted: the future one, and the current one that is deleted."""
+    identities = [node / name / "meta.properties" for name in ("d1", "d2")]
+    texts = [identity.read_text() for identity in identities]
+    for identity, text in zip(identities, reversed(texts), strict=True):
+        identity.write_text(text)
+    found = _found(_open(node))["future-promoted"]
+    assert (
+        "1 directory (6.1 KiB) is made current at the next start: future-b-0; the current logs,"
+        " which are deleted then, have 13.1 KiB" == found["explanation"]
+    )

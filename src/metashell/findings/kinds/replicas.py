@@ -127,6 +127,17 @@ KINDS: Final = (
         source="kafka.server.ReplicaAlterLogDirsThread; KIP-113",
     ),
     _of(
+        code="delete-left",
+        start_order=49,
+        order=240,
+        needs=Need.START,
+        meaning="a broker deletes these logs: log.segment.delete.delay.ms after its start, if it"
+        " does not run",
+        do="nothing",
+        see="replicas --state delete",
+        source=f"{_MANAGER}.deleteLogs",
+    ),
+    _of(
         code="replica-elsewhere",
         start_order=58,
         order=238,
@@ -205,5 +216,31 @@ KINDS: Final = (
         do="nothing if it is to be emptied; else take it out of cordoned.log.dirs",
         see="nodes --brokers --columns id,log_dirs",
         source=f"{_MANAGER}.nextLogDirs; KIP-1066",
+    ),
+    _of(
+        code="log-recovery",
+        counts="logs",
+        order=246,
+        needs=Need.START,
+        start_order=44,
+        meaning="the broker was not stopped cleanly: it reads its logs from their recovery points"
+        " on, and cuts each at the first damaged batch",
+        do="stop the broker cleanly if it runs; else plan for the time that this reading takes",
+        see="replicas --sort -recovery_bytes --columns name,recovery_bytes",
+        source="org.apache.kafka.storage.internals.log.LogLoader.recoverLog",
+    ),
+    _of(
+        code="unclean-start",
+        severity=Severity.WARNING,
+        at_start=AtStart.NOTES,
+        counts="partitions",
+        order=135,
+        needs=Need.START,
+        start_order=36,
+        meaning="the controller takes the start for one after a crash: the broker leaves the ISR"
+        " and the ELR",
+        do="first start the other brokers of the ISR and ELR, and wait until they lead",
+        see="replicas --columns topic,partition,role,in_sync_elsewhere",
+        source=f"{_MANAGER}.readBrokerEpochFromCleanShutdownFiles; KIP-966",
     ),
 )

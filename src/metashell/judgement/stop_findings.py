@@ -1,0 +1,89 @@
+"""Findings about how a broker stopped: what it recovers, and what the controller makes of it.
+
+A running node has no ``.kafka_cleanshutdown``, as if it had been killed.
+
+Source: org.apache.kafka.storage.internals.log.LogManager (loadLogs,
+readBrokerEpochFromCleanShutdownFiles), LogLoader.recoverLog,
+org.apache.kafka.controller.ReplicationControlManager.handleBrokerShutdown; KIP-966.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.election import elr_enabled
+from metashell.answers.replica_roles import Role
+from metashell.checks.finding import Finding
+from metashell.findings.kind import StopKind
+from metashell.node_files.clean_shutdown import FILE_NAME, read_broker_epoch
+from metashell.places.uri import shown
+from metashell.schema.sizes import size_text
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.judgement.evidence import Evidence
+    from metashell.node_files.log_directory import LogDirectory
+
+
+def of_stop(
+    evidence: Evidence,
+    broker: int,
+    directories: Sequence[LogDirectory],
+    rows: pa.Table,
+    *,
+    is_whole: bool,
+) -> Iterator[Finding]:
+    """Find what follows from the stop of a broker, or from its kill if it still runs.
+
+    Args:
+        evidence: Says how it will have stopped, where somebody knows.
+        broker: Its id.
+        directories: Its log directories.
+        rows: Its replicas.
+        is_whole: Whether each log directory could be listed.
+    """
+    may_run = not any(FILE_NAME in directory.files for directory in directories)
+    if may_run and evidence.after is StopKind.CLEAN:
+        return
+    after = StopKind.KILL if may_run and evidence.after is None else None
+    n_segments, n_bytes = (
+        pc.sum(rows[name], min_count=0).as_py() for name in ("recovery_segments", "recovery_bytes")
+    )
+    if n_segments:
+        n = pc.sum(pc.greater(rows["recovery_segments"], 0)).as_py()
+        text = f"{size_text(n_bytes)} in {_counted(n_segments, 'segment')} of {_counted(n, 'log')}"
+        text += " are read before the broker works"
+        yield Finding("log-recovery", text, subject=f"broker {broker}", count=n, after=after)
+    why = _unclean(evidence.image, broker, directories) if is_whole else "a directory can't be read"
+    in_sync = pc.is_in(rows["role"], pa.array([Role.ISR.text, Role.ELR.text, Role.LEADER.text]))
+    n = pc.sum(in_sync).as_py()
+    if why is None or not n or not elr_enabled(evidence.image):
+        return
+    alone = pc.equal(pc.list_value_length(rows["in_sync_elsewhere"]), 0)
+    n_alone = pc.sum(pc.and_(in_sync, alone), min_count=0).as_py()
+    text = f"{why}: the broker leaves the ISR and ELR of {_counted(n, 'partition')}"
+    more = f"; no other broker is in them for {n_alone:,} of these" if n_alone else ""
+    yield Finding("unclean-start", text + more, subject=f"broker {broker}", count=n, after=after)
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def _unclean(image: Image, broker: int, directories: Sequence[LogDirectory]) -> str | None:
+    """Why the controller takes a start for unclean; None: it does not."""
+    brokers = image.brokers
+    epochs = brokers.registration.fixed("broker_epoch")[brokers.ids == broker].tolist()
+    registered = epochs[0] if epochs else None
+    for directory in directories:
+        epoch, place = read_broker_epoch(directory.place), shown(str(directory.place))
+        if FILE_NAME not in directory.files:
+            return f"{place}: there is no {FILE_NAME}"
+        if epoch != registered:
+            told = "no broker epoch" if epoch is None else f"broker epoch {epoch}"
+            return f"{place}: {FILE_NAME} has {told}, and the registration {registered}"
+    return None
