@@ -308,7 +308,11 @@ class QuorumCheck:
                 f"node.id is {node}, but by the log directory.id {directory} belongs to"
                 f" {owner[0]} {owner[1]}",
                 file="meta.properties",
-                at_start=AtStart.NOT_JOINED if owner[0] == "broker" else None,
+                at_start=AtStart.NOT_JOINED
+                if owner[0] == "broker"
+                else None
+                if node in self.voters
+                else AtStart.NOTES,
                 kafka=f"Broker {owner[1]} is already registered with directory {directory}"
                 if owner[0] == "broker"
                 else None,

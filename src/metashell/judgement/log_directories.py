@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
-from metashell.judgement.node_roles import is_broker
+from metashell.errors import SourceError
+from metashell.judgement.node_roles import is_broker, loaded_directories
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
-from metashell.node_files.node_directories import OF_LOGS, Conflict, conflicts_in, group_by_node
+from metashell.node_files.node_directories import (
+    Conflict,
+    conflicting_identities,
+    conflicting_logs,
+    conflicts_in,
+    group_by_node,
+)
+from metashell.node_files.partition_metadata import read_partition_metadata
 from metashell.places.place import place_of, shown
 from metashell.schema.coordinators import CoordinatorLog
+from metashell.schema.uuids import parse_uuid
 
 if TYPE_CHECKING:
     from metashell.findings.kind import FindingKind
@@ -49,9 +61,26 @@ def find_conflicts(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator
     if not evidence.starts:
         yield from conflicting_directories(evidence.source)
         return
-    for conflict in conflicts_in(evidence.directories):
-        if conflict.kind not in OF_LOGS or is_broker(evidence):
-            yield _of_conflict(conflict, "")
+    found = conflicting_identities(evidence.directories)
+    if is_broker(evidence):
+        logs = conflicting_logs(loaded_directories(evidence))
+        found += [one for one in logs if not _sets_aside(evidence, one)]
+    for conflict in found:
+        yield _of_conflict(conflict, "")
+
+
+def _sets_aside(evidence: Evidence, conflict: Conflict) -> bool:
+    """Whether a broker sets one of two logs aside before they meet: it has no topic's id."""
+    if not len(evidence.image.topics):
+        return False
+    known = evidence.image.topics
+    for place in conflict.logs:
+        with suppress(SourceError):
+            metadata = read_partition_metadata(place)
+            raw = None if metadata is None else parse_uuid(metadata.topic_id)
+            if raw is None or known.index_of(np.frombuffer(raw, "V16"))[0] < 0:
+                return True
+    return False
 
 
 def conflicting_directories(source: Source) -> Iterator[Finding]:

@@ -52,6 +52,7 @@ def _stops(evidence: Evidence) -> Iterator[Finding]:
         f"every controller stops at {at}, and brokers read on: {error}",
         file=file,
         subject="every controller",
+        kafka=error,
         count=len(found),
         path="/log",
         offset=offset,

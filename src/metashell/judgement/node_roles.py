@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from metashell.image.quorum_members import voters_in_log
 
 if TYPE_CHECKING:
     from metashell.judgement.evidence import Evidence
+    from metashell.node_files.log_directory import LogDirectory
 
 
 def node_of(evidence: Evidence) -> int | None:
@@ -40,6 +42,19 @@ def is_controller(evidence: Evidence) -> bool:
     image = evidence.image
     known = image.part("controllers").columns.fixed("controller_id").tolist()
     return node_of(evidence) in {*known, *(one.id for one in voters_in_log(image.quorum))}
+
+
+def loaded_directories(evidence: Evidence) -> list[LogDirectory]:
+    """The directories whose logs a broker loads: of log.dirs, and with a usable identity."""
+    config = evidence.config
+    named = [] if config is None else [os.path.abspath(one) for one in config.named_log_dirs()]
+    return [
+        one
+        for one in evidence.directories
+        if one.fault is None
+        and one.identity_fault is None
+        and (not named or str(one.place) in named)
+    ]
 
 
 def _roles(evidence: Evidence) -> list[str] | None:

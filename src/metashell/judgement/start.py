@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
-from metashell.findings.kind import AtStart, Need, Severity, StopKind
+from metashell.errors import NoLeaderError
+from metashell.findings.kind import AtStart, Severity, StopKind
 from metashell.findings.known import all_kinds
 from metashell.image.image import Image
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.node_roles import is_broker, is_controller, node_of
+from metashell.judgement.quorum_findings import of_lost
+from metashell.log.names import BOOTSTRAP
 from metashell.log.read import SLACK, Loaded, anonymous
+from metashell.places.place import child_of, is_file
 from metashell.places.uri import shown
 from metashell.records.records import Records
 
@@ -27,6 +30,8 @@ _WITHOUT_LOG: Final = frozenset(
     for name in ("start_findings:find", "log_directories:find_conflicts", "config_findings:find")
 )
 """Finders that need no metadata log of the node's own."""
+_OF_REPLICAS: Final = "metashell.judgement.replica_findings:find"
+"""The finder that needs metadata, of whomever."""
 _HINDERS: Final = frozenset(
     {AtStart.REFUSES, AtStart.OFFLINE, AtStart.NOT_JOINED, AtStart.NOT_VOTING, AtStart.LOSES}
 )
@@ -58,7 +63,7 @@ class Start:
     @property
     def is_clear(self) -> bool:
         """Whether nothing has to be decided before the start."""
-        return not any(one.effect in _HINDERS or _sets_aside(one) for one in self.events)
+        return not any(one.effect in _HINDERS or _is_grave(one) for one in self.events)
 
     @property
     def verdict(self) -> str:
@@ -78,16 +83,15 @@ class Start:
             )
         if self.count(AtStart.LOSES):
             told.append("loses data")
-        if any(
-            e.effect is AtStart.CHANGES and e.severity is not Severity.NOTE for e in self.events
-        ):
-            told.append("sets logs aside")
+        grave = [event.effect for event in self.events if _is_grave(event)]
+        if grave:
+            told.append("changes its logs" if AtStart.CHANGES in grave else "has warnings")
         return f"{joins}, but {' and '.join(told)}" if told else joins
 
 
-def _sets_aside(event: Finding) -> bool:
-    """Whether an event changes files so that somebody should look first."""
-    return event.effect is AtStart.CHANGES and event.severity is not Severity.NOTE
+def _is_grave(event: Finding) -> bool:
+    """Whether somebody should look first at an event that does not hinder the start."""
+    return event.effect not in _HINDERS and event.severity is not Severity.NOTE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,6 +99,9 @@ class StartOptions:
     """The question about starts."""
 
     against: Source | None = None
+    """The quorum or the directory to compare with; None: the node's own metadata log."""
+    lost: NoLeaderError | None = None
+    """Why no leader of that quorum could be followed."""
     after: StopKind | None = None
     software: str | None = None
     warn: Callable[[str], None] = lambda _: None
@@ -109,10 +116,9 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
         UsageError: The software is no release.
     """
     source, against = node.source, asked.against
-    own = _image_of(source)
     evidence = Evidence(
         source=source,
-        image=own,
+        image=_image_of(source),
         starts=True,
         looks_in=True,
         at_hand=node.at_hand,
@@ -121,25 +127,22 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
         software=asked.software,
         warn=asked.warn,
     )
-    if against is not None and _is_of(evidence, against):
+    is_compared = against is not None and _is_of(evidence, against)
+    if against is not None and is_compared:
         evidence.image = against.image
-    knows = source.capabilities.has_image or evidence.image is not own
-    found = [
-        one for one in _found(evidence) if asked.after is None or one.after in (None, asked.after)
-    ]
+    knows = source.capabilities.has_image or is_compared
+    found = [*_found(evidence, knows_cluster=knows), *_of_lost(asked.lost)]
+    found = [one for one in found if asked.after is None or one.after in (None, asked.after)]
     found.sort(key=lambda one: one.kind.start_order)
     refusals = [one.kind.start_order for one in found if one.effect is AtStart.REFUSES]
-    events = found
-    if refusals:
-        events = [
-            one
-            for one in found
-            if one.effect is AtStart.REFUSES or one.kind.start_order < min(refusals)
-        ]
+    events = [
+        one
+        for one in found
+        if not refusals or one.effect is AtStart.REFUSES or one.kind.start_order < refusals[0]
+    ]
     roles = (("broker", is_broker(evidence)), ("controller", is_controller(evidence)))
-    last = evidence.image.provenance
+    last, number = evidence.image.provenance, node_of(evidence)
     directory = shown(str(evidence.directories[0].place))
-    number = node_of(evidence)
     return Start(
         node=directory if number is None else str(number),
         roles=", ".join(name for name, has in roles if has) if knows or evidence.config else "",
@@ -148,10 +151,18 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
         n_later=len(found) - len(events),
         offset=last.offset if knows and last.offset >= 0 else None,
         time_ms=last.timestamp_ms if knows and last.timestamp_ms >= 0 else None,
-        of="its own metadata log"
-        if evidence.image is own or against is None
-        else shown(str(against.path)),
+        of=_whose(node, against if is_compared else None),
     )
+
+
+def _whose(node: StartingNode, against: Source | None) -> str:
+    """Whose metadata a node is compared with, in words."""
+    if against is not None:
+        return shown(str(against.path))
+    if node.unread is None:
+        return "its own metadata log: the cluster may be ahead (--against)"
+    is_new = any(is_file(child_of(place, BOOTSTRAP)) for place in node.source.log_places)
+    return "no metadata log" + (": formatted, and never started" if is_new else "")
 
 
 def _image_of(source: Source) -> Image:
@@ -167,27 +178,26 @@ def _is_of(evidence: Evidence, against: Source) -> bool:
     return not ids or against.cluster_id is None or against.cluster_id in ids
 
 
-def _found(evidence: Evidence) -> Iterator[Finding]:
-    """All findings about a start, with the effect that they have on this node."""
-    has_own = evidence.source.capabilities.has_image
-    kinds = [
-        kind
-        for kind in all_kinds().values()
-        if (kind.at_start is not None or kind.code in _MAY_MATTER)
-        and (has_own or kind.finder in _WITHOUT_LOG)
-        and kind.needs is not Need.COPIES
-    ]
+def _found(evidence: Evidence, *, knows_cluster: bool) -> Iterator[Finding]:
+    """All findings about a start, each once, with the effect that they have on this node."""
+    has_own, kinds = evidence.source.capabilities.has_image, all_kinds().values()
+    finders = {kind.finder for kind in kinds if kind.at_start is not None}
+    if not has_own:
+        finders &= {*_WITHOUT_LOG, *([_OF_REPLICAS] if knows_cluster else [])}
+    wanted = {kind.code for kind in kinds if kind.finder in finders}
     stops = AtStart.REFUSES if is_controller(evidence) else AtStart.NOTES
-    seen: Counter[tuple[object, ...]] = Counter()
-    for found in find(evidence, {kind.code for kind in kinds}):
+    seen: set[tuple[str | None, ...]] = set()
+    for found in find(evidence, wanted):
         if not isinstance(found, Finding) or found.effect is None:
             continue
         is_stop = found.effect is AtStart.STOPS_CONTROLLER
         key = (found.code, found.meaning, found.directory, found.kafka)
-        seen[key] += 1
-        if seen[key] == 1:
+        if key not in seen:
             yield replace(found, at_start=stops if is_stop else found.effect)
+        seen.add(key)
 
 
-_MAY_MATTER: Final = frozenset({"node-file-missing"})
-"""Kinds of which only some findings matter to a start."""
+def _of_lost(error: NoLeaderError | None) -> Iterator[Finding]:
+    """The finding about a quorum that cannot be followed."""
+    if error is not None:
+        yield of_lost(error)

@@ -6,7 +6,7 @@ Kafka's own texts are quoted, so that a search for one leads here. Nothing is wr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.nodes import nodes_of
@@ -18,7 +18,7 @@ from metashell.findings.kind import AtStart, FindingKind
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.quorum_members import voters_in_log
 from metashell.judgement.evidence import Evidence
-from metashell.judgement.node_roles import is_broker, is_controller, node_of
+from metashell.judgement.node_roles import is_broker, is_controller, loaded_directories, node_of
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files import epoch_checkpoint, partition_metadata
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
@@ -118,7 +118,7 @@ def _without_id(
 ) -> Iterator[Finding]:
     """A directory without an id: the node makes one, and a voter is another one then."""
     place, (_, highest) = shown(str(directory.place)), _levels(evidence)
-    if 0 < highest < _FIRST_DIRECTORY_IDS:
+    if (highest or evidence.image.metadata_version or 0) < _FIRST_DIRECTORY_IDS:
         return
     node = node_of(evidence)
     columns = evidence.image.quorum.voters
@@ -139,14 +139,13 @@ def _without_id(
 
 def _of_log_dirs(evidence: Evidence, directories: Sequence[LogDirectory]) -> Iterator[Finding]:
     yield from _twice(evidence)
-    n_failing = 0
-    for one in directories:
-        evidence.stop()
-        found = list(_failing(one))
-        n_failing += any(finding.effect is AtStart.OFFLINE for finding in found)
-        n_failing += one.identity_fault is not None or one.fault is not None
+    loaded = loaded_directories(evidence)
+    n_left = len(loaded)
+    for one in loaded:
+        found = list(_failing(one, evidence.stop))
+        n_left -= any(finding.effect is AtStart.OFFLINE for finding in found)
         yield from found
-    if n_failing == len(directories) and any(one.identity for one in directories):
+    if loaded and not n_left:
         names = ", ".join(str(one.place) for one in directories)
         yield Finding(
             "no-readable-log-dir",
@@ -174,7 +173,7 @@ def _twice(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _failing(directory: LogDirectory) -> Iterator[Finding]:
+def _failing(directory: LogDirectory, stop: Callable[[], None]) -> Iterator[Finding]:
     """Find files of a listed directory that are malformed."""
     for which, reset in _RESET.items():
         try:
@@ -191,6 +190,7 @@ def _failing(directory: LogDirectory) -> Iterator[Finding]:
             )
     n_told = 0
     for log in directory.logs:
+        stop()
         if log.topic != METADATA_TOPIC and n_told < _MOST_FILES:
             for finding in _of_log(directory, directory.place_of(log)):
                 n_told += 1

@@ -62,12 +62,6 @@ class ConflictKind(StrEnum):
     TWO_FUTURES = "two-futures"
 
 
-OF_LOGS: Final = frozenset(
-    {ConflictKind.NOT_A_LOG, ConflictKind.TWO_LOGS, ConflictKind.TWO_FUTURES}
-)
-"""Conflicts of what a broker loads; a controller takes no notice of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """One reason."""
@@ -78,6 +72,8 @@ class Conflict:
     directory: LogDirectory
     kafka: str
     """Kafka's own text."""
+    logs: tuple[Place, ...] = ()
+    """The logs of one partition."""
 
 
 def group_by_node(directories: Sequence[_D]) -> list[list[_D]]:
@@ -128,7 +124,12 @@ def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:
     is not known here; so two logs of a partition may be a conflict that the node resolves.
     """
     identities = conflicting_identities(directories)
-    return [*identities, *_of_names(directories), *_of_logs(directories)]
+    return [*identities, *conflicting_logs(directories)]
+
+
+def conflicting_logs(directories: Sequence[LogDirectory]) -> list[Conflict]:
+    """Why a broker would not load the logs in these."""
+    return [*_of_names(directories), *_of_logs(directories)]
 
 
 def conflicting_identities(directories: Sequence[LogDirectory]) -> list[Conflict]:
@@ -217,4 +218,5 @@ def _of_logs(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
                     f"{name}: two {log.state} logs, {places[0]} and {places[1]}",
                     directory,
                     said.format(*places, name=name),
+                    places,
                 )

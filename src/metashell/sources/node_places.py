@@ -37,6 +37,8 @@ class NodePlaces:
     """Where its metadata log is, as it was given; any of them where none has one."""
     cluster_id: str | None = None
     """None where nothing tells it."""
+    node_id: int | None = None
+    """Likewise."""
     log_dirs: tuple[str, ...] = field(default=(), repr=False)
     """The others, as `metashell.read_settings.ReadSettings.log_dirs`."""
     notes: tuple[str, ...] = ()
@@ -286,6 +288,7 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
     return NodePlaces(
         path=first.path,
         cluster_id=first.cluster_id,
+        node_id=None if first.identity is None else first.identity.node_id,
         log_dirs=_texts(one for one in group if one is not first),
         notes=tuple(notes),
         unknown=first.unknown,

@@ -62,7 +62,9 @@ def nodes_to_start(request: OpenRequest) -> Iterator[StartingNode]:
     for some in filter(None, below.values()):
         nodes += nodes_to_start_at(some, is_one=False, is_fleet=False)
     for node in nodes:
-        yield _opened(node, request)
+        beside = (one.node_id for one in nodes if one.cluster_id == node.cluster_id)
+        at_hand = frozenset(one for one in beside if one is not None)
+        yield replace(_opened(node, request), at_hand=at_hand)
 
 
 def starting(source: Source) -> StartingNode:

@@ -63,9 +63,9 @@ class HealthVerdict:
             if one.comes_first and (one is not self.paragraphs[-1] or not self.as_of):
                 yield from wrap(_FIRST, width)
         if self.as_of:
-            yield from _wrapped("as of", self.as_of, width)
+            yield from wrapped("as of", self.as_of, width)
         if self.not_looked_at:
-            yield from _wrapped("not seen", "; ".join(self.not_looked_at), width)
+            yield from wrapped("not seen", "; ".join(self.not_looked_at), width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class Paragraph:
         Args:
             width: Characters in a line.
         """
-        yield from _wrapped(self.label or self.severity.value, self.headline, width)
+        yield from wrapped(self.label or self.severity.value, self.headline, width)
         for label, texts in (
             ("", self.more),
             ("  cause", self.causes),
@@ -110,19 +110,20 @@ class Paragraph:
             ("  beware", self.beware),
         ):
             for i, text in enumerate(texts):
-                yield from _wrapped(label if i == 0 else "", text, width)
+                yield from wrapped(label if i == 0 else "", text, width)
         # A command is broken only where it is longer than a line.
         line, label = "", "  see"
         for command in self.see:
             if line and _INDENT + len(line) + 3 + len(command) > width:
-                yield from _wrapped(label, line, width)
+                yield from wrapped(label, line, width)
                 line, label = "", ""
             line = f"{line} · {command}" if line else command
         if line:
-            yield from _wrapped(label, line, width)
+            yield from wrapped(label, line, width)
 
 
-def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
+def wrapped(label: str, text: str, width: int) -> Iterator[str]:
+    """Lay a text out behind its label, as lines."""
     first = f"{label:<{_INDENT}}"
     lines = wrap(
         _UNIT.sub("(\\1\u00a0\\2)", escape(text)),

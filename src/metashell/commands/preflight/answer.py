@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -10,16 +11,18 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.framework.options import Parsed, one_of
-from metashell.commands.health.paragraphs import Paragraph
+from metashell.commands.health.paragraphs import Paragraph, wrapped
 from metashell.commands.preflight.columns import NODES
 from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMARY
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
-from metashell.errors import ExitCode
+from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import AtStart, StopKind
 from metashell.fs.escape import escape
 from metashell.judgement.start import Start, StartOptions, start_of
+from metashell.node_files.config import read_config
+from metashell.quorum.settings import security_of
 from metashell.schema.timestamps import iso_time
 from metashell.sources.opening import open_like, open_quorum
 from metashell.sources.starting import StartingNode, nodes_to_start, starting
@@ -76,8 +79,11 @@ def _starts(context: Context, parsed: Parsed) -> Iterator[Start]:
     for node in _nodes(context):
         for note in (*node.notes, *filter(None, [node.unread])):
             _warn(context, note)
-        if against is not None and asked.against is None:
-            asked.against = _opened(against, node)
+        if against is not None and asked.against is None and asked.lost is None:
+            try:
+                asked.against = _opened(against, node)
+            except NoLeaderError as error:
+                asked.lost = error
         yield start_of(node, replace(asked, warn=lambda text: _warn(context, text)))
 
 
@@ -96,11 +102,6 @@ def _nodes(context: Context) -> Iterator[StartingNode]:
 
 def _opened(against: str, node: StartingNode) -> Source:
     """The quorum or the directory of `AGAINST`."""
-    import os
-
-    from metashell.node_files.config import read_config
-    from metashell.quorum.settings import security_of
-
     host, colon, port = against.split(",", maxsplit=1)[0].rpartition(":")
     if os.path.exists(against) or not (host and colon and port.isdecimal()):
         return open_like(node.source, against)
@@ -157,11 +158,11 @@ def _lines(start: Start, width: int) -> Iterator[str]:
     name = f"node {start.node}" if start.node.isdigit() else start.node
     roles = f" ({start.roles})" if start.roles else ""
     yield f"{name}{roles} {start.verdict}"
+    when = "" if start.time_ms is None else f", {iso_time(start.time_ms)}"
+    at = f"offset {start.offset}{when}, {start.of}"
     if start.offset is None:
-        yield "as of   no metadata: replicas, software and voters are not compared"
-    else:
-        when = "" if start.time_ms is None else f", {iso_time(start.time_ms)}"
-        yield f"as of   offset {start.offset}{when}, {start.of}"
+        at = f"{start.of}: replicas, software and voters are not compared"
+    yield from wrapped("as of", at, width)
     for (_, _), events in groupby(start.events, key=lambda e: (e.code, e.effect)):
         yield from _paragraph(list(events)).lines(width)
     if start.n_later:

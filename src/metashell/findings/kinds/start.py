@@ -144,9 +144,7 @@ KINDS: Final = (
         order=212,
         counts="voters",
         meaning="a leader is elected once a majority of the voters runs",
-        do="start voters on their own log directories until a majority of them runs",
-        avoid="never start a voter on an empty log directory",
-        see="quorum",
+        do="start them on their own log directories, never on empty ones",
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-595",
     ),
 )

@@ -1,0 +1,345 @@
+"""``preflight``: its verdicts, rows and exit status on directories that were changed by hand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import metashell
+from metashell.cli import main
+from metashell.errors import NoLeaderError
+from support.fixtures import copy_of, fixture_dir
+from support.shell import run_on
+
+STORY: Final = "node-disk-44/story"
+PARTITION_METADATA: Final = "partition.metadata"
+RECOVERY: Final = "recovery-point-offset-checkpoint"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """The directories d1 and d2 of broker 102, and controller1, which may be changed."""
+    return copy_of(STORY, tmp_path / "node")
+
+
+class Told:
+    """The answer to one command line."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *argv: str | Path) -> None:
+        self.status = main(["--no-config", *map(str, argv)])
+        self.out, self.err = capsys.readouterr()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``-o json``."""
+        found: list[dict[str, Any]] = json.loads(self.out)
+        return found
+
+    def codes(self, *effects: str) -> set[str]:
+        """The codes of events with some effects."""
+        return {row["code"] for row in self.rows if row["effect"] in effects}
+
+
+def asked(capsys: pytest.CaptureFixture[str], node: Path, *words: str | Path) -> Told:
+    """The events of a start on d1 and d2."""
+    dirs = ("-d", node / "d1", "-d", node / "d2")
+    return Told(capsys, *dirs, "preflight", "-o", "json", *words)
+
+
+def config_of(node: Path, **settings: str) -> Path:
+    """A configuration of broker 102."""
+    known = {
+        "process.roles": "broker",
+        "node.id": "102",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
+        "listeners": "PLAINTEXT://:9092",
+        "log.dirs": f"{node}/d1,{node}/d2",
+    }
+    known.update({key.replace("_", "."): value for key, value in settings.items()})
+    file = node / "server.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in known.items()))
+    return file
+
+
+def test_words(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verdict comes first, then the metadata, then events in the order of Kafka."""
+    told = Told(capsys, "-d", node / "d1", "-d", node / "d2", "preflight")
+    lines = told.out.splitlines()
+    assert "node 102 (broker) starts, but changes its logs" == lines[0]
+    assert lines[1].startswith("as of     offset 555, 2026-11-22T12:07:37.810Z, its own metadata")
+    assert 1 == told.status
+
+
+def test_newer_metadata(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--against tells what the broker did: 12 logs are set aside, and not 2."""
+    counts = {}
+    for words in ((), ("--against", node / "controller1")):
+        rows = asked(capsys, node, *words).rows
+        counts[len(words)] = [row["count"] for row in rows if row["code"] == "becomes-stray"]
+    assert {0: [2], 2: [12]} == counts
+
+
+def test_another_cluster(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The quorum has another cluster id: the node never joins, and its own log is compared."""
+    other = fixture_dir("real-44-live")
+    told = asked(capsys, node, "--against", other)
+    assert {"cluster-id-unlike-quorum"} == told.codes("not-joined")
+    (row,) = (row for row in told.rows if row["effect"] == "not-joined")
+    assert "INCONSISTENT_CLUSTER_ID" in row["kafka"]
+    assert [2] == [row["count"] for row in told.rows if row["code"] == "becomes-stray"]
+    told = Told(capsys, "-d", node / "d1", "preflight", "--against", other)
+    assert "starts and does not join the quorum" in told.out.splitlines()[0]
+
+
+def test_a_lost_quorum(
+    node: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No leader answers at the address of --against."""
+
+    def lost(*_: object, **__: object) -> None:
+        raise NoLeaderError("127.0.0.1:1: no leader", is_answered=True)
+
+    monkeypatch.setattr("metashell.commands.preflight.answer.open_quorum", lost)
+    told = asked(capsys, node, "--against", "127.0.0.1:1")
+    assert {"quorum-no-leader"} == told.codes("not-joined")
+    assert 1 == told.status
+
+
+def test_a_live_quorum(
+    node: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The metadata of a quorum is compared with."""
+    quorum = metashell.open(node / "controller1")
+    seen: list[object] = []
+
+    def found(addresses: str, **_: object) -> object:
+        seen.append(addresses)
+        return quorum
+
+    monkeypatch.setattr("metashell.commands.preflight.answer.open_quorum", found)
+    told = asked(capsys, node, "--against", "127.0.0.1:9093")
+    assert ["127.0.0.1:9093"] == seen
+    assert [12] == [row["count"] for row in told.rows if row["code"] == "becomes-stray"]
+
+
+@pytest.mark.parametrize(
+    ("software", "effect"), [("4.4", None), ("4.0", "not-joined"), ("3.9", "not-joined")]
+)
+def test_software(
+    node: Path, capsys: pytest.CaptureFixture[str], software: str, effect: str | None
+) -> None:
+    """A broker of a release that lacks the level of the log never gets ready."""
+    rows = asked(capsys, node, "--software", software).rows
+    effects = {row["effect"] for row in rows if row["code"] == "software-lacks-level"}
+    assert (set() if effect is None else {effect}) == effects
+
+
+def test_software_of_a_controller(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A controller stops; before 3.9 it also does not know kraft.version 1."""
+    line = ("-d", node / "controller1", "preflight", "-o", "json", "--software")
+    assert {"refuses"} == {row["effect"] for row in Told(capsys, *line, "4.0").rows}
+    kafka = [row["kafka"] for row in Told(capsys, *line, "3.8").rows if row["kafka"]]
+    assert any("No MetadataVersion with feature level" in text for text in kafka)
+    assert 2 == Told(capsys, *line, "5.9").status
+
+
+def test_controller(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sound controller starts, and says how many voters are needed; names do not matter."""
+    (node / "controller1" / "lost+found").mkdir()
+    told = Told(capsys, "-d", node / "controller1", "preflight")
+    assert "node 1 (controller) starts" == told.out.splitlines()[0]
+    assert "voter 1 is the only voter" in told.out
+    assert 0 == told.status
+
+
+def test_a_voter_without_its_id(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A voter whose directory.id is gone gets a new one, and does not vote."""
+    file = node / "controller1" / "meta.properties"
+    lines = [line for line in file.read_text().splitlines() if "directory.id" not in line]
+    file.write_text("\n".join(lines) + "\n")
+    told = Told(capsys, "-d", node / "controller1", "preflight", "-o", "json")
+    assert "directory-id-made" in told.codes("not-voting")
+    assert 1 == told.status
+
+
+def test_a_malformed_quorum_state(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It refuses, with Kafka's text."""
+    node = copy_of("voters-all-killed-3", tmp_path / "node") / "voter-1"
+    (node / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    told = Told(capsys, "-d", node, "preflight", "-o", "json")
+    (row,) = (row for row in told.rows if row["effect"] == "refuses")
+    assert row["kafka"].startswith("Error while reading the Quorum status from the file")
+    assert "quorum-state" in row["kafka"]
+
+
+def test_voters_at_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each voter has a row, with those whose directories are given."""
+    place = fixture_dir("voters-minority-5")
+    rows = Told(capsys, "-d", f"{place}/voter-*", "preflight", "--summary", "-o", "json").rows
+    assert ["4", "5"] == [row["node"] for row in rows]
+    assert all("3 of 1, 2, 3, 4, 5" in row["reason"] for row in rows)
+    assert all("4, 5 are given" in row["reason"] for row in rows)
+
+
+def test_files_that_take_a_directory_offline(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A malformed leader-epoch-checkpoint does, and a stray's file; a wrong order does not."""
+    epochs = node / "d1" / "keep-0" / "leader-epoch-checkpoint"
+    epochs.write_text("0\n2\n1 5\n0 0\n")
+    assert set() == asked(capsys, node).codes("offline", "refuses")
+    epochs.write_text("0\n1\nx y\n")
+    (stray,) = (node / "d1").glob("oldtopic-4.*-stray")
+    (stray / PARTITION_METADATA).write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n")
+    told = asked(capsys, node)
+    rows = [row for row in told.rows if row["effect"] == "offline"]
+    assert {str(node / "d1")} == {row["directory"] for row in rows}
+    said = sorted(row["kafka"].partition(str(node))[0] for row in rows)
+    assert [
+        "Error while reading checkpoint file ",
+        "Error while reading partition metadata file ",
+    ] == said
+    (node / "d2" / "keep-3" / PARTITION_METADATA).write_text("nonsense\n")
+    told = asked(capsys, node)
+    assert {"no-readable-log-dir"} == told.codes("refuses")
+    assert "have failed" in told.out
+
+
+@pytest.mark.parametrize("content", ["", "version: 0\n", "version: 0\ntopic_id: !!\n"])
+def test_a_file_that_no_broker_expects(
+    node: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    """A partition.metadata without its lines stops the broker with another exception."""
+    (node / "d2" / "keep-3" / PARTITION_METADATA).write_text(content)
+    assert {"log-not-loaded"} == asked(capsys, node).codes("refuses")
+
+
+def test_a_checkpoint_that_is_reset(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A malformed checkpoint of recovery points is no reason to go offline."""
+    (node / "d1" / RECOVERY).write_text("garbage\n")
+    told = asked(capsys, node)
+    assert set() == told.codes("offline", "refuses")
+    (row,) = (row for row in told.rows if row["code"] == "checkpoint-reset")
+    assert "resetting the recovery checkpoint to 0" in row["kafka"]
+
+
+def test_malformed_meta_properties(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It refuses where the metadata log is, and takes another directory offline."""
+    (node / "d2" / "meta.properties").write_text("root:x:0\n")
+    told = asked(capsys, node)
+    assert {"log-dir-unreadable"} == told.codes("offline")
+    (node / "d1" / "meta.properties").write_text("root:x:0\n")
+    assert {"no-readable-log-dir"} <= asked(capsys, node).codes("refuses")
+    shutil.copy(fixture_dir(STORY) / "d2" / "meta.properties", node / "d2")
+    (row,) = (row for row in asked(capsys, node).rows if row["effect"] == "refuses")
+    assert row["kafka"].startswith("Encountered I/O error in metadata log directory")
+
+
+def test_a_metadata_log_elsewhere(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A metadata log in another directory than metadata.log.dir refuses."""
+    shutil.copytree(node / "d1" / "__cluster_metadata-0", node / "d2" / "__cluster_metadata-0")
+    config = config_of(node, metadata_log_dir=f"{node}/d1")
+    for source in (("--config", config), ("-d", node / "d1", "-d", node / "d2")):
+        told = Told(capsys, *source, "preflight", "-o", "json")
+        assert {"metadata-log-elsewhere"} == told.codes("refuses")
+
+
+def test_one_directory_twice(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link to a log directory that is named too."""
+    (node / "link").symlink_to(node / "d2")
+    config = config_of(node, log_dirs=f"{node}/d1,{node}/d2,{node}/link")
+    told = Told(capsys, "--config", config, "preflight", "-o", "json")
+    assert told.codes("refuses") >= {"log-dir-twice", "same-directory-id"}
+
+
+def test_settings(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Settings that Kafka refuses come first, each with its text; the rest is not told."""
+    config = config_of(node, node_id="7", process_roles="borker")
+    told = Told(capsys, "--config", config, "preflight", "-o", "json")
+    assert {"config-refused"} == {row["code"] for row in told.rows}
+    texts = [row["kafka"] for row in told.rows]
+    assert any("Unknown process role 'borker'" in text for text in texts)
+    assert any("Stored node id 102 doesn't match previous node id 7" in text for text in texts)
+    words = Told(capsys, "--config", config, "preflight")
+    assert "does not start" in words.out.splitlines()[0]
+    assert "findings that come later" in words.out
+
+
+def test_a_metadata_directory_of_its_own(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """LogManager does not look at a metadata.log.dir that is not in log.dirs."""
+    (node / "meta").mkdir()
+    shutil.move(node / "d1" / "__cluster_metadata-0", node / "meta")
+    text = (node / "d1" / "meta.properties").read_text()
+    lines = [line for line in text.splitlines() if "directory.id" not in line]
+    (node / "meta" / "meta.properties").write_text(
+        "\n".join([*lines, "directory.id=AAAAAAAAAAAAAAAAAAABAA"])
+    )
+    (node / "meta" / "lost+found").mkdir()
+    config = config_of(node, metadata_log_dir=f"{node}/meta")
+    told = Told(capsys, "--config", config, "preflight", "-o", "json")
+    assert set() == told.codes("refuses", "offline")
+    (node / "d1" / "lost+found").mkdir()
+    told = Told(capsys, "--config", config, "preflight", "-o", "json")
+    assert {"not-a-log"} == told.codes("refuses")
+
+
+def test_two_logs_of_which_one_is_stray(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log without a topic of its id is set aside before it meets the other."""
+    shutil.copytree(node / "d1" / "keep-0", node / "d2" / "keep-0")
+    assert {"two-logs"} == asked(capsys, node).codes("refuses")
+    (node / "d2" / "keep-0" / PARTITION_METADATA).unlink()
+    assert set() == asked(capsys, node).codes("refuses")
+
+
+def test_formatted(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory on which no node has started."""
+    (node / "new").mkdir()
+    shutil.copy(node / "d1" / "meta.properties", node / "new")
+    (node / "new" / "bootstrap.checkpoint").write_bytes(b"")
+    told = Told(capsys, "-d", node / "new", "preflight")
+    assert "node 102 starts" == told.out.splitlines()[0]
+    assert "formatted, and never started" in told.out
+    assert 0 == told.status
+
+
+def test_a_fleet(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A row for each node: of one whose directories lie below, too."""
+    (node / "backups" / "b").mkdir(parents=True)
+    for name in ("d1", "d2"):
+        shutil.move(node / name, node / "backups" / "b" / name)
+    shutil.move(node / "controller1", node / "backups" / "c")
+    told = Told(capsys, "-d", f"{node}/backups/*/", "preflight")
+    assert 3 == len(told.out.splitlines())
+    assert "102" in told.out
+    assert 1 == told.status
+    rows = Told(capsys, "-d", f"{node}/backups/*/", "preflight", "-o", "json").rows
+    assert {"102", "1"} == {row["node"] for row in rows}
+
+
+def test_in_the_shell(node: Path) -> None:
+    """A source that is open is asked as its directories are."""
+    source = metashell.open(node / "d1", log_dirs=[node / "d2"])
+    ran = run_on(source, "preflight")
+    assert ran.out.startswith("node 102 (broker) starts, but changes its logs\n")
+    assert 1 == ran.status
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--after", "crash"), ("--software", "what"), ("topic",)],
+)
+def test_refused(node: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    """Words that mean nothing."""
+    assert 2 == asked(capsys, node, *words).status
+
+
+def test_no_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    """A quorum has no directories to start on."""
+    told = Told(capsys, "-q", "127.0.0.1:1", "preflight")
+    assert 2 == told.status
+    assert "needs the log directories" in told.err
