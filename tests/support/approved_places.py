@@ -420,7 +420,7 @@ PLACES: Final[Mapping[str, Place]] = {
     "backups": Place(_backups, ("fleet", "tables", "rights")),
     **{
         f"voters-{name}": Place(
-            _recorded(*(f"voters-{name}/voter-{i}" for i in numbers)), ("fleet",)
+            _recorded(*(f"voters-{name}/voter-{i}" for i in numbers)), ("fleet", "lost-quorum")
         )
         for name, numbers in _VOTERS.items()
     },

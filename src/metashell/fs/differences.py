@@ -7,7 +7,8 @@ is what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.compare import (
@@ -107,6 +108,17 @@ def find_differences(
             for names, change in sorted(found):
                 if scope.covers(names):
                     yield Difference(change, part.name, names)
+
+
+def count_by_part(found: Iterable[Difference]) -> dict[str, Counter[ChangeKind]]:
+    """How many things of each part differ; those of a topic told in one count as well."""
+    counts: dict[str, Counter[ChangeKind]] = {}
+    for difference in found:
+        counts.setdefault(difference.part, Counter())[difference.change] += 1
+        if difference.n_partitions:
+            partitions = counts.setdefault("partitions", Counter())
+            partitions[difference.change] += difference.n_partitions
+    return counts
 
 
 def node_differences(

@@ -108,6 +108,16 @@ class Commitment:
         """The offset behind the last one with a verdict; 0 without any."""
         return max((r.end for r in self.ranges if r.verdict is verdict), default=0)
 
+    def lacking(self, name: str) -> list[JudgedRange]:
+        """The records that a copy has not, neither in its log nor before its checkpoint."""
+        own = [r for r in self.ranges if name in r.holders and r.epochs[0] is None]
+        return [
+            lost
+            for lost in self.ranges
+            if name not in lost.holders
+            and not any(r.first <= lost.first and lost.end <= r.end for r in own)
+        ]
+
 
 def judge(copies: Sequence[DiskCopy]) -> Commitment:
     """Judge each record of some copies of one cluster's log.

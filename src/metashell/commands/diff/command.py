@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -450,19 +449,22 @@ def _print_counts(context: Context, found: Iterator[Difference]) -> int:
 
 
 def _count_rows(context: Context, found: Iterator[Difference]) -> Iterator[RowMapping]:
-    """How many things of each part differ; those of a topic told in one count as well."""
+    """How many things of each part differ."""
+    from metashell.checks.compare import ChangeKind
     from metashell.checks.digest import digested_parts
+    from metashell.fs.differences import count_by_part
 
-    counts: dict[str, Counter[str]] = {part.name: Counter() for part in digested_parts()}
-    for n, difference in enumerate(found):
-        counts.setdefault(difference.part, Counter())[difference.change] += 1
-        if difference.n_partitions:
-            counts["partitions"][difference.change] += difference.n_partitions
-        if not n % _CHUNK_LINES:
-            stop_if_cancelled(context)
-    for part, count in counts.items():
-        if count.total():
-            yield {"part": part, **{change: count[change] for change in _MARKS}}
+    def ticking() -> Iterator[Difference]:
+        for n, difference in enumerate(found):
+            if not n % _CHUNK_LINES:
+                stop_if_cancelled(context)
+            yield difference
+
+    counts = count_by_part(ticking())
+    names = dict.fromkeys([*(part.name for part in digested_parts()), *counts])
+    for part in names:
+        if (count := counts.get(part)) is not None:
+            yield {"part": part, **{change: count[ChangeKind(change)] for change in _MARKS}}
 
 
 COMMAND = DiffCommand()

@@ -4,11 +4,39 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.columns import AnswerTable, Shrink, integer, text, texts, time_at
+from metashell.commands.rows.columns import (
+    AnswerTable,
+    Shrink,
+    flag,
+    integer,
+    integers,
+    text,
+    texts,
+    time_at,
+)
 
 STATUS: Final = "--status"
 
 EPOCHS: Final = "--epochs"
+
+COPIES: Final = "--copies"
+
+STARTS: Final = "--starts"
+
+VERDICTS: Final = "--verdicts"
+
+OF_COPIES: Final = (COPIES, STARTS, VERDICTS)
+"""Flags that ask for copies of a lost quorum's logs."""
+
+LOST_PARTS: Final = {
+    "topics": ("topics",),
+    "partitions": ("partitions",),
+    "configs": ("configs",),
+    "acls": ("acls",),
+    "credentials": ("scram", "delegation_tokens"),
+    "quotas": ("client_quotas",),
+}
+"""Parts of the image by the words that count them in a loss; all others are `other`."""
 
 TABLES: Final = (
     AnswerTable(
@@ -82,6 +110,86 @@ TABLES: Final = (
             integer("start_offset", "The first offset written in it."),
             integer("leader", "The leader; null: no record says."),
             time_at("time", "The time of the leader change record; null: it is not there."),
+        ),
+    ),
+    AnswerTable(
+        COPIES,
+        (
+            text("copy", "The directory's name below /clusters.", priority=9),
+            integer("node_id", "The node that owns the directory.", priority=9),
+            text("directory_id", "Its directory.id.", shown=False),
+            flag("voter", "Whether it has a vote, by the voters that a log names.", priority=5),
+            flag("can_win", "Whether it can win a vote of the voters at hand.", priority=9),
+            integer(
+                "log_epoch", "Last leader epoch of its log. A vote compares it first.", priority=8
+            ),
+            integer("log_start", "The first offset of its segments.", priority=3),
+            integer(
+                "log_end_offset",
+                "The offset behind its log. A vote compares it second.",
+                priority=8,
+            ),
+            integer(
+                "departs_at",
+                "The first offset at which it has another batch than most of the others, byte for "
+                "byte.",
+                priority=7,
+            ),
+            integer("checkpoints", "How many checkpoints it has.", priority=3),
+            integer(
+                "checkpoint_end",
+                "The end of the newest: offsets below it are committed.",
+                priority=4,
+            ),
+            integer("epoch", "The leader epoch of its quorum-state.", priority=5),
+            integers("voters", "The voters that its log names last.", priority=2),
+            texts(
+                "endpoints",
+                "Where its log says that the node is reached for votes.",
+                shown=False,
+            ),
+            text("directory", "Its path.", shown=False),
+        ),
+    ),
+    AnswerTable(
+        STARTS,
+        (
+            integers("running", "Ids of the voters that run, and no other voter.", priority=9),
+            integer("leader", "A voter that can win then.", priority=9),
+            flag("best", "Whether only copies that end last of all can win.", priority=6),
+            text("loses", "The copy whose records would be lost; null: none are.", priority=8),
+            integer("first", "The first offset lost.", priority=7),
+            integer("end", "The end of that copy's log.", priority=6),
+            flag(
+                "may_be_committed",
+                "Whether a client can have been told that one of them is committed.",
+                priority=5,
+            ),
+            integer("topics", "Topics that these records added, removed or changed.", priority=4),
+            integer("partitions", "Partitions.", priority=4),
+            integer("configs", "Configs.", priority=4),
+            integer("acls", "ACLs.", priority=4),
+            integer("credentials", "SCRAM credentials and delegation tokens.", priority=4),
+            integer("quotas", "Quotas.", priority=3),
+            integer("other", "Brokers, features and the like.", priority=2),
+        ),
+    ),
+    AnswerTable(
+        VERDICTS,
+        (
+            integer("first", "The first offset.", priority=9),
+            integer("end", "The offset behind the last one.", priority=9),
+            text("verdict", "proved, safe or open.", priority=9),
+            integers("nodes", "Ids of the nodes whose copies hold these records.", priority=8),
+            integer(
+                "first_epoch", "The leader epoch of the first record; null: not known.", priority=5
+            ),
+            integer("last_epoch", "The leader epoch of the last.", priority=5),
+            flag(
+                "may_be_committed",
+                "Whether a client can have been told that one of them is committed.",
+                priority=7,
+            ),
         ),
     ),
 )

@@ -5,7 +5,15 @@ from __future__ import annotations
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
-from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
+from metashell.commands.quorum.columns import (
+    COPIES,
+    EPOCHS,
+    OF_COPIES,
+    STARTS,
+    STATUS,
+    TABLES,
+    VERDICTS,
+)
 from metashell.commands.rows.columns import (
     Column,
 )
@@ -26,7 +34,7 @@ class QuorumCommand(RowsCommand):
     tables = TABLES
     has_text = True
     manual = Manual(
-        synopsis="quorum [-h] [--status|--epochs] [-o FORMAT]",
+        synopsis="quorum [-h] [--status|--epochs|--copies|--starts|--verdicts] [-o FORMAT]",
         description=(
             "Shows what `kafka-metadata-quorum describe` shows with --status and with "
             "--replication. First come the cluster, the leader and its epoch, the high watermark "
@@ -45,12 +53,29 @@ class QuorumCommand(RowsCommand):
             "describes it can't be used.\n\n"
             "LogEpoch and LogEndOffset are the end of the log: that of the directory, or the "
             "leader's. A vote compares both, in this order. LeaderEpoch may be newer, from "
-            "quorum-state. `fleet --votes` says who can win a vote."
+            "quorum-state. `fleet --votes` says who can win a vote.\n\n"
+            "After a quorum was lost, --copies says which disk to trust. Give the directories of "
+            "all nodes that are left, of brokers too: `-d DIR1 -d DIR2`. The first line is the "
+            "answer. Then come the copies, what is known of their records, what each election "
+            "would lose, and the steps. Nothing is run.\n\n"
+            "Each record is `proved`, `safe` or `open`. A proved record is committed, whatever is "
+            "on disks that are not here. A safe one is in the log of each voter that can win a "
+            "vote of these voters. For an open one, who wins decides. A checkpoint proves the "
+            "records before its end. A majority of the voters proves a record if each has one of "
+            "the newest leader epoch at or behind it. Then no leader of a later epoch can have "
+            "been elected, by all voters' logs or by a majority's quorum-state.\n\n"
+            "All that assumes that each directory is as its node left it. A backup is not. "
+            "The losses of an election are counted as `diff --stat` counts them.\n\n"
+            "Copies of two clusters, of one node, or of two logs are refused. With --copies the "
+            "exit status is 1 if no vote is possible, or if the answer is not sure."
         ),
         options=(
             Option(("-h", "--human-readable"), "Show ages only, without times."),
             Option((STATUS,), "With -o: write one row about the quorum, not one for each node."),
             Option((EPOCHS,), "List the leader epochs: start offset, leader and time."),
+            Option((COPIES,), "Say which of these directories to trust after a loss; see above."),
+            Option((STARTS,), "List the sets of voters, who can win then, and what is lost."),
+            Option((VERDICTS,), "List the records by offset: proved, safe or open."),
         ),
         examples=(
             ("quorum", "leader, voters and observers"),
@@ -58,6 +83,8 @@ class QuorumCommand(RowsCommand):
             ("quorum --json", "the nodes, for scripts"),
             ("quorum -o csv", "a row for each voter and observer"),
             ("quorum --status -o yaml", "who leads, since which epoch, and the lag"),
+            ("quorum --copies", "which copy wins, and whom to start, after a loss"),
+            ("quorum --starts -o json", "who can win with whom, and what that loses"),
         ),
     )
 
@@ -66,7 +93,13 @@ class QuorumCommand(RowsCommand):
         refuse_more(self, parsed.arguments)
         if STATUS in parsed.switches and not self.asking(parsed):
             raise UsageError(f"{STATUS} goes with -o", hint="quorum alone shows all")
-        return super().run_parsed(context, parsed)
+        if parsed.switches.isdisjoint(OF_COPIES):
+            return super().run_parsed(context, parsed)
+        self.columns_of(parsed)
+        # It is about all directories that are open, not about each.
+        from metashell.commands.quorum.copies import COPIES_COMMAND
+
+        return COPIES_COMMAND.run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
         """Add a row for each node or leader epoch, or one for the quorum."""
@@ -81,10 +114,10 @@ class QuorumCommand(RowsCommand):
         return write_text(context, parsed)
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """The nodes, the quorum, or the leader epochs."""
-        chosen = [flag for flag in (STATUS, EPOCHS) if flag in parsed.switches]
+        """The nodes, the quorum, the leader epochs, or what is known of copies."""
+        chosen = [flag for flag in (STATUS, EPOCHS, *OF_COPIES) if flag in parsed.switches]
         if len(chosen) > 1:
-            raise UsageError(f"{STATUS} and {EPOCHS} exclude each other")
+            raise UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
         return next(table.columns for table in TABLES if table.asked_by == "".join(chosen))
 
 

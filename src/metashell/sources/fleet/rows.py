@@ -23,6 +23,7 @@ from metashell.errors import MetashellError, SourceError
 from metashell.image.quorum_members import known_voters, voter_sets
 from metashell.log.fault import FaultKind
 from metashell.places.uri import shown
+from metashell.schema.dump import to_json
 from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
 from metashell.sources.fleet.reading import Reading
 
@@ -61,7 +62,10 @@ VOTE_FIELDS: Final = (
     "epoch",
     "epochs",
     "voterSets",
+    "logStart",
+    "checkpoints",
     "checkpointEnd",
+    "endpoints",
 )
 """Keys of `vote_facts`: ``voters`` are those of the log's latest voter set, ``id,directoryId``
 separated by spaces, without a directory id in a static quorum. ``fault`` is the first damage of the
@@ -69,8 +73,9 @@ files that were read, ``ownFile`` the first trouble with a file that the node ne
 
 ``epoch`` is the leader epoch of quorum-state, ``epochs`` as in `END_FIELDS` but of the whole log.
 ``voterSets`` has each voter set of the log as ``voters`` has the latest, with the offset from which
-it is in force and a colon in front, separated by semicolons. ``checkpointEnd`` is the end offset of
-the newest checkpoint.
+it is in force and a colon in front, separated by semicolons. ``logStart`` is the first offset of a
+segment, ``checkpointEnd`` the end offset of the newest of the ``checkpoints``. ``endpoints`` has
+JSON: the endpoints of the voters, by their ids.
 """
 
 CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
@@ -182,7 +187,10 @@ def vote_facts_of(source: Source) -> FleetRow:
         "voterSets": ";".join(
             f"{offset}:{_voter_words(known)}" for offset, known in sets or [(0, voters)]
         ),
+        "logStart": min((segment.base_offset for segment in listing.segments), default=None),
+        "checkpoints": sum(not checkpoint.is_bootstrap for checkpoint in listing.checkpoints),
         "checkpointEnd": max((c.end_offset for c in listing.checkpoints), default=0),
+        "endpoints": to_json({str(v.id): list(v.endpoints or ()) for v in voters}),
     }
 
 

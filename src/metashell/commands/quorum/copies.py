@@ -1,0 +1,299 @@
+"""``quorum --copies``: which disk to trust after a quorum was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.quorum.columns import COPIES, LOST_PARTS, STARTS, TABLES, VERDICTS
+from metashell.commands.quorum.command import QuorumCommand
+from metashell.commands.quorum.steps import steps
+from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.stream import cells
+from metashell.commands.shared.wrapped import sentence_lines
+from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.fs.escape import escape
+from metashell.judgement.commitment import Certainty, JudgedRange
+from metashell.judgement.lost_quorum import Loss, LostQuorum, examine
+from metashell.judgement.quorum_words import headline, one_of, sets_text, spoken
+from metashell.sources.fleet.naming import unique_names
+from metashell.sources.fleet.rows import cluster_id_of
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+
+_COLUMNS: Final = {table.asked_by: table.columns for table in TABLES}
+_WORDS: Final = {
+    "topics": "topic", "partitions": "partition", "configs": "config", "acls": "ACL",
+    "credentials": "credential", "quotas": "quota", "other": "other thing",
+}  # fmt: skip
+_MEANING: Final = {
+    Certainty.PROVED: "committed, whatever is on disks that are not here",
+    Certainty.SAFE: "whoever wins a vote of these voters has them",
+    Certainty.OPEN: "who wins decides",
+}
+
+
+class CopiesCommand(QuorumCommand):
+    """``quorum`` with a flag about copies: it is of all directories, not of each."""
+
+    of_each_cluster = False
+    noun = ("row", "rows")
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add rows of copies, of sets of voters, or of verdicts."""
+        found = _examined(query.context)
+        (flag,) = query.parsed.switches & _ROWS.keys()
+        query.add(_ROWS[flag](found))
+        query.status = _status(found)
+        query.remarks += [*found.doubts, *found.notes, headline(found)]
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Write the text for `COPIES` alone, else rows."""
+        if COPIES in parsed.switches and not self.asking(parsed):
+            return self.write_text(context, parsed)
+        return self.write_rows(context, parsed)
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """Write the answer, then what it comes from, then what to do."""
+        found = _examined(context)
+        _write(context, _answer(found))
+        _heading(context, "Copies")
+        write_table(context, _table(list(_copies(found)), context))
+        _heading(context, "Records")
+        _write(context, _verdict_lines(found))
+        if found.starts:
+            _heading(context, "If they are started")
+            _write(context, _start_lines(found))
+        cautions = [*found.doubts, *found.notes]
+        if cautions:
+            _heading(context, "Not sure, or in the way")
+            _write(context, (f"- {text}" for text in cautions))
+        _heading(context, "What to do")
+        _write(context, steps(found))
+        return _status(found)
+
+
+def _status(found: LostQuorum) -> int:
+    is_sure = found.winners and not found.doubts and not found.too_old
+    return ExitCode.OK if is_sure else ExitCode.FAILED
+
+
+def _examined(context: Context) -> LostQuorum:
+    """Judge all directories that are open.
+
+    Raises:
+        SourceError: They can't be judged together.
+        UsageError: The ends of the logs are not read.
+    """
+    opened, fleet = context.opened, context.fleet
+    if opened is not None and opened.settings.committed_only:
+        raise UsageError(
+            "a vote compares the ends of whole logs", hint="leave out --committed-only"
+        )
+    sources: dict[str, Source] = {}
+    unread: list[str] = []
+    if fleet is None:
+        source = context.needs_source()
+        (name,) = unique_names([(source.path, cluster_id_of(source))])
+        sources[name] = source.newest
+    else:
+        for name, member in fleet.members.items():
+            stop_if_cancelled(context)
+            try:
+                sources[name] = member.source().newest
+            except SourceError as error:
+                unread.append(f"{name}: {error.message}: it is left out")
+    found = examine(sources, lambda: stop_if_cancelled(context))
+    return replace(found, doubts=[*unread, *found.doubts])
+
+
+# Words.
+
+
+def _answer(found: LostQuorum) -> Iterator[str]:
+    """The first lines."""
+    yield _sentence(headline(found))
+    missing = [node for node, _ in found.commitment.missing]
+    if not found.winners:
+        if missing:
+            yield f"Bring back the disk of voter {one_of(missing)}."
+        return
+    if found.too_old:
+        yield "A copy is older than its node left it: find the directories that were used last."
+        return
+    losses = found.losses[found.best[0].name]
+    if not losses:
+        yield "It has every record that another copy here has."
+    for loss in losses:
+        yield f"It lacks what only {loss.copy} has: {_loss_text(loss)}."
+    if missing:
+        yield (
+            f"{'Voter' if len(missing) == 1 else 'Voters'} {spoken(missing)}"
+            f" {'has' if len(missing) == 1 else 'have'} no copy here. Records that only"
+            f" {'its log' if len(missing) == 1 else 'their logs'} had were acknowledged to nobody."
+        )
+    yield (
+        "If each directory is as its node left it, no acknowledged change is lost: a leader"
+        " acknowledges what a majority of all voters has."
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _loss_text(loss: Loss) -> str:
+    n = loss.end - loss.first
+    where = f"offset{'s' * (n > 1)} {_span(loss.first, loss.end)}"
+    if loss.changes is None:
+        told = "its files do not tell which changes"
+    else:
+        counts = _counts(loss.changes)
+        told = ", ".join(
+            f"{count} {_plural(_WORDS[word], count)}" for word, count in counts.items() if count
+        )
+    told = told or "no change of metadata"
+    committed = "" if loss.may_be_committed else ", acknowledged to nobody"
+    return f"{where} ({told}{committed})"
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _counts(changes: Mapping[str, int]) -> dict[str, int]:
+    """Changes by the words of `LOST_PARTS`."""
+    known = {word: sum(changes.get(p, 0) for p in parts) for word, parts in LOST_PARTS.items()}
+    return {**known, "other": sum(changes.values()) - sum(known.values())}
+
+
+def _span(first: int, end: int) -> str:
+    return str(first) if end == first + 1 else f"{first}-{end - 1}"
+
+
+def _verdict_lines(found: LostQuorum) -> Iterator[str]:
+    """A line for each range."""
+    ranges = found.commitment.ranges
+    spans = [_span(r.first, r.end) for r in ranges]
+    width = max(map(len, spans), default=0)
+    for span, judged in zip(spans, ranges, strict=True):
+        nodes = ", ".join(map(str, found.nodes(judged.holders)))
+        yield f"{span:<{width}}  {judged.verdict:<6}  on {nodes}: {_why(judged)}"
+
+
+def _why(judged: JudgedRange) -> str:
+    if judged.verdict is Certainty.OPEN and not judged.may_be_committed:
+        return "acknowledged to nobody; who wins decides"
+    return _MEANING[judged.verdict]
+
+
+def _start_lines(found: LostQuorum) -> Iterator[str]:
+    """A line for each that can win: with which sets, and what is lost then."""
+    for log in found.winners:
+        sets = [[v.node_id for v in running] for running, won in found.starts if log in won]
+        text = sets_text([ids for ids in sets if len(ids) == len(sets[0])])
+        losses = "; ".join(f"{_loss_text(loss)} of {loss.copy}" for loss in found.losses[log.name])
+        yield f"Voter {log.node_id} can lead {text}. Lost then: {losses or 'nothing'}."
+
+
+# Output.
+
+
+def _write(context: Context, lines: Iterable[str]) -> None:
+    width = context.out.width
+    for line in lines:
+        text = escape(line)
+        # A command stays on one line, so that it can be copied.
+        is_wrapped = context.out.is_terminal and not text.startswith(" ")
+        parts = sentence_lines(text, width) if is_wrapped else [text]
+        context.out.write("".join(f"{part}\n" for part in parts))
+
+
+def _heading(context: Context, text: str) -> None:
+    context.out.write(f"\n{text}\n")
+
+
+def _table(rows: Sequence[RowMapping], context: Context) -> Table:
+    columns = [
+        (column, cells(column.kind, [row[column.name] for row in rows]), column.name.upper())
+        for column in _COLUMNS[COPIES]
+        if column.shown
+    ]
+    return Table.of_columns(columns, short=context.out.is_terminal)
+
+
+# Rows.
+
+
+def _copies(found: LostQuorum) -> Iterator[RowMapping]:
+    """A row for each copy."""
+    for copy in found.copies:
+        facts = found.facts[copy.name]
+        yield {
+            "copy": copy.name,
+            "node_id": copy.log.node_id,
+            "directory_id": copy.log.directory_id,
+            "voter": copy.log.is_voter_of(found.voters),
+            "can_win": copy.name in found.commitment.winners,
+            "log_epoch": copy.log.end.epoch,
+            "log_start": facts["logStart"],
+            "log_end_offset": copy.log.end.offset,
+            "departs_at": found.departures.get(copy.name),
+            "checkpoints": facts["checkpoints"],
+            "checkpoint_end": copy.checkpoint_end or None,
+            "epoch": copy.epoch,
+            "voters": sorted(copy.log.voters),
+            "endpoints": found.endpoints(copy.log.node_id),
+            "directory": facts["directory"],
+        }
+
+
+def _starts(found: LostQuorum) -> Iterator[RowMapping]:
+    """A row for each set of voters, each that can win then, and each copy that loses records."""
+    best = found.best_starts
+    nothing = dict.fromkeys(column.name for column in _COLUMNS[STARTS])
+    for running, winners in found.starts:
+        for winner in winners:
+            known = {
+                **nothing,
+                "running": sorted(log.node_id for log in running),
+                "leader": winner.node_id,
+                "best": running in best,
+            }
+            losses = found.losses[winner.name]
+            if not losses:
+                yield known
+            for loss in losses:
+                yield {
+                    **known,
+                    "loses": loss.copy,
+                    "first": loss.first,
+                    "end": loss.end,
+                    "may_be_committed": loss.may_be_committed,
+                    **(_counts(loss.changes) if loss.changes is not None else {}),
+                }
+
+
+def _verdicts(found: LostQuorum) -> Iterator[RowMapping]:
+    """A row for each range of offsets."""
+    for judged in found.commitment.ranges:
+        yield {
+            "first": judged.first,
+            "end": judged.end,
+            "verdict": str(judged.verdict),
+            "nodes": found.nodes(judged.holders),
+            "first_epoch": judged.epochs[0],
+            "last_epoch": judged.epochs[1],
+            "may_be_committed": judged.may_be_committed,
+        }
+
+
+_ROWS: Final = {COPIES: _copies, STARTS: _starts, VERDICTS: _verdicts}
+
+COPIES_COMMAND: Final = CopiesCommand()

@@ -1,0 +1,95 @@
+"""The steps after a quorum was lost: those that recorded recoveries of Kafka 4.4 show to work.
+
+They are printed, and never run. Each is safe also where the cause of the loss is another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from metashell.judgement.quorum_words import one_of, spoken
+from metashell.quorum.description import majority_of
+
+if TYPE_CHECKING:
+    from metashell.judgement.lost_quorum import LostQuorum
+
+_STATUS: Final = "kafka-metadata-quorum.sh --bootstrap-controller {} describe --status"
+
+
+def steps(found: LostQuorum) -> Iterator[str]:
+    """Lines with the steps, numbered, each with its command on a line, and what no step can do."""
+    todo = [
+        "Ask each voter once more. If one names a leader, the quorum is not lost: do nothing of"
+        f" this.\n{_STATUS.format(_address(found, found.here))}",
+        "With all voters stopped, copy every directory away. Format none: a formatted voter has no"
+        " log, and no vote.",
+        *(_starting(found) if found.winners and not found.too_old else _searching(found)),
+    ]
+    for number, text in enumerate(todo, 1):
+        sentence, *commands = text.split("\n")
+        yield f"{number}. {sentence}"
+        yield from (f"   {command}" for command in commands)
+    if not found.voters:
+        return
+    n = len(found.voters)
+    yield (
+        f"No supported way in 4.4: a leader with fewer than {majority_of(n)} of {n} voters, a"
+        " leader that no vote elects, other voters while nobody leads."
+    )
+
+
+def _address(found: LostQuorum, nodes: Iterable[int]) -> str:
+    """An address of one of some voters, as their log has it."""
+    known = (endpoint for node in nodes for endpoint in found.endpoints(node))
+    return next(known, "LISTENER://HOST:PORT").partition("://")[2]
+
+
+def _searching(found: LostQuorum) -> Iterator[str]:
+    """The steps where nothing can be started."""
+    missing = [node for node, _ in found.commitment.missing]
+    lacking = majority_of(len(found.voters)) - len(found.here)
+    if found.too_old:
+        yield "Find the directories that the nodes used last: a backup is not one of them."
+    elif missing and lacking > 0:
+        of = f"{lacking} of the voters " if len(missing) > lacking else "voter "
+        yield (
+            f"Bring back the directories of {of}{spoken(missing)}, each with its own"
+            " meta.properties and quorum-state."
+        )
+    yield "Ask again with all directories: `quorum --copies`."
+
+
+def _starting(found: LostQuorum) -> Iterator[str]:
+    """The steps to a leader."""
+    running = found.chosen[0]
+    nodes = [log.node_id for log in running]
+    addresses = {node: found.endpoints(node) for node in nodes}
+    yield (
+        f"Start {spoken(nodes)}, each on its own directory with its own node.id and directory.id,"
+        " and no other voter."
+    )
+    known = "; ".join(f"{node} at {' '.join(of)}" for node, of in addresses.items() if of)
+    if any(found.voters.values()):
+        yield (
+            f"Each must listen where the log says: {known}. Votes go there. If a listener moved,"
+            " put it back first: with a leader it can move."
+        )
+    else:
+        yield (
+            "Each must listen where controller.quorum.voters of the others names it. Votes go"
+            f" there. {f'Registered: {known}.' if known else ''}".rstrip()
+        )
+    winners = [log.node_id for log in found.best if log.node_id in nodes]
+    yield f"Wait until {one_of(winners)} leads.\n{_STATUS.format(_address(found, nodes))}"
+    others = [node for node in found.here if node not in nodes]
+    if others:
+        yield (
+            f"Then start {spoken(others)}: a follower takes over the leader's log, and cuts off"
+            " what the leader has not."
+        )
+    missing = [node for node, _ in found.commitment.missing]
+    if missing:
+        yield (
+            f"If a directory of {one_of(missing)} is found, start its node then, in the same way."
+        )

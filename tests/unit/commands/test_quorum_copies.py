@@ -1,0 +1,185 @@
+"""quorum --copies: which disk to trust, on every subset of the recorded voters, and refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftgen.files import LOG_DIR_NAME, checkpoint_bytes, checkpoint_name, write_quorum_state
+from metashell.checks.votes import MOST_COPIES
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
+from metashell.commands.quorum.columns import COPIES, OF_COPIES
+from metashell.sources.opening import open_fleet
+from support.fixtures import ELECTABLE, copy_of, fixture_dir
+from support.fleets import node
+from support.logs import topic_batch
+from support.shell import Captured, Ran, run_on
+from support.small_cluster import voters_batch
+
+
+def ask(*places: Path, options: str = COPIES, **settings: Any) -> Ran:
+    """Run ``quorum`` on directories."""
+    fleet = open_fleet([str(place) for place in places], **settings)
+    return run_on(fleet, f"quorum {options}")
+
+
+def disks(name: str, *nodes: int) -> list[Path]:
+    """Directories of recorded voters."""
+    return [fixture_dir(f"{name}/voter-{n}") for n in nodes]
+
+
+def voter(parent: Path, number: int, *batches: bytes, of: tuple[int, ...] = (1, 2, 3)) -> Path:
+    """A voter's directory in a static quorum: what names the voters, then batches."""
+    head = voters_batch(of, dynamic=False)
+    made = node(parent, f"n{number}", {0: head + b"".join(batches)}, None)
+    write_quorum_state(made / LOG_DIR_NAME, leader_id=-1, leader_epoch=0)
+    (made / "meta.properties").write_text(f"version=1\ncluster.id=id\nnode.id={number}\n")
+    return made
+
+
+def subsets() -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every set of the voters that are left in each recorded quorum."""
+    for name in ELECTABLE:
+        here = sorted(int(path.name[-1]) for path in fixture_dir(name).glob("voter-*"))
+        sets = chain.from_iterable(combinations(here, n + 1) for n in range(len(here)))
+        yield from ((name, nodes) for nodes in sets)
+
+
+@pytest.mark.parametrize("name", ELECTABLE)
+def test_the_first_line_is_the_answer(name: str) -> None:
+    """The voters to start elect whom it names, as it was computed when they were recorded."""
+    electable = {tuple(running): won for running, won in ELECTABLE[name]["canWin"]}
+    for nodes in (nodes for of, nodes in subsets() if of == name):
+        ran = ask(*disks(name, *nodes))
+        first = ran.out.splitlines()[0]
+        possible = [running for running in electable if {*running} <= {*nodes}]
+        if not possible:
+            assert (1, True) == (ran.status, first.startswith("No copy can win: only voter"))
+            continue
+        assert 0 == ran.status
+        winning, starting = first.removesuffix(".").split("; start ")
+        winners = {*map(int, re.findall(r"\d+", winning))}
+        sets = [tuple(map(int, re.findall(r"\d", one))) for one in starting.split(", or ")]
+        assert sets
+        for running in sets:
+            assert {*electable[running]} <= winners, first
+
+
+def test_lines_fit_a_terminal() -> None:
+    """A command stays on one line: it is copied."""
+    for name, nodes in subsets():
+        fleet = open_fleet([str(disk) for disk in disks(name, *nodes)])
+        out = Captured(is_terminal=True)
+        context = Context(root=fleet.root, out=out, warn=pytest.fail, fleet=fleet)
+        run_line(context, "quorum --copies")
+        lines = "".join(out.parts).splitlines()
+        assert all(len(line) <= 80 or line.startswith("   kafka-") for line in lines)
+
+
+def test_losses() -> None:
+    """What an election loses is what the recorded one lost, in the terms of diff."""
+    rows = json.loads(ask(*disks("voters-leader-tail-3", 1, 2, 3), options="--starts --json").out)
+    of_two = next(row for row in rows if row["running"] == [2, 3] and row["leader"] == 2)
+    assert {"loses": "voter-1", "first": 348, "end": 377, "may_be_committed": False} == {
+        key: of_two[key] for key in ("loses", "first", "end", "may_be_committed")
+    }
+    counted = {key: of_two[key] for key in ("topics", "acls", "configs", "credentials", "quotas")}
+    assert {"topics": 0, "acls": 2, "configs": 1, "credentials": 3, "quotas": 11} == counted
+    of_one = next(row for row in rows if row["running"] == [1, 2])
+    assert (True, None, None) == (of_one["best"], of_one["loses"], of_one["first"])
+
+
+def test_verdicts_and_copies_as_rows() -> None:
+    """Each form of rows has them."""
+    places = disks("voters-two-epochs-3", 1, 2, 3)
+    rows = json.loads(ask(*places, options="--verdicts --json").out)
+    assert [(0, 327, "safe"), (327, 328, "open"), (327, 337, "open")] == [
+        (row["first"], row["end"], row["verdict"]) for row in rows
+    ]
+    copies = json.loads(ask(*places, options="--copies --json").out)
+    assert [(1, True, 4, 337, 327, 4), (2, True, 3, 328, 327, 3), (3, False, 1, 327, None, 4)] == [
+        tuple(
+            row[key]
+            for key in ("node_id", "can_win", "log_epoch", "log_end_offset", "departs_at", "epoch")
+        )
+        for row in copies
+    ]
+    assert ["CONTROLLER://127.0.0.1:25093"] == copies[2]["endpoints"]
+    for flag in OF_COPIES:
+        assert 0 == ask(*places, options=f"{flag} -o csv").status
+
+
+def test_one_directory() -> None:
+    """It is asked as several are."""
+    ran = ask(*disks("voters-minority-5", 5))
+    assert 1 == ran.status
+    assert ran.out.startswith("No copy can win: only voter 5 is here, and a vote needs 3 of 5.\n")
+
+
+def test_two_clusters_are_refused() -> None:
+    """Both are named."""
+    places = [*disks("voters-static-3", 1), *disks("voters-two-epochs-3", 1)]
+    ran = ask(*places)
+    assert 3 == ran.status
+    assert ran.err[0].startswith("quorum: the copies are of 2 clusters: ")
+    assert "--cluster-id" in ran.err[1]
+
+
+def test_a_node_twice_is_refused(tmp_path: Path) -> None:
+    """Only one can be the disk that it left; the log tells which directory.id that has."""
+    other = copy_of("voters-two-epochs-3/voter-2", tmp_path / "backup")
+    ran = ask(*disks("voters-two-epochs-3", 1, 2), other)
+    assert 3 == ran.status
+    assert ran.err[0].startswith("quorum: node 2 is here 2 times: ")
+    assert ran.err[1].endswith("the log names pZd57MJvS4erNL8_1XtZ6A")
+
+
+def test_another_lineage_is_refused(tmp_path: Path) -> None:
+    """One epoch has one leader: two batches of it at an offset are of two logs."""
+    one, two = voter(tmp_path, 1, topic_batch(1, 2)), voter(tmp_path, 2, topic_batch(1, 3))
+    ran = ask(one, two)
+    assert (3, "") == (ran.status, ran.out)
+    assert "are not of one log: at offset 1 both have a batch of one epoch" in ran.err[0]
+
+
+def test_a_backup_that_can_win_is_told(tmp_path: Path) -> None:
+    """No votes lead to a winner that lacks a committed record."""
+    old = [voter(tmp_path, n) for n in (1, 2)]
+    ahead = voter(tmp_path, 3, topic_batch(1, 1))
+    state = checkpoint_bytes([], epoch=0, kraft_version=None)
+    (ahead / LOG_DIR_NAME / checkpoint_name(2, 0)).write_bytes(state)
+    ran = ask(*old, ahead)
+    assert 1 == ran.status
+    assert ran.out.startswith("Start nothing: voter 1 or 2 can win, and lacks committed records.\n")
+    assert "\n3. Start" not in ran.out
+
+
+def test_doubts_are_told(tmp_path: Path) -> None:
+    """A file that the node needs is missing, or its directory can't be read: status 1."""
+    one, two = voter(tmp_path, 1), voter(tmp_path, 2)
+    (two / LOG_DIR_NAME / "quorum-state").unlink()
+    ran = ask(one, two)
+    assert 1 == ran.status
+    assert "- n2: quorum-state: there is no such file" in ran.out
+
+
+def test_more_voters_than_sets_are_tried_for(tmp_path: Path) -> None:
+    """A majority with the newest log is named all the same."""
+    of = tuple(range(1, MOST_COPIES + 2))
+    ran = ask(*(voter(tmp_path, n, *[topic_batch(1, 1)] * (n == 3), of=of) for n in of))
+    assert ran.out.startswith("Voter 3's copy wins; start 1, 2, 3, 4, 5, 6 and 7.\n")
+
+
+def test_whole_logs_only() -> None:
+    """The ends are not read with --committed-only; two flags exclude each other."""
+    ran = ask(*disks("voters-static-3", 1), committed_only=True)
+    assert (2, "quorum: a vote compares the ends of whole logs") == (ran.status, ran.err[0])
+    ran = ask(*disks("voters-static-3", 1), options="--copies --starts")
+    assert (2, "quorum: --copies and --starts exclude each other") == (ran.status, ran.err[0])
