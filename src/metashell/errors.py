@@ -159,6 +159,10 @@ class NoMetadataLogError(SourceError):
         self.bootstrap = bootstrap
 
 
+class TopicLogError(SourceError):
+    """A directory holds the log of a topic: its batches can be told, and it has no metadata."""
+
+
 class NotCoveredError(MetashellError):
     """An offset or a time lies before the first record of the source, or behind the last."""
 

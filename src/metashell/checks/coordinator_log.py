@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from metashell.checks.finding import FaultPlace, Finding, place_of
 from metashell.checks.fsck import code_of
 from metashell.findings.kinds.records import UPGRADE
 from metashell.image.coordinators.loading import replay_refusals
-from metashell.log.fault import FaultKind
+from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import PartitionLog
 from metashell.records.flaws import Flaw, LoadVerdict
 from metashell.records.keyed_records import KeyedRecords
@@ -26,7 +26,19 @@ def check_files(log: PartitionLog, records: KeyedRecords) -> Iterator[Finding]:
     """Find damage of the files, their batches and the offsets."""
     files = log.loaded.files
     last = files[-1].name if files else None
-    for fault in (*log.faults, *records.unframed):
+    yield from of_faults([*log.faults, *records.unframed], last)
+    for file in files:
+        yield from of_zeros(file.name, file.size, file.chain.padding)
+
+
+def of_faults(faults: Iterable[Fault], last: str | None) -> Iterator[Finding]:
+    """The findings about batches of a log that brokers replicate.
+
+    Args:
+        faults: Their faults.
+        last: The segment that a broker appends to; None for none.
+    """
+    for fault in faults:
         if fault.kind is FaultKind.TORN and fault.file == last:
             yield Finding(
                 "torn-tail",
@@ -35,16 +47,18 @@ def check_files(log: PartitionLog, records: KeyedRecords) -> Iterator[Finding]:
             )
         else:
             yield Finding(code_of(fault), fault.reason, REPLACE_REPLICA, **place_of(fault))
-    for file in files:
-        padding = file.chain.padding
-        if padding:
-            yield Finding(
-                "preallocated-tail",
-                f"the last {padding} bytes are zero: a preallocated segment, or what a"
-                " crash of the machine leaves",
-                file=file.name,
-                pos=file.size - padding,
-            )
+
+
+def of_zeros(name: str, size: int, padding: int) -> Iterator[Finding]:
+    """The finding about the zero bytes with which a segment ends."""
+    if padding:
+        yield Finding(
+            "preallocated-tail",
+            f"the last {padding} bytes are zero: a preallocated segment, or what a"
+            " crash of the machine leaves",
+            file=name,
+            pos=size - padding,
+        )
 
 
 def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ import numpy as np
 from metashell.checks.finding import Finding, place_of
 from metashell.dataclass import dataclass
 from metashell.findings.kinds.files import NO_CUT, REMOVE_CHECKPOINT, REPLACE_SEGMENT
+from metashell.log.chain import Chain
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.frames import Frames
@@ -88,30 +89,43 @@ def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
     head = view[file.start : file.start + 61]
     has_head = len(head) >= min(file.size, 61) >= 61 and head[16] == 2
     ends = pos[[0, -1]].tolist() if len(pos) and loaded.size else ()
-    base = header["base_offset"].astype(np.int64)
-    last, epoch = base + header["last_delta"], header["epoch"].astype(np.int64)
+    facts = facts_of_batches(file.name, file.size, file.chain, pos - file.start, header)
     if file.epochs is not None:
-        epoch, base, end = np.array(file.epochs, dtype=np.int64).reshape(-1, 3).T
-        last = end - 1
-    rows = frames.batches.first_row
+        facts.epoch, facts.base, end = np.array(file.epochs, dtype=np.int64).reshape(-1, 3).T
+        facts.last = end - 1
+    facts.named_offset = int.from_bytes(head[:8], "big", signed=True) if has_head else None
+    if ends:
+        facts.types = first_control_type(view, ends[0]), first_control_type(view, ends[1])
+    facts.n_records = int(frames.batches.first_row[stop] - frames.batches.first_row[first])
+    return facts
+
+
+def facts_of_batches(name: str, size: int, chain: Chain, pos: I64, header: AnyArray) -> CheckedFile:
+    """Gather the facts that headers tell.
+
+    Args:
+        name: The file's.
+        size: Its size.
+        chain: Its faults and zeros.
+        pos: int64[n]: where each sound batch begins.
+        header: `metashell.log.header_fields.HEADER` of each.
+    """
+    base = header["base_offset"].astype(np.int64)
     return CheckedFile(
-        name=file.name,
-        size=file.size,
-        parsed=parse_name(file.name),
-        faults=file.chain.faults,
-        padding=file.chain.padding,
-        named_offset=int.from_bytes(head[:8], "big", signed=True) if has_head else None,
-        types=(
-            first_control_type(view, ends[0]) if ends else None,
-            first_control_type(view, ends[1]) if ends else None,
-        ),
-        pos=pos - file.start,
+        name=name,
+        size=size,
+        parsed=parse_name(name),
+        faults=chain.faults,
+        padding=chain.padding,
+        named_offset=None,
+        types=(None, None),
+        pos=pos,
         base=base,
-        last=last,
-        epoch=epoch,
+        last=base + header["last_delta"],
+        epoch=header["epoch"].astype(np.int64),
         first_time=header["base_timestamp"].astype(np.int64),
         max_time=header["max_timestamp"].astype(np.int64),
-        n_records=int(rows[stop] - rows[first]),
+        n_records=int(header["count"].sum(dtype=np.int64)),
     )
 
 

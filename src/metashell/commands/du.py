@@ -19,6 +19,7 @@ from metashell.commands.shared.usage_scan import (
     share_text,
     subject_of,
 )
+from metashell.errors import UsageError
 from metashell.schema.sizes import size_text
 
 if TYPE_CHECKING:
@@ -151,6 +152,11 @@ class DuCommand(RowsCommand):
 def _refuse_other_logs(context: Context, by: str) -> None:
     """Refuse to group by what the records of a log do not have."""
     source, known = context.needs_source(), _BY[:6]
+    if source.of_topic is not None:
+        raise UsageError(
+            f"the records of {source.of_topic.title} are not read",
+            hint="`stats` groups its batches by file, hour, codec, leader epoch and producer",
+        )
     subject = subject_of(source)
     if subject is not None and source.of_coordinator is not None:
         log = source.of_coordinator.partition_log.partition.log

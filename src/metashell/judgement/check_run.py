@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Final
 
 from metashell.checks import coordinator_log
@@ -29,6 +30,8 @@ from metashell.checks.quorum_findings import (
     check_ids,
     read_node_files,
 )
+from metashell.checks.topic_log import check_epochs as check_epochs_of
+from metashell.checks.topic_log import read_batches
 from metashell.errors import ExitCode, SourceError
 from metashell.findings.kind import About, Need, Severity
 from metashell.findings.known import all_kinds
@@ -45,12 +48,15 @@ from metashell.log.frames import Frames
 from metashell.log.framing import build_frames
 from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import Loaded, load
+from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
+from metashell.node_files.epoch_checkpoint import read_epoch_checkpoint
 from metashell.places.place import child_of, file_at, file_in, is_file, name_of, names_in, parent_of
 from metashell.places.vanished import VanishedError
 from metashell.records.records import Records
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorRecords
 from metashell.sources.source import Source
+from metashell.sources.topic import TopicSource
 
 _OWN: Final = frozenset(
     {
@@ -91,6 +97,9 @@ class CheckRun:
             quick: Whether the files alone are checked.
             with_others: Whether other finders tell what they know of files and of the node's disk.
         """
+        if self.source.of_topic is not None:
+            self._topic(self.source.of_topic)
+            return
         source, has_many = self.source, self.source.of_coordinator is None
         self.report.extend(missing_directories(source))
         if source.has_coordinator_logs:
@@ -186,6 +195,29 @@ class CheckRun:
             findings = (replace(f, file=f"{found.partition}/{f.file}") for f in findings)
         self.report.extend(findings)
 
+    # The log of a topic.
+
+    def _topic(self, topic: TopicSource) -> None:
+        """Check the log of a partition of any other topic."""
+        log, cut, after = topic.log, topic.recovery_cut(), -1
+        segments, entries = log.listing.segments, None
+        names = set() if log.is_file else set(names_in(log.place))
+        with self._reading(EPOCH_CHECKPOINT):
+            entries = read_epoch_checkpoint(child_of(topic.tail.place, EPOCH_CHECKPOINT))
+        for segment, behind in zip_longest(segments, segments[1:]):
+            with self._reading(segment.name):
+                facts = read_batches(log.path_of(segment.name), segment, after, self.stop)
+                self._count(facts)
+                last = facts.name if behind is None else None
+                self.report.extend(coordinator_log.of_faults(facts.faults, last))
+                self.report.extend(coordinator_log.of_zeros(facts.name, facts.size, facts.padding))
+                self.report.extend(check_epochs_of(facts, entries or ()))
+                self._indexes(facts, names, is_last=behind is None)
+                cut.add(facts, None if behind is None else behind.base_offset)
+                after = max(after, (facts.end_offset or 0) - 1)
+        if not log.is_file:
+            self.report.extend(cut.finding())
+
     # The metadata log.
 
     def _metadata(self, *, quick: bool) -> None:
@@ -244,13 +276,16 @@ class CheckRun:
 
     def _file(self, loaded: Loaded, index: int, frames: Frames) -> None:
         facts = self.facts[loaded.files[index].name] = facts_of(loaded, index, frames)
-        self.n_files += 1
-        self.n_batches += len(facts.pos)
-        self.n_records += facts.n_records
+        self._count(facts)
         is_last = self._is_last(facts.name)
         self.report.extend(check_batches(facts, is_last=is_last))
         self.report.extend(check_name(facts))
         self.report.extend(check_records(facts, frames, index))
+
+    def _count(self, facts: CheckedFile) -> None:
+        self.n_files += 1
+        self.n_batches += len(facts.pos)
+        self.n_records += facts.n_records
 
     def _is_last(self, name: str) -> bool:
         segments = self.source.log.listing.segments
@@ -275,13 +310,7 @@ class CheckRun:
         self.report.extend([missing] if missing is not None else [])
         self.report.extend(check_names(names, missing))
         for facts in segments:
-            for suffix in (".index", ".timeindex"):
-                index = facts.name.removesuffix(".log") + suffix
-                if index in names:
-                    with self._reading(index):
-                        path = file_in(directory, index)
-                        is_last = self._is_last(facts.name)
-                        self.report.extend(check_index(facts, path, is_last=is_last))
+            self._indexes(facts, names, is_last=self._is_last(facts.name))
         beside = read_node_files(directory)
         self.report.extend(beside.findings)
         self.unreadable |= any(finding.code == UNREADABLE for finding in beside.findings)
@@ -290,6 +319,15 @@ class CheckRun:
         entries = None if epochs is None else [(e.epoch, e.start_offset) for e in epochs]
         self.report.extend(check_epochs(segments, checkpoints, entries))
         return beside
+
+    def _indexes(self, facts: CheckedFile, names: Set[str], *, is_last: bool) -> None:
+        """Check the indexes of a segment that are among the names in the directory."""
+        for suffix in (".index", ".timeindex"):
+            index = facts.name.removesuffix(".log") + suffix
+            if index in names:
+                with self._reading(index):
+                    path = file_in(self.source.log.place, index)
+                    self.report.extend(check_index(facts, path, is_last=is_last))
 
     # The state.
 

@@ -21,7 +21,7 @@ from metashell.log.chain import COMPACTED, hop
 from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.header_fields import HEADER
+from metashell.log.header_fields import HEADER, as_batches
 from metashell.log.layout import (
     CONTROL,
     HEAD,
@@ -32,7 +32,7 @@ from metashell.log.layout import (
     OLD_OVERHEAD,
 )
 from metashell.log.read import OpenFile
-from metashell.schema.arena import I32, SLACK, AnyArray, Arena
+from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena
 
 _MAX_TIMESTAMP: Final = Struct(">q")
 _MAX_TIMESTAMP_POS: Final = 35
@@ -81,7 +81,10 @@ class HeaderWalk:
     last_timestamp_ms: int = -1
     """The highest timestamp of all batches walked over, ms since the epoch; -1 for none."""
     n_batches: int = 0
+    keeps_all: bool = False
+    """Whether batches without a producer are kept too, for `take`; markers are then not read."""
     faults: list[Fault] = field(default_factory=list)
+    _positions: array[int] = field(default_factory=lambda: array("q"))
     _kept: bytearray = field(default_factory=bytearray)
     _markers: list[tuple[int, int, int]] = field(default_factory=list)
 
@@ -96,6 +99,12 @@ class HeaderWalk:
             marker[at], epoch[at] = kinds, epochs
         return MarkedHeaders(header, marker, epoch)
 
+    def take(self) -> tuple[I64, AnyArray]:
+        """Take the batches that were kept since the last call: where they begin, and `HEADER`."""
+        positions, header = np.array(self._positions, np.int64), bytes(self._kept)
+        del self._positions[:], self._kept[:]
+        return positions, as_batches(np.frombuffer(header, HEADER))
+
     def segment(
         self,
         source: OpenFile,
@@ -103,7 +112,7 @@ class HeaderWalk:
         start: int = 0,
         until: int = _MAX_OFFSET,
         *,
-        only_one: bool = False,
+        most: int = _MAX_OFFSET,
     ) -> int:
         """Walk over the batches of a segment.
 
@@ -112,16 +121,17 @@ class HeaderWalk:
             name: Its name, for faults.
             start: Where its first batch begins.
             until: The walk ends at the first batch that ends at this offset or behind it.
-            only_one: Whether the walk ends behind the first batch.
+            most: The walk ends behind so many batches, or somewhat more of small ones.
 
         Returns:
             Where the walk ended: the position of that batch, or the end of what makes sense.
         """
         window = _Window(source)
         pos, mark, n_mark, wait = start, start, self.n_batches, _MANY
-        while not (only_one and pos > start):
+        enough = self.n_batches + most
+        while self.n_batches < enough:
             if self.n_batches - n_mark >= wait:
-                if pos - mark <= wait * _SMALL and not only_one:
+                if pos - mark <= wait * _SMALL:
                     mark, pos = pos, self._hop_many(source, name, pos, until)
                     # A log that is not hopped over far is left alone for longer and longer.
                     wait = _MANY if pos - mark >= _MANY_BYTES // 4 else 4 * wait
@@ -150,7 +160,11 @@ class HeaderWalk:
             self.n_batches += 1
             (newest,) = _MAX_TIMESTAMP.unpack_from(view, at + _MAX_TIMESTAMP_POS)
             self.last_timestamp_ms = max(self.last_timestamp_ms, newest)
-            if view[at + _PRODUCER_POS] < _NEGATIVE and last >= self.from_offset:
+            if last < self.from_offset:
+                pass
+            elif self.keeps_all:
+                self._put(pos, view[at : at + HEADER_BYTES])
+            elif view[at + _PRODUCER_POS] < _NEGATIVE:
                 self._keep(window, pos, at, length, crc, attributes, name)
             pos += 12 + length
         return pos
@@ -176,9 +190,14 @@ class HeaderWalk:
         header, last = header[:n], last[:n]
         if not n:
             return pos
-        kept = (header["producer_id"] >= 0) & (last >= self.from_offset)
+        kept = last >= self.from_offset
         markers = {}
-        for i in np.flatnonzero(kept & (header["attributes"] & CONTROL != 0)).tolist():
+        if self.keeps_all:
+            self._positions.frombytes((pos + positions[:n][kept]).tobytes())
+        else:
+            kept &= header["producer_id"] >= 0
+        of_markers = kept & (header["attributes"] & CONTROL != 0) & (not self.keeps_all)
+        for i in np.flatnonzero(of_markers).tolist():
             begin, length = int(positions[i]), int(header["length"][i])
             batch = view[begin : begin + 12 + length]
             marker = self._marker(batch, int(header["crc"][i]), name, pos + begin)
@@ -221,7 +240,16 @@ class HeaderWalk:
             if at is not None:
                 (time,) = _MAX_TIMESTAMP.unpack_from(window.view, at + 18)
                 self.last_timestamp_ms = max(self.last_timestamp_ms, time)
+        if self.keeps_all and offset >= self.from_offset:
+            n_bytes = min(HEADER_BYTES, window.source.size - pos)
+            at = window.reach(pos, n_bytes)
+            if at is not None:
+                self._put(pos, window.view[at : at + n_bytes])
         return pos + 12 + int(size)
+
+    def _put(self, pos: int, head: memoryview) -> None:
+        self._positions.append(pos)
+        self._kept += bytes(head).ljust(HEADER_BYTES, b"\0")
 
     def _keep(
         self,
@@ -271,27 +299,6 @@ def is_batch_at(source: OpenFile, pos: int, base_offset: int) -> bool:
     offset, size, _, magic = OLD_HEAD.unpack_from(window.view, at)
     least = MIN_LENGTH if magic == 2 else OLD_OVERHEAD[magic] if magic < 2 else _MAX_OFFSET
     return bool(offset >= base_offset and size >= least and pos + 12 + size <= source.size)
-
-
-def first_timestamp(source: OpenFile, name: str, start: int, offset: int) -> int | None:
-    """The highest timestamp of the first batch of a segment that ends at an offset or behind it.
-
-    Args:
-        source: The segment.
-        name: Its name.
-        start: Where to begin to look, as its index says.
-        offset: The offset.
-
-    Returns:
-        ms since the epoch; None where there is no such batch, or it has none.
-    """
-    for begin in (start, 0) if start else (0,):
-        walk = HeaderWalk(from_offset=_MAX_OFFSET)
-        found = walk.segment(source, name, begin, offset)
-        ahead = HeaderWalk(from_offset=_MAX_OFFSET, last_offset=walk.last_offset)
-        if not walk.faults and ahead.segment(source, name, found, only_one=True) > found:
-            return ahead.last_timestamp_ms if ahead.last_timestamp_ms >= 0 else None
-    return None
 
 
 def _coordinator_epoch(batch: memoryview) -> int:

@@ -68,12 +68,16 @@ class LogKind:
     """Whether records have keys: then they are small, and there are many batches."""
     offsets_may_be_missing: bool
     """Whether a gap in the offsets is no fault: compaction leaves some."""
+    is_loaded: bool = False
+    """Whether a broker loads its records, which checks no CRC."""
 
 
 METADATA: Final = LogKind(has_keys=False, offsets_may_be_missing=False)
-COMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=True)
-UNCOMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=False)
+COMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=True, is_loaded=True)
+UNCOMPACTED: Final = LogKind(has_keys=True, offsets_may_be_missing=False, is_loaded=True)
 """A log with keys that is only deleted from the front."""
+OF_TOPIC: Final = LogKind(has_keys=True, offsets_may_be_missing=True)
+"""The log of any other topic, which may be compacted."""
 
 
 @dataclass(slots=True)
@@ -412,7 +416,7 @@ class Chainer:
             self.carry.budget -= 2 * summed
         else:
             code, reason = self._why_no_batch(pos)
-        is_loaded = code is FaultCode.CRC_MISMATCH
+        is_loaded = code is FaultCode.CRC_MISMATCH and self.kind.is_loaded
         return code, f"{reason}; {LOADED_ALL_THE_SAME}" if is_loaded else reason
 
     def _why_no_batch(self, pos: int) -> tuple[FaultCode, str]:

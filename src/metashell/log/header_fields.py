@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from metashell.log.layout import CODEC, OLD_FORMATS
 from metashell.schema.arena import I64, AnyArray, Arena
 
 HEADER: Final = np.dtype(
@@ -30,6 +31,40 @@ HEADER: Final = np.dtype(
     ]
 )
 """The 61 bytes before a batch's records."""
+_MESSAGE: Final = np.dtype(
+    {
+        "names": ["crc", "attributes", "timestamp"],
+        "formats": [">u4", "u1", ">i8"],
+        "offsets": [12, 17, 18],
+        "itemsize": HEADER.itemsize,
+    }
+)
+"""The head of a message of an older format; format 0 has no timestamp."""
+_LOG_APPEND_TIME: Final = 0x08
+
+
+def as_batches(header: AnyArray) -> AnyArray:
+    """Headers in which messages of formats 0 and 1 read like batches of one record.
+
+    Args:
+        header: `HEADER`, of messages their first 61 bytes.
+
+    Returns:
+        A copy. A message that wraps others has no count, and its offset is that of the last of
+        them.
+    """
+    header = header.copy()
+    old = np.flatnonzero(header["magic"] < OLD_FORMATS)
+    of, raw = header[old], header[old].view(_MESSAGE)
+    has_time = of["magic"] > 0
+    for name in ("epoch", "producer_id", "producer_epoch", "base_sequence"):
+        of[name] = -1
+    kept = np.where(has_time, CODEC | _LOG_APPEND_TIME, CODEC)
+    of["crc"], of["attributes"] = raw["crc"], raw["attributes"] & kept
+    of["base_timestamp"] = of["max_timestamp"] = np.where(has_time, raw["timestamp"], -1)
+    of["last_delta"], of["count"] = 0, raw["attributes"] & CODEC == 0
+    header[old] = of
+    return header
 
 
 class HeaderFields:

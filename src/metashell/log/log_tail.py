@@ -14,7 +14,7 @@ Source: org.apache.kafka.storage.internals.log.ProducerStateManager; ProducerSna
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from struct import Struct
@@ -27,18 +27,19 @@ from metashell.errors import DecodeError, SourceError
 from metashell.log.batch_headers import (
     HeaderWalk,
     MarkedHeaders,
-    first_timestamp,
     is_batch_at,
 )
 from metashell.log.crc import crc32c
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.extent import rest_of
+from metashell.log.fault import Fault, FaultCode, FaultKind
+from metashell.log.layout import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, list_names
 from metashell.log.offset_index import position_before
-from metashell.log.read import opened
+from metashell.log.read import OpenFile, opened, whole_size
 from metashell.places.bounded_file import read_if_present
 from metashell.places.place import Place, child_of, file_in, names_in
 from metashell.places.vanished import VanishedError
-from metashell.schema.arena import AnyArray
+from metashell.schema.arena import I64, AnyArray
 
 SNAPSHOT_LIMIT_BYTES: Final = 256 << 20
 """Bytes of such a file at most that are read: millions of producers."""
@@ -109,6 +110,9 @@ _NEVER: Final = (1 << 63) - 1
 """An offset behind every log."""
 _MAX_RELATIVE: Final = (1 << 32) - 1
 _SHORT_BYTES: Final = 32 << 10
+_BLOCK_BATCHES: Final = 1 << 16
+"""Headers of so many batches are kept together, or of somewhat more."""
+_FEW_BATCHES: Final = 64
 _T = TypeVar("_T")
 
 
@@ -127,6 +131,24 @@ class ProducerHistory:
     last_timestamp_ms: int
     """The highest timestamp behind the snapshot, -1 for none."""
     faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class BatchHeaders:
+    """Headers of some batches of a segment, in log order."""
+
+    file: str
+    """The segment's name."""
+    pos: I64
+    """int64[n]: where each begins in it."""
+    header: AnyArray
+    """`metashell.log.header_fields.HEADER`; messages of older formats read like batches."""
+    last_offset: int
+    """The last offset of the segment up to here."""
+    size: int
+    """The bytes of the segment."""
+    faults: Sequence[Fault] = ()
+    """The faults behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +193,34 @@ class LogTail:
             SourceError: It can't be read, or has no segment.
         """
         return self._listed(self._producers)
+
+    def batches(
+        self, segment: SegmentName, from_offset: int = 0, most: int = _BLOCK_BATCHES
+    ) -> Iterator[BatchHeaders]:
+        """Headers of a segment's batches that end at an offset or behind it, block by block.
+
+        Args:
+            segment: The segment.
+            from_offset: The offset.
+            most: So many batches are in a block, or somewhat more.
+
+        Raises:
+            VanishedError: It is gone.
+            SourceError: It can't be read.
+        """
+        name, before = segment.name, segment.base_offset - 1
+        walk = HeaderWalk(from_offset=from_offset, last_offset=before, keeps_all=True)
+        with opened(file_in(self.place, name)) as source:
+            begin, end = -1, self._start(source, segment, from_offset)
+            while end > begin:
+                n, begin = walk.n_batches, end
+                end = walk.segment(source, name, begin, most=most)
+                if walk.faults or walk.n_batches - n < most:
+                    begin = end
+                    if not walk.faults:
+                        walk.faults.extend(_rest(source, name, end, walk.last_offset + 1))
+                last_offset, faults = walk.last_offset, tuple(walk.faults)
+                yield BatchHeaders(name, *walk.take(), last_offset, source.size, faults)
 
     def bytes_behind_snapshot(self, sizes: Mapping[str, int]) -> int:
         """Bytes that `producers` walks over at most, if the newest snapshot is sound.
@@ -235,13 +285,15 @@ class LogTail:
         """Walk over a segment, from shortly before an offset on."""
         walk.last_offset = max(walk.last_offset, segment.base_offset - 1)
         with opened(file_in(self.place, segment.name)) as source:
-            # A short segment is read faster than its index.
-            start = self._position(segment, from_offset) if source.size > _SHORT_BYTES else 0
-            if start and not is_batch_at(source, start, segment.base_offset):
-                start = 0
-            end = walk.segment(source, segment.name, start)
+            end = walk.segment(source, segment.name, self._start(source, segment, from_offset))
             if end < source.size and segment is not self.segments[-1] and not walk.faults:
                 walk.stopped(segment.name, end)
+
+    def _start(self, source: OpenFile, segment: SegmentName, offset: int) -> int:
+        """The position of a batch of a segment shortly before an offset, or of its first one."""
+        # A short segment is read faster than its index.
+        start = self._position(segment, offset) if source.size > _SHORT_BYTES else 0
+        return start if start and is_batch_at(source, start, segment.base_offset) else 0
 
     def _position(self, segment: SegmentName, offset: int) -> int:
         """Where in a segment to begin to look for an offset."""
@@ -297,12 +349,24 @@ class LogTail:
         bases = [segment.base_offset for segment in segments]
         at = int(np.searchsorted(bases, offset, side="right")) - 1
         for segment in segments[at : at + 2] if at >= 0 else ():
-            start = self._position(segment, offset)
-            with opened(file_in(self.place, segment.name)) as source:
-                time = first_timestamp(source, segment.name, start, offset)
-                if time is not None:
-                    return time
+            for found in self.batches(segment, offset, most=_FEW_BATCHES):
+                if len(found.pos):
+                    time = int(found.header[0]["max_timestamp"])
+                    return time if time >= 0 else None
         return None
+
+
+def _rest(source: OpenFile, name: str, end: int, offset: int) -> Iterator[Fault]:
+    """The fault of a segment whose batches do not go up to its end; zeros are none."""
+    head = bytearray(HEAD.size)
+    source.read_into(memoryview(head), end)
+    if any(head):
+        left = source.size - end
+        wanted = HEADER_BYTES if left < HEADER_BYTES else 12 + HEAD.unpack(head)[1]
+        reason = f"batch cut off: {left} bytes of {wanted}"
+        yield Fault(FaultKind.TORN, reason, name, end, offset, FaultCode.CUT_OFF)
+    if whole_size(source) > source.size:
+        yield rest_of(name, whole_size(source), source.size, offset)
 
 
 def _history(

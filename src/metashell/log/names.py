@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from metashell.dataclass import dataclass
-from metashell.errors import NoMetadataLogError, SourceError
+from metashell.errors import NoMetadataLogError, SourceError, TopicLogError
 from metashell.log.control import first_key
 from metashell.log.crc import crc32c
 from metashell.log.layout import HEAD, HEADER_BYTES, MIN_LENGTH
@@ -146,9 +146,11 @@ def refuse_other_logs(path: Place, name: str, names: Sequence[str], topic_id: st
         topic_id is not None or (not listing.is_empty and not listing.checkpoints)
     ):
         known = f" (topic id {topic_id})" if topic_id else ""
+        error: type[SourceError] = TopicLogError
         if topic[0] in COORDINATOR_TOPICS:
+            error = SourceError
             hint = "`metashell -d DIR log` prints the records there, and `check` finds damage"
-        raise SourceError(
+        raise error(
             f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
             " not the cluster's metadata log",
             hint=hint,

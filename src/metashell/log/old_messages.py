@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from metashell.log.header_fields import as_batches
 from metashell.log.heads import put_spans
 from metashell.log.layout import CODEC, OLD_HEAD, OLD_OVERHEAD
 from metashell.log.payloads import BatchFaults
@@ -25,7 +26,6 @@ _ATTRIBUTES_POS: Final = 17
 _HEAD_BYTES: Final = 18
 """Bytes before the timestamp, which format 1 has, or before the key's length."""
 _TIMESTAMP_BYTES: Final = 8
-_LOG_APPEND_TIME: Final = 0x08
 _LAST_CODEC: Final = 3
 """The codecs behind it are of batches only."""
 _MAX_INT32: Final = (1 << 31) - 1
@@ -60,25 +60,17 @@ class OldMessages:
     ) -> None:
         self._header, self._pos, self._messages, self._faults = header, pos, messages, faults
         self._places: tuple[I64, ...] = ()
-        at, of = pos[messages], header[messages]
+        at, of = pos[messages], as_batches(header[messages])
         magic, end = of["magic"], at + 12 + of["length"]
-        attributes = arena.u1.take(at + _ATTRIBUTES_POS).astype(np.int16)
-        codec = attributes & CODEC
+        codec = of["attributes"] & CODEC
         _, _, value, value_size, ok = _spans(arena, at, magic, end)
         faults.add(messages[~ok], "its key or value does not fit its length")
         wraps = codec > 0
         faults.add(messages[wraps & (value_size < 0)], "a compressed message without a value")
         strange = messages[codec > _LAST_CODEC]
         faults.add(strange, "a codec that its format does not have")
-        timestamp = np.where(magic == 0, -1, arena.gather(">i8", at + _HEAD_BYTES))
-        appended = np.where(magic == 0, 0, attributes & _LOG_APPEND_TIME)
         readable = ~faults.bad[messages]
-        of["crc"] = arena.gather(">u4", at + 12)
-        of["attributes"] = np.where(readable, codec, 0) | appended
-        of["base_timestamp"] = of["max_timestamp"] = timestamp
-        of["last_delta"], of["count"] = 0, np.where(wraps, 0, 1)
-        for name in ("epoch", "producer_id", "producer_epoch", "base_sequence"):
-            of[name] = -1
+        of["attributes"] &= np.where(readable, -1, ~CODEC)
         header[messages] = of
         starts[messages] = value
         stops[messages] = np.where(wraps & readable, value + value_size, value)

@@ -18,7 +18,7 @@ from metashell.log.read import SLACK, WINDOW_BYTES, Loaded, LogFile
 from metashell.log.truncation import ReadUpTo
 from metashell.records.filter import Selection, rows_by_frames
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.stream import Block, FileStream, LogPath
+from metashell.records.stream import Block, LogPath, WindowStream
 from metashell.schema.arena import I64, Bools, rows_with
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordTypes
@@ -94,8 +94,8 @@ def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
     return found
 
 
-class KeyedStream(FileStream[KeyedRecords]):
-    """Streams the records of a coordinator's log; see `FileStream`.
+class KeyedStream(WindowStream[KeyedRecords]):
+    """Streams the records of a coordinator's log; see `WindowStream`.
 
     Args:
         log: The partition.
@@ -104,7 +104,7 @@ class KeyedStream(FileStream[KeyedRecords]):
         on_fault: See `FileStream`.
         poll: See `FileStream`.
         reads_anew: Whether files are read again; else those that were read lie in memory.
-        window_bytes: See `FileStream`.
+        window_bytes: See `WindowStream`.
     """
 
     def __init__(

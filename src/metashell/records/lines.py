@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ctypes import CDLL
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from metashell.log.frames import (
     CONTROL_KEY,
     NO_KEY,
 )
-from metashell.log.layout import CODEC, CONTROL, TRANSACTIONAL
+from metashell.log.layout import CODEC, CONTROL, DELETE_HORIZON, LOG_APPEND_TIME, TRANSACTIONAL
 from metashell.records.field_texts import FieldTexts, PythonTexts
 from metashell.records.filter import TopicNames
 from metashell.records.line_forms import FaultyRecord, JsonForm, LineForm, ReadableForm
@@ -35,6 +35,8 @@ from metashell.schema.arena import I64
 from metashell.schema.model import MessageSpec
 
 _Found: TypeAlias = Callable[[DecodedMessages], None]
+_SEQUENCES: Final = 1 << 31
+"""Behind the last sequence of a producer comes 0."""
 
 
 def json_lines(redaction: Redaction, names: TopicNames | None = None) -> LineWriter:
@@ -136,7 +138,7 @@ class LineWriter:
             file, pos = records.file_of(int(rows[i])).name, records.batch_position(int(rows[i]))
             fields = batch_fields(batches.header[int(batch[i])])
             if not isinstance(records, Records):
-                fields |= _fields_of_producer(batches.header[int(batch[i])])
+                fields |= fields_of_producer(batches.header[int(batch[i])])
             yield i, (file, pos), self._form.batch(file, pos, fields)
 
     def _by_kernel(
@@ -263,12 +265,19 @@ def batch_fields(header: Any) -> dict[str, object]:
     }
 
 
-def _fields_of_producer(header: Any) -> dict[str, object]:
+def fields_of_producer(header: Any) -> dict[str, object]:
     """The fields that lines add in a log with keys."""
+    magic, attributes, first = (int(header[n]) for n in ("magic", "attributes", "base_sequence"))
+    last = (first + int(header["last_delta"])) % _SEQUENCES
+    horizon = int(header["base_timestamp"]) if attributes & DELETE_HORIZON else None
+    kind = "LogAppendTime" if attributes & LOG_APPEND_TIME else "CreateTime"
     return {
-        "magic": int(header["magic"]),
-        "transactional": bool(int(header["attributes"]) & TRANSACTIONAL),
+        "timestampType": kind if magic else "NoTimestampType",
+        "deleteHorizon": horizon,
+        "lastSequence": first if first < 0 else last,
+        "magic": magic,
+        "transactional": bool(attributes & TRANSACTIONAL),
         "producerId": int(header["producer_id"]),
         "producerEpoch": int(header["producer_epoch"]),
-        "baseSequence": int(header["base_sequence"]),
+        "baseSequence": first,
     }

@@ -31,12 +31,11 @@ from metashell.records.filter import (
     select_batches,
     select_rows,
 )
-from metashell.records.messages import AnyRecords
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.model import Registry
 
-_R = TypeVar("_R", bound="AnyRecords")
+_R = TypeVar("_R")
 
 BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
@@ -95,8 +94,7 @@ class FileStream(ABC, Generic[_R]):
     Args:
         selection: The conditions on records.
         on_fault: Called with what is wrong, and whether it is the end of the last file.
-        poll: Called before each window is looked at; may raise.
-        window_bytes: How much is looked at together.
+        poll: Called before each piece of a file is looked at; may raise.
     """
 
     def __init__(
@@ -105,10 +103,8 @@ class FileStream(ABC, Generic[_R]):
         on_fault: Callable[[Fault, bool], None],
         *,
         poll: Callable[[], None] = lambda: None,
-        window_bytes: int = WINDOW_BYTES,
     ) -> None:
         self._selection, self._on_fault, self._poll = selection, on_fault, poll
-        self._window_bytes = window_bytes
         self.ends: dict[str, ReadUpTo] = {}
         """By file that was streamed: how far."""
 
@@ -131,19 +127,63 @@ class FileStream(ABC, Generic[_R]):
                 yield block_or_end
 
     def _file(self, path: LogPath, after: int, *, is_last: bool) -> Iterator[Block[_R] | int]:
-        """A file's blocks, and behind those of each window the last offset in it."""
+        """A file's blocks, and behind those of each piece the last offset in it."""
         try:
-            for window in self._windows(path, after):
+            for faults, last_offset, blocks in self._pieces(path, after):
                 self._poll()
-                chain = window.files[0].chain
-                for fault in chain.faults:
+                for fault in faults:
                     self._on_fault(fault, is_last)
-                yield from self._window(window)
-                yield chain.last_offset
-                if chain.last_offset >= self._selection.last_offset:
+                yield from blocks
+                yield last_offset
+                if last_offset >= self._selection.last_offset:
                     return
         except (VanishedError, SourceError) as e:
             self._on_fault(not_read(path.name, e, path.base_offset), False)
+
+    @abstractmethod
+    def _pieces(
+        self, path: LogPath, after: int
+    ) -> Iterator[tuple[Sequence[Fault], int, Iterator[Block[_R]]]]:
+        """The pieces of a file: faults, the last offset, and what is asked for."""
+
+    @staticmethod
+    def _blocks(records: _R, rows: I64, hidden: I64) -> Iterator[Block[_R]]:
+        """Some records as blocks, of which there is one at least."""
+        for first in range(0, max(len(rows), 1), BLOCK_ROWS):
+            block = rows[first : first + BLOCK_ROWS]
+            following = rows[first + BLOCK_ROWS : first + BLOCK_ROWS + 1]
+            cut = np.searchsorted(hidden, following[0]) if len(following) else len(hidden)
+            yield Block(records, block, hidden[:cut])
+            hidden = hidden[cut:]
+
+
+class WindowStream(FileStream[_R]):
+    """Streams records of files that are read a window at a time; see `FileStream`.
+
+    Args:
+        selection: See `FileStream`.
+        on_fault: See `FileStream`.
+        poll: See `FileStream`.
+        window_bytes: How much is looked at together.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        on_fault: Callable[[Fault, bool], None],
+        *,
+        poll: Callable[[], None] = lambda: None,
+        window_bytes: int = WINDOW_BYTES,
+    ) -> None:
+        super().__init__(selection, on_fault, poll=poll)
+        self._window_bytes = window_bytes
+
+    def _pieces(
+        self, path: LogPath, after: int
+    ) -> Iterator[tuple[Sequence[Fault], int, Iterator[Block[_R]]]]:
+        for window in self._windows(path, after):
+            chain = window.files[0].chain
+            yield chain.faults, chain.last_offset, self._window(window)
 
     @abstractmethod
     def _windows(self, path: LogPath, after: int) -> Iterator[Loaded]:
@@ -162,19 +202,9 @@ class FileStream(ABC, Generic[_R]):
     def _window(self, window: Loaded) -> Iterator[Block[_R]]:
         """The records of a window that are asked for."""
 
-    @staticmethod
-    def _blocks(records: _R, rows: I64, hidden: I64) -> Iterator[Block[_R]]:
-        """Some records as blocks, of which there is one at least."""
-        for first in range(0, max(len(rows), 1), BLOCK_ROWS):
-            block = rows[first : first + BLOCK_ROWS]
-            following = rows[first + BLOCK_ROWS : first + BLOCK_ROWS + 1]
-            cut = np.searchsorted(hidden, following[0]) if len(following) else len(hidden)
-            yield Block(records, block, hidden[:cut])
-            hidden = hidden[cut:]
 
-
-class LogStream(FileStream[Records]):
-    """Streams the records of a metadata log; see `FileStream`.
+class LogStream(WindowStream[Records]):
+    """Streams the records of a metadata log; see `WindowStream`.
 
     Args:
         registry: Message definitions.
@@ -184,7 +214,7 @@ class LogStream(FileStream[Records]):
         poll: See `FileStream`.
         hide: Api key of the records that are left out and counted; None for none.
         learns_all: Whether topics are noted of batches, too, that can't hold what is asked for.
-        window_bytes: See `FileStream`.
+        window_bytes: See `WindowStream`.
     """
 
     def __init__(

@@ -222,19 +222,20 @@ def open_coordinator(
     if partition is None:
         return None
     read = read_segment if is_file else read_partition
-    end = _committed_end(place, partition, is_file=is_file) if settings.committed_only else None
+    end = None
+    if settings.committed_only:
+        directory = parent_of(place) if is_file else place
+        end = committed_end(directory, TopicPartition(partition.log.value, partition.number))
     return CoordinatorSource(read(place, partition, progress), settings, end)
 
 
-def _committed_end(place: Place, partition: CoordinatorPartition, *, is_file: bool) -> int:
-    """The first offset that may not be committed, as the broker last wrote it.
+def committed_end(directory: Place, partition: TopicPartition) -> int:
+    """The first offset of a log that may not be committed, as the broker last wrote it.
 
     Raises:
         SourceError: Nothing there says so.
     """
-    directory = parent_of(parent_of(place) if is_file else place)
-    marks = read_offset_checkpoint(directory, OffsetCheckpoint.HIGH_WATERMARK)
-    mark = TopicPartition(partition.log.value, partition.number)
-    if marks is None or mark not in marks:
-        raise nothing_committed(str(place))
-    return marks[mark]
+    marks = read_offset_checkpoint(parent_of(directory), OffsetCheckpoint.HIGH_WATERMARK)
+    if marks is None or partition not in marks:
+        raise nothing_committed(str(directory))
+    return marks[partition]

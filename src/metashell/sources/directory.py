@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from metashell.errors import NoMetadataLogError
+from metashell.errors import NoMetadataLogError, TopicLogError
 from metashell.log.changed import DirectoryState
 from metashell.log.directory import (
     MetadataLog,
@@ -67,18 +67,24 @@ def open_place(path: str | RemotePlace, settings: ReadSettings) -> Source:
     """
     try:
         return open_directory(list_metadata_directory(path), settings)
-    except NoMetadataLogError as error:
+    except (NoMetadataLogError, TopicLogError) as error:
         return open_without_log(place_of(path), settings, error)
 
 
-def open_without_log(place: Place, settings: ReadSettings, error: NoMetadataLogError) -> Source:
+def open_without_log(
+    place: Place, settings: ReadSettings, error: NoMetadataLogError | TopicLogError
+) -> Source:
     """Open the coordinators' logs of a log directory, else the records that it was formatted with.
 
     Args:
-        place: The log directory.
+        place: The log directory; or the log of a topic, which is opened.
         settings: How it is read and shown.
         error: Why it has no metadata log; raised where there is neither.
     """
+    if isinstance(error, TopicLogError):
+        from metashell.sources.topic import open_topic
+
+        return open_topic(place, settings, error)
     from metashell.sources.log_directories import open_log_directories
 
     found = open_log_directories(place, settings)

@@ -46,21 +46,24 @@ def clock_of(source: Source) -> LogClock:
 def _clock_of_logs(source: Source) -> LogClock:
     """Without a metadata log: the latest time of the coordinators' logs, and no offset.
 
-    Cost: reads the end of each.
+    The log of a topic has both. Cost: reads the end of each.
     """
     from metashell.sources.partition_logs import partition_logs
 
-    logs = partition_logs(source)
-    end_ms = -1
-    for _, tail in () if logs is None else logs.tails(COORDINATOR_TOPICS):
+    topic, end_offset, end_ms = source.of_topic, -1, -1
+    logs = None if topic is not None else partition_logs(source)
+    tails = [] if logs is None else [tail for _, tail in logs.tails(COORDINATOR_TOPICS)]
+    for tail in tails if topic is None else [topic.tail]:
         with suppress(SourceError):  # Reading it tells the reason.
-            end_ms = max(end_ms, tail.end().last_timestamp_ms)
+            end = tail.end()
+            end_ms = max(end_ms, end.last_timestamp_ms)
+            end_offset = -1 if topic is None else end.end_offset - 1
     last_ms = _known(end_ms) if source.moment_ms is None else source.moment_ms
     return LogClock(
-        last_offset=-1,
+        last_offset=end_offset,
         last_ms=last_ms,
         latest_ms=last_ms,
-        end_offset=-1,
+        end_offset=end_offset,
         end_ms=_known(end_ms),
         now_ms=int(time.time() * 1000),
     )

@@ -21,9 +21,9 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
-from metashell.errors import NoMetadataLogError, SourceError
+from metashell.errors import NoMetadataLogError, SourceError, TopicLogError
 from metashell.log.directory import list_metadata_directory, read_file
-from metashell.log.names import COORDINATOR_TOPICS, topic_of
+from metashell.log.names import COORDINATOR_TOPICS, METADATA_DIRECTORY, topic_of
 from metashell.places.archives import archive_or_self
 from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import is_archive, shown
@@ -314,9 +314,9 @@ def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
     """Open a directory, also a node's log directory that has coordinators' logs alone."""
     try:
         return _open_metadata(request, watch)
-    except NoMetadataLogError as error:
+    except (NoMetadataLogError, TopicLogError) as error:
         found = open_without_log(place_of(request.choice.path), request.settings, error)
-        if isinstance(found, SourceWithoutImage):
+        if isinstance(found, SourceWithoutImage) and found.of_topic is None:
             delegate_logs(found, request, watch)
         return found
 
@@ -400,6 +400,12 @@ def _open_file(place: Place, settings: ReadSettings, progress: ReadProgress | No
             " not of the cluster's metadata log",
             hint="`metashell -s SEGMENT log` prints its records, and `check` finds damage",
         )
+    if topic is not None and base_name(parent_of(place)) != METADATA_DIRECTORY:
+        from metashell.sources.topic import open_topic_segment
+
+        found = open_topic_segment(place, settings)
+        if found is not None:
+            return found
     if settings.committed_only and not base_name(place).endswith(".checkpoint"):
         raise SourceError(f"{place}: a segment does not say which of its records are committed")
     return Source(read_file(place, progress=progress), settings)

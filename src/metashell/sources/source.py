@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_tables import SourceTables
     from metashell.sources.delegate import Delegate
     from metashell.sources.older import DatedImage
+    from metashell.sources.topic import TopicSource
 
 _T = TypeVar("_T")
 _FAULTS_TOLD = 3
@@ -247,6 +248,11 @@ class Source(NodeSource):
     @property
     def of_coordinator(self) -> CoordinatorSource | None:
         """This source where it is a coordinator's log, which has records and no image."""
+        return None
+
+    @property
+    def of_topic(self) -> TopicSource | None:
+        """This source where it is another topic's log, of which only batches are told."""
         return None
 
     # Closing, delegating, and the state that is shown.

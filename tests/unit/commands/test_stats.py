@@ -166,7 +166,8 @@ def test_completion_offers_sections() -> None:
     context = Context(root=source.root, out=Captured(), warn=print, source=source)
 
     found = {c.text for c in complete_line(context, "stats --section ")}
-    assert {*SECTIONS, "timeline", "groups", "transactions"} == found
+    of_others = {"groups", "transactions", "codecs", "epochs", "producers"}
+    assert {*SECTIONS, "timeline", *of_others} == found
     assert [] == complete_line(context, "stats ")
 
 

@@ -36,27 +36,29 @@ class Tally:
         self._keys = np.empty(0, dtype=np.int64)
         self._columns: list[I64] = [np.empty(0, dtype=np.int64)] * (2 + n_marks)
 
-    def add(self, keys: AnyArray, sizes: AnyArray, *marks: AnyArray) -> None:
+    def add(
+        self, keys: AnyArray, sizes: AnyArray, *marks: AnyArray, counts: AnyArray | None = None
+    ) -> None:
         """Count records, each given by its key, its size and whether it has each of the marks.
 
-        Without marks they have none.
+        Without marks they have none. Where there are counts, so many records together.
         """
         if not len(keys):
             return
         distinct, groups = _groups(keys)
         n = len(distinct)
-        columns = [_sums(groups, sizes, n), np.bincount(groups, minlength=n).astype(np.int64)]
+        columns = [_sums(groups, sizes, n), _sums(groups, counts, n)]
         columns += [_sums(groups, mark, n) for mark in marks]
         columns += [np.zeros(n, dtype=np.int64)] * (len(self._columns) - len(columns))
+        distinct, columns = _given(groups, distinct, columns)
         if len(self._keys):
             merged, groups = _groups(np.concatenate([self._keys, distinct]))
             columns = [
                 _sums(groups, np.concatenate(pair), len(merged))
                 for pair in zip(self._columns, columns, strict=True)
             ]
-            distinct = merged
-        known = columns[1] > 0
-        self._keys, self._columns = distinct[known], [column[known] for column in columns]
+            distinct, columns = _given(groups, merged, columns)
+        self._keys, self._columns = distinct, columns
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -116,7 +118,14 @@ def _groups(keys: AnyArray) -> tuple[I64, I64]:
     return distinct.astype(np.int64), inverse
 
 
-def _sums(groups: AnyArray, values: AnyArray, n: int) -> I64:
+def _given(groups: I64, keys: I64, columns: list[I64]) -> tuple[I64, list[I64]]:
+    """Keys that some were given of, and their columns."""
+    known = np.bincount(groups, minlength=len(keys)) > 0
+    return keys[known], [column[known] for column in columns]
+
+
+def _sums(groups: AnyArray, values: AnyArray | None, n: int) -> I64:
+    """The sum of each group's values; without values how many there are."""
     # By way of float64, which is exact below 2**53: more bytes than a node has.
     sums: I64 = np.bincount(groups, weights=values, minlength=n).astype(np.int64)
     return sums
@@ -220,10 +229,17 @@ class Usage(ABC):
 
     # Counting.
 
-    def _add(self, by: str, keys: AnyArray, sizes: AnyArray, *marks: AnyArray) -> None:
-        """Count records by their keys, if that is asked for."""
+    def _add(
+        self,
+        by: str,
+        keys: AnyArray,
+        sizes: AnyArray,
+        *marks: AnyArray,
+        counts: AnyArray | None = None,
+    ) -> None:
+        """Count records by their keys, if that is asked for; see `Tally.add`."""
         if by in self.tallies:
-            self.tallies[by].add(keys, sizes, *marks)
+            self.tallies[by].add(keys, sizes, *marks, counts=counts)
 
     def _add_records(self, frames: Frames, sizes: I64, *marks: AnyArray) -> None:
         """Count all records of a log by what every log has: type and hour."""
@@ -235,16 +251,22 @@ class Usage(ABC):
 
     def _keep_largest(self, frames: Frames, loaded: Loaded) -> None:
         """Keep the largest of these batches and of those that were kept."""
-        if self._n_batches == 0:
-            return
-        batches = frames.batches
-        sizes = batches.header["length"].astype(np.int64) + 12
-        counts = np.diff(batches.first_row)
-        found = []
-        for i in np.argsort(-sizes, kind="stable")[: self._n_batches].tolist():
+        batches, counts = frames.batches, np.diff(frames.batches.first_row)
+
+        def batch(i: int, size: int) -> Batch:
             file = loaded.files[int(batches.file[i])]
             pos, offset = int(batches.pos[i]) - file.start, int(batches.header[i]["base_offset"])
-            found.append(Batch(int(sizes[i]), file.name, pos, offset, int(counts[i])))
+            return Batch(size, file.name, pos, offset, int(counts[i]))
+
+        self._keep(batches.header["length"], batch)
+
+    def _keep(self, lengths: AnyArray, batch: Callable[[int, int], Batch]) -> None:
+        """Keep the largest batches; of each is given its length behind the first 12 bytes."""
+        if self._n_batches == 0:
+            return
+        sizes = lengths.astype(np.int64) + 12
+        order = np.argsort(-sizes, kind="stable")[: self._n_batches]
+        found = [batch(i, int(sizes[i])) for i in order.tolist()]
         merged = sorted([*self.batches, *found], key=lambda batch: -batch.bytes)
         self.batches = merged[: self._n_batches]
 

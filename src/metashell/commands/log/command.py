@@ -15,7 +15,7 @@ from metashell.commands.log.options import (
     option_values,
     refuse_what_has_an_end,
 )
-from metashell.commands.log.output import TABLES
+from metashell.commands.log.output import BATCHES, TABLES
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import FORMATS, RowsQuery
@@ -66,6 +66,10 @@ class LogCommand(RowsCommand):
             "--group finds records about groups, --transaction those about transactional ids. "
             "--topic and --partition find commits of offsets and transactions. --broker and "
             "--checkpoints are for metadata logs only.\n\n"
+            "`metashell -d DIR/orders-0 log` prints the batches of any other topic's partition. A "
+            "line has offsets, time, leader epoch and what else the header of the batch says. No "
+            "key and no value is read or shown. Only options about offsets, times, epochs and "
+            "files work there, --control and --grep.\n\n"
             "Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be "
             "followed.\n\n"
             "--follow prints new records as they are committed. A directory does not say what "
@@ -144,7 +148,9 @@ class LogCommand(RowsCommand):
     )
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
-        """Print the records asked for."""
+        """Print the records asked for, or of a topic's log the batches."""
+        if self is COMMAND and context.source is not None and context.source.of_topic is not None:
+            return _OF_TOPIC.run_parsed(context, parsed)
         check_words(self, context, parsed)
         return super().run_parsed(context, parsed)
 
@@ -187,4 +193,12 @@ class LogCommand(RowsCommand):
         ][:COMPLETIONS]
 
 
+class _TopicLogCommand(LogCommand):
+    """Print batches."""
+
+    tables = (BATCHES,)
+    noun = ("batch", "batches")
+
+
 COMMAND = LogCommand()
+_OF_TOPIC = _TopicLogCommand()

@@ -11,9 +11,12 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.files import file_alone, paths_of
 from metashell.commands.log.options import FOLLOW, request_of
+from metashell.commands.log.output import RECORDS
 from metashell.commands.log.report import LogReport
+from metashell.commands.rows.columns import Column
 from metashell.log.directory import MetadataLog
 from metashell.records.filter import Selection, TopicNames
+from metashell.records.lines import json_lines, readable_lines
 from metashell.records.stream import (
     FileStream,
     LogPath,
@@ -21,6 +24,7 @@ from metashell.records.stream import (
     records_with_names,
     sources_needed,
 )
+from metashell.schema.arena import I64
 from metashell.sources.source import Source
 
 
@@ -58,6 +62,30 @@ class PrintedLog(ABC):
     @abstractmethod
     def stream(self, selection: Selection) -> FileStream[Any]:
         """A stream of records."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns of its rows."""
+        return RECORDS[0].columns
+
+    def lines(self, *, is_json: bool) -> Any:
+        """Makes its lines; see `LineWriter`."""
+        make = json_lines if is_json else readable_lines
+        return make(self.source.redaction, self.names)
+
+    def rows(self, columns: Sequence[str]) -> Any:
+        """Makes its rows; see `RecordRows`.
+
+        Args:
+            columns: The wanted columns.
+        """
+        from metashell.records.rows import RecordRows
+
+        return RecordRows(self.names, self.source.redaction, columns)
+
+    def offset_is_among(self, records: Any, rows: I64, offset: int) -> bool:
+        """Whether the record of an offset is one of some."""
+        return bool((records.frames.offset[rows] == offset).any())
 
     @property
     @abstractmethod

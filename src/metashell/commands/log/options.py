@@ -56,6 +56,13 @@ _LACKS: Final[Mapping[str, tuple[str, ...]]] = {
 """By log, options that ask for what the records of other coordinators have."""
 
 
+_RECORDS_ALONE: Final = (
+    *("--type", "--not-type", "--topic", "--partition", "--group", "--transaction", "--broker"),
+    *("--checkpoints", "--all", FOLLOW),
+)
+"""Options that ask for what a topic's log does not tell."""
+
+
 def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -> Request:
     """The request that the words after the command's name make.
 
@@ -159,7 +166,15 @@ def _refuse_what_it_lacks(source: Source, given: Set[str]) -> None:
     Raises:
         UsageError: One of them is given.
     """
-    coordinator = source.of_coordinator
+    coordinator, topic = source.of_coordinator, source.of_topic
+    if topic is not None:
+        for flag in _RECORDS_ALONE:
+            if flag in given:
+                raise UsageError(
+                    f"{flag}: of {topic.title}, a topic's log, only batches are told",
+                    hint="--offset, --since, --until, --epoch, --control and --grep find batches",
+                )
+        return
     if coordinator is None:
         for flag in _COORDINATORS_ALONE:
             if flag in given:
@@ -184,15 +199,15 @@ def _offsets_asked(
 ) -> tuple[tuple[int, int | None], int | None]:
     """The first and the last offset asked for, None for any; and the one offset, if it is one."""
     first, last = offsets("--offset", values.get("--offset"))
-    end, coordinator = source.moment_offset, source.of_coordinator
+    end, keyed = source.moment_offset, source.of_coordinator or source.of_topic
     around = number("--context", values.get("--context")) or 0
-    if coordinator is None and end is not None:
+    if keyed is None and end is not None:
         last = end if last is None else min(last, end)
     single = first if first is not None and first == last else None
     low = 0 if first is None else max(first - around, 0)
     high = None if last is None else last + around
-    if coordinator is not None:
-        ends = [high, end, None if coordinator.end is None else coordinator.end - 1]
+    if keyed is not None:
+        ends = [high, end, None if keyed.end is None else keyed.end - 1]
         high = min((one for one in ends if one is not None), default=None)
     return (low, high), single
 
@@ -216,7 +231,7 @@ def _selection(
         high = min(high, until.offset)
     since_ms = None if since is None else since.timestamp_ms
     until_ms = None if until is None else until.timestamp_ms
-    if source.of_coordinator is not None and since_ms is None and until_ms is not None:
+    if not source.capabilities.has_image and since_ms is None and until_ms is not None:
         # A message of format 0 has no time.
         since_ms = 0
     epochs = offsets("--epoch", values.get("--epoch"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from metashell.commands.rows.columns import (
+    AnswerTable,
     flag,
     integer,
     json_text,
@@ -16,13 +17,14 @@ from metashell.commands.rows.columns import (
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
+    from metashell.commands.rows.columns import Column
     from metashell.commands.rows.query import RowsQuery
     from metashell.records.lines import LineWriter
     from metashell.records.messages import AnyRecords
     from metashell.records.rows import RecordRows
     from metashell.schema.arena import I64
 
-TABLES: Final = one_table(
+RECORDS: Final = one_table(
     integer("offset", "The record's offset."),
     time_at("time", "Its time."),
     integer("epoch", "Its leader epoch."),
@@ -36,6 +38,31 @@ TABLES: Final = one_table(
     text("error", "Why it can't be decoded.", shown=False),
     text("raw", "Then its bytes in hex, or what tells of them.", shown=False),
 )
+BATCHES: Final = AnswerTable(
+    "-d DIR/TOPIC-N",
+    (
+        integer("base_offset", "The batch's first offset."),
+        integer("last_offset", "Its last one."),
+        time_at("max_timestamp", "The latest time of its records."),
+        integer("epoch", "Its leader epoch."),
+        integer("count", "How many records."),
+        integer("bytes", "Its size."),
+        text("codec", "How the records are compressed."),
+        integer("producer_id", "The id of an idempotent producer, or -1."),
+        integer("producer_epoch", "Its epoch.", shown=False),
+        integer("base_sequence", "The producer's number of the first record.", shown=False),
+        integer("last_sequence", "Of the last one.", shown=False),
+        flag("transactional", "Whether it is part of a transaction."),
+        flag("control", "Whether it is the marker that ends a transaction."),
+        time_at("delete_horizon", "From when on compaction drops tombstones.", shown=False),
+        text("timestamp_type", "CreateTime or LogAppendTime: whose clock it is.", shown=False),
+        integer("magic", "The message format.", shown=False),
+        text("crc", "The checksum in its header; `check` compares it.", shown=False),
+        text("file", "The segment.", shown=False),
+        integer("pos", "Byte position there.", shown=False),
+    ),
+)
+TABLES: Final = (*RECORDS, BATCHES)
 
 
 class Printer(Protocol):
@@ -89,11 +116,12 @@ class RowPrinter:
     Args:
         rows: Makes the rows.
         query: Takes them.
+        columns: All columns.
     """
 
-    def __init__(self, rows: RecordRows, query: RowsQuery) -> None:
+    def __init__(self, rows: RecordRows, query: RowsQuery, columns: Sequence[Column]) -> None:
         self._rows, self._query = rows, query
-        self._columns = [c for c in TABLES[0].columns if c.name in rows.columns]
+        self._columns = [c for c in columns if c.name in rows.columns]
 
     def items(self, records: AnyRecords, rows: I64) -> list[tuple[Any, ...]]:
         """Rows."""

@@ -14,10 +14,9 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.follow import LogGrowth, last_offset
 from metashell.commands.log.logs import MetadataLogPrinted, PrintedLog
-from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
+from metashell.commands.log.output import LinePrinter, Printer, RowPrinter
 from metashell.commands.rows.query import RowsQuery
 from metashell.records.filter import MAX_OFFSET
-from metashell.records.lines import json_lines, readable_lines
 from metashell.records.stream import Block, FileStream, LogPath
 from metashell.records.window import matching_rows
 
@@ -41,11 +40,10 @@ class LogRun:
         self._request, self._report = self._log.request, self._log.report
         self._n_hidden = 0
         self._left = self._request.limit
-        redaction, names = self._log.source.redaction, self._log.names
-        self._readable = readable_lines(redaction, names)
+        self._readable = self._log.lines(is_json=False)
         self._printer: Printer
         if query is None:
-            writer = json_lines(redaction, names) if self._request.json else self._readable
+            writer = self._log.lines(is_json=True) if self._request.json else self._readable
             self._printer = LinePrinter(
                 context,
                 writer,
@@ -53,12 +51,9 @@ class LogRun:
                 repeats=self._request.tail is not None,
             )
         else:
-            from metashell.records.rows import RecordRows
-
-            all_names = [column.name for column in TABLES[0].columns]
-            wanted = query.columns
-            columns = [name for name in all_names if wanted is None or name in wanted]
-            self._printer = RowPrinter(RecordRows(names, redaction, columns), query)
+            columns, wanted = self._log.columns, query.columns
+            names = [c.name for c in columns if wanted is None or c.name in wanted]
+            self._printer = RowPrinter(self._log.rows(names), query, columns)
 
     def run(self) -> int:
         """Print, then tell what was left out and what is wrong."""
@@ -169,7 +164,7 @@ class LogRun:
         """
         records, rows, request = block.records, block.rows, self._request
         if len(rows) and request.single is not None:
-            found = bool((records.frames.offset[rows] == request.single).any())
+            found = self._log.offset_is_among(records, rows, request.single)
             self._report.single_found |= found
         if request.grep is not None:
             rows = matching_rows(partial(self._readable.lines, records), rows, request.grep)
@@ -187,7 +182,11 @@ class LogRun:
 
 def _printed(context: Context, parsed: Parsed) -> PrintedLog:
     """The log that is open."""
-    coordinator = context.needs_source().of_coordinator
+    coordinator, topic = context.needs_source().of_coordinator, context.needs_source().of_topic
+    if topic is not None:
+        from metashell.commands.log.topic_log import TopicLogPrinted
+
+        return TopicLogPrinted(context, parsed, topic)
     if coordinator is None:
         return MetadataLogPrinted(context, parsed)
     from metashell.commands.log.coordinator_log import CoordinatorLogPrinted

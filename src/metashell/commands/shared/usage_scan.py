@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
@@ -47,14 +48,21 @@ def refuse_unknown(source: Source, option: str, word: str, known: Sequence[str],
         UsageError: The value is not among them.
     """
     if word not in known:
-        of = source.of_coordinator
+        of, topic = source.of_coordinator, source.of_topic
         log = "a metadata log" if of is None else str(of.partition_log.partition)
+        log = log if topic is None else topic.title
         hint = f"{option} {', '.join(known)} work here"
         raise UsageError(f"{option} {word}: {why.format(log)}", hint=hint)
 
 
-def _usage_of(source: Source, wanted: Collection[str], n_batches: int | None) -> Usage:
-    """The usage that counts the files; for a coordinator's log it is complete already."""
+def _usage_of(
+    source: Source, wanted: Collection[str], n_batches: int | None, poll: Callable[[], None]
+) -> Usage:
+    """The usage that counts the files; for a topic's log it is complete already."""
+    if source.of_topic is not None:
+        from metashell.answers.usage.topic import TopicUsage
+
+        return TopicUsage(source.of_topic.tail, wanted, n_batches, poll)
     if source.of_coordinator is not None:
         from metashell.answers.usage.coordinator import CoordinatorUsage
 
@@ -84,7 +92,8 @@ class Survey:
         self.source: Source = context.needs_source()
         self.status = ExitCode.OK
         """FAILED once a file could not be read whole."""
-        self.usage = _usage_of(self.source, wanted, n_batches)
+        poll = partial(stop_if_cancelled, context)
+        self.usage = _usage_of(self.source, wanted, n_batches, poll)
         self._context, self._command = context, command
         self._registry = self.source.registry
         log = self.source.log

@@ -115,6 +115,12 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         integer("elections", "Elections of the active controller."),
         integer("faults", "Faults of batches."),
     ),
+    "codecs": (text("codec", "How the batches are compressed."), *_RECORDS),
+    "epochs": (integer("epoch", "The leader epoch."), *_RECORDS),
+    "producers": (
+        integer("producer_id", "The id of the producer; -1: batches without one."),
+        *_RECORDS,
+    ),
     "groups": (text("group", "The group's id."), *_RECORDS, *_OF_KEYS),
     "transactions": (text("transactional_id", "The transactional id."), *_RECORDS, *_OF_KEYS),
 }
@@ -127,7 +133,8 @@ TABLES: Final = tuple(
 
 _PAGE = ("totals", "files", "types", "hours", "partitions", "brokers", "batches")
 _TIMELINE = "timeline"
-_SECTIONS = (*_PAGE, _TIMELINE, "groups", "transactions")
+_OF_TOPIC = ("totals", "files", "hours", "codecs", "epochs", "producers", "batches")
+_SECTIONS = tuple(_COLUMNS)
 _DEFAULT_ROWS = 10
 _TIMELINE_ROWS = 40
 _AXES = ("time", "offset")
@@ -169,6 +176,9 @@ class StatsCommand(RowsCommand):
             "transactions in place of partitions and brokers, and no timeline. SUPERSEDED are "
             "records that compaction drops: a later record of the same key counts, or the "
             "transaction was aborted.\n\n"
+            "The log of any other topic's partition (`-d DIR/orders-0`) has codecs, leader epochs "
+            "and producers. Only headers of batches are read. Bytes are those of whole "
+            "batches.\n\n"
             "Rows (-o) are those of one section: the totals, or the section that --section names."
         ),
         options=(
@@ -270,7 +280,10 @@ class StatsCommand(RowsCommand):
 
 def _sections(context: Context) -> Sequence[str]:
     """The sections of the page."""
-    subject = subject_of(context.needs_source())
+    source = context.needs_source()
+    if source.of_topic is not None:
+        return _OF_TOPIC
+    subject = subject_of(source)
     if subject is None:
         return _PAGE
     return ("totals", "files", "types", "hours", f"{subject}s", "batches")
@@ -279,7 +292,7 @@ def _sections(context: Context) -> Sequence[str]:
 def _refuse_other_logs(context: Context, sections: Sequence[str]) -> None:
     """Refuse a section about what a log does not have."""
     source, known = context.needs_source(), _sections(context)
-    if source.of_coordinator is None:
+    if source.capabilities.has_image:
         known = (*known, _TIMELINE)
     for section in sections:
         refuse_unknown(source, "--section", section, known, "{} does not have that")

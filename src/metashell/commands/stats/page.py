@@ -23,9 +23,14 @@ GROUPED_BY = {
     "brokers": "broker",
     "groups": "group",
     "transactions": "transaction",
+    "codecs": "codec",
+    "epochs": "epoch",
+    "producers": "producer",
 }
 """Sections that group records, and by what."""
-_NAMES = {"partitions": "name", "transactions": "transactional_id"}
+_NAMES = {"partitions": "name", "transactions": "transactional_id", "producers": "producer_id"}
+_TOLD_APART = ("partitions", "brokers", "epochs", "producers")
+"""Sections in which more than a name tells what is grouped by."""
 """Columns with the name of what is grouped by, where they are called otherwise."""
 
 
@@ -63,7 +68,7 @@ class Page:
                 "records": row.records,
                 "bytes": row.bytes,
                 **row.marks,
-                **(row.columns if section in ("partitions", "brokers") else {}),
+                **(row.columns if section in _TOLD_APART else {}),
             }
             for row in self._grouped(section)
         ]
@@ -163,6 +168,12 @@ class Page:
                 f"{_plural(totals['superseded_records'], 'superseded record')}:"
                 f" {size_text(superseded, human=human)}{bytes_unit},"
                 f" {share_text(superseded, usage.n_bytes)} of the bytes",
+            ]
+        if totals["checkpoints"] is None:
+            return [
+                *lines,
+                f"{_plural(totals['transactional_records'], 'record')} of transactions,"
+                f" {_plural(totals['control_records'], 'control record')}",
             ]
         checkpoints = _plural(totals["checkpoints"], "checkpoint")
         if totals["records_between_checkpoints"] is not None:

@@ -124,6 +124,13 @@ KINDS: Final = (
         do=_NOTHING,
         source="org.apache.kafka.storage.internals.log.LogSegment.recover",
     ),
+    _warning(
+        code="recovery-cut",
+        meaning="a broker cuts a log at the first batch that is not sound, and sound ones follow",
+        do="copy the directory before the broker starts. Where another replica is in the ISR, the"
+        " broker fetches from it what it has cut",
+        source="org.apache.kafka.storage.internals.log.LogLoader.recoverLog",
+    ),
     # Segments and checkpoints.
     _names(
         code="segment-missing",
