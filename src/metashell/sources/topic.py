@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from metashell.checks.topic_log import RecoveryCut
 from metashell.errors import SourceError
@@ -16,6 +16,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.log_tail import LogTail
 from metashell.log.names import METADATA_TOPIC_ID, Listing, list_names
 from metashell.log.read import SLACK, Loaded
+from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_name import LogName, parse_log_name
 from metashell.node_files.offset_checkpoint import (
     OffsetCheckpoint,
@@ -30,8 +31,6 @@ from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
     from metashell.read_settings import ReadSettings
-
-_CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 
 class TopicSource(SourceWithoutImage):
@@ -80,7 +79,7 @@ class TopicSource(SourceWithoutImage):
         with suppress(SourceError):  # A broker that can't read it begins with 0 too.
             points = read_offset_checkpoint(self.around, OffsetCheckpoint.RECOVERY_POINT) or {}
             recovery_point = points.get(self.partition, 0)
-        is_clean = is_file(child_of(self.around, _CLEAN_SHUTDOWN))
+        is_clean = is_file(child_of(self.around, CLEAN_SHUTDOWN))
         return RecoveryCut(recovery_point, is_clean)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import metashell
+from kraftgen.batch import encode_batch
 from metashell.errors import SourceError, UsageError
 from metashell.fs.escape import diagnostic
 from metashell.log.changed import signature
@@ -43,6 +44,7 @@ from metashell.places.store_errors import explain
 from metashell.places.uri import holds_credentials, parse_uri, quoted, without_credentials
 from metashell.places.vanished import VanishedError
 from support.fixtures import Fixture
+from support.shell import run_on
 from support.waiting import LIMIT_S
 
 SECRET = "s3cret/of+the=store"
@@ -360,10 +362,12 @@ def test_one_file_of_a_store(mock: Mock, real_directory: Fixture) -> None:
 
 def test_store_without_a_log(mock: Mock) -> None:
     """What is no metadata log is refused as it is on this machine."""
-    mock.put("topic-3/00000000000000000000.log")
+    mock.put("topic-3/00000000000000000000.log", encode_batch([b"x"]))
     mock.put("empty/x")
+    topic = metashell.open("mock:///topic-3", engine="local")
+    assert run_on(topic, "log").out.startswith("0..0 2026-09-21T14:13:20.000Z 1 records=1 ")
+    assert 0 == run_on(topic, "check").status
     for path, message in (
-        ("topic-3", "the log of topic `topic`, partition 3"),
         ("empty", "no segment or checkpoint there"),
         ("nowhere", "No such file or directory"),
     ):
