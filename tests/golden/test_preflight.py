@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -14,6 +15,7 @@ from metashell.judgement.start import Start, StartOptions, start_of
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.starting import nodes_to_start
 from support.fixtures import DATA, fixture_dir
+from support.logs import make_directory, topic_batch
 
 _VARIANTS: Final = (
     "abandoned-future all-offline bad-dir-name dir-gone dir-without-dash directory-id-changed "
@@ -80,3 +82,24 @@ def test_each_line_is_foretold(name: str) -> None:
             assert stopped[1] in offline
         elif _TOLD.search(line) and not _FOLLOWS.search(line):
             assert any(text in line for text in texts), line
+
+
+@pytest.mark.parametrize(
+    ("content", "starts"),
+    [
+        ("version=1\ncluster.id=c\nnode.id=1\n", True),
+        ("version=1\ncluster.id=c\n", False),
+        ("version=1\nnode.id=1\n", False),
+        ("version=2\nnode.id=1\ndirectory.id=bm90IGEgcmVhbCBpZCEhIQ\n", True),
+        ("version=0\n", True),
+    ],
+)
+def test_ids_that_a_version_needs(content: str, starts: bool, tmp_path: Path) -> None:
+    """Without one a node can't read the file: MetaProperties.Builder."""
+    make_directory(tmp_path, (0, topic_batch(0)))
+    (tmp_path / "meta.properties").write_text(content)
+    (node,) = nodes_to_start(OpenRequest(choice=Choice(str(tmp_path))))
+    start = start_of(node, StartOptions())
+    assert starts == start.verdict.startswith("starts")
+    said = [event.kafka or "" for event in start.events]
+    assert starts != any("No readable meta.properties files found." in text for text in said)

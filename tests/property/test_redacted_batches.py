@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +22,16 @@ from metashell.records.lines import json_lines
 from metashell.records.records import Records
 from metashell.records.redacted_batches import RedactedBatches
 from metashell.redact import Redaction
+from metashell.schema.encode import encode_message
+from metashell.schema.model import MessageSpec
+from metashell.schema.registry import Registry, builtin_specs
+from metashell.schema.scalar import UNKNOWN_TAGS
 from support.fixtures import DEMO, fixture, fixture_names
 from support.implementations import implemented_by
 from support.logs import record, secret_config
 from support.plain_batches import Batch, read_batches, read_records
 from support.secrets import only_with_secrets
-from support.strategies import DrawnRecord, builtin_registry, records
+from support.strategies import DrawnRecord, builtin_registry, definitions, records
 
 NEEDLE = b"hunter2-needle"
 NOOP = b"\x01\x14\x00\x00"
@@ -183,6 +188,29 @@ def test_a_record_without_secrets_keeps_its_bytes(drawn: DrawnRecord) -> None:
     assert second == third
     assert (second == drawn.value) or n
     assert last == NOOP
+
+
+@given(spec=definitions(), data=st.data())
+def test_tagged_fields_that_are_not_known_are_left_out(
+    spec: MessageSpec, data: st.DataObject
+) -> None:
+    """Wherever they are in a message; nothing else of it changes."""
+    registry = Registry([*builtin_specs(), spec])
+    drawn = data.draw(records([spec]))
+    whole = loaded_of(encode_batch([drawn.value, drawn.value]))
+    batches = RedactedBatches(whole, registry)
+    new = batches.rewritten(0, whole.size)
+    copy = bytes(memoryview(whole.buffer)[: whole.size]) if new is None else new
+    first, second = (r.value for r in read_records(copy))
+    body = drawn.value[: len(drawn.value) - len(encode_message(spec, drawn.version, drawn.fields))]
+    assert first == second == body + encode_message(spec, drawn.version, without_tags(drawn.fields))
+
+
+def without_tags(value: Any) -> Any:
+    """Fields without what their definition lacks."""
+    if isinstance(value, dict):
+        return {name: without_tags(one) for name, one in value.items() if name != UNKNOWN_TAGS}
+    return [without_tags(one) for one in value] if isinstance(value, list) else value
 
 
 def test_control_records_that_are_not_known() -> None:

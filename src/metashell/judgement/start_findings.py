@@ -57,7 +57,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
 def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> Iterator[Finding]:
     """Look at ``meta.properties`` of each directory, as a node does first."""
     metadata = directories[0]
-    usable = [one for one in directories if one.identity is not None]
+    usable = [one for one in directories if one.identity is not None and _unusable(one) is None]
     if not usable and not any(one.identity is None and _is_new(one) for one in directories):
         yield Finding(
             "no-readable-log-dir",
@@ -65,7 +65,7 @@ def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> 
             kafka="No readable meta.properties files found.",
         )
     for one in directories:
-        place, reason = shown(str(one.place)), one.fault or one.identity_fault
+        place, reason = shown(str(one.place)), _unusable(one)
         if one.is_gone:
             yield Finding(
                 "log-directory-missing",
@@ -75,7 +75,7 @@ def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> 
                 kafka=no_meta_properties(one),
             )
         elif reason is not None and not (
-            one is metadata and evidence.source.capabilities.has_image
+            one is metadata and one.identity is None and evidence.source.capabilities.has_image
         ):
             refuses = one is metadata and bool(usable)
             then = (
@@ -103,8 +103,21 @@ def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> 
                 f" `{child_of(one.place, METADATA_DIRECTORY)}` (the configured metadata directory"
                 f" is {metadata.place}).",
             )
-        if one.identity is not None and one.identity.directory_id is None:
+        if one in usable and one.identity is not None and one.identity.directory_id is None:
             yield from _without_id(evidence, one, is_metadata=one is metadata)
+
+
+def _unusable(directory: LogDirectory) -> str | None:
+    """Why a node can't use a ``meta.properties`` that is there.
+
+    Source: org.apache.kafka.metadata.properties.MetaProperties.Builder, MetaPropertiesVersion.
+    """
+    of = directory.identity
+    if of is None:
+        return directory.fault or directory.identity_fault
+    if of.version > 0 and of.node_id is None:
+        return "it has no node.id"
+    return "it has no cluster.id" if of.version == 1 and of.cluster_id is None else None
 
 
 def _is_new(directory: LogDirectory) -> bool:

@@ -204,6 +204,16 @@ def test_it_says_that_it_is_redacted(line: str, tmp_path: Path) -> None:
     assert "file-missing" not in out
 
 
+def test_no_start_is_foretold(tmp_path: Path) -> None:
+    """The reason comes first, and nobody is told to write ids into the file."""
+    bundle(small(tmp_path / "node"), tmp_path / "out")
+    ran = run_on(metashell.open(tmp_path / "out"), "preflight")
+    assert ExitCode.FAILED == ran.status
+    assert "does not start" in ran.out.splitlines()[0]
+    assert ran.out.index(WARNING) < ran.out.index("No readable meta.properties files found")
+    assert "write" not in ran.out
+
+
 def test_a_dry_run_tells_and_writes_nothing(tmp_path: Path) -> None:
     """The same path and the same counts."""
     source = small(tmp_path / "node")

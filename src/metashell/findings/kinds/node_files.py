@@ -115,6 +115,8 @@ KINDS: Final = (
     ),
     _warning(
         code="redacted-copy",
+        at_start=AtStart.REFUSES,
+        start_order=1,
         order=140,
         meaning="it is a copy for others: secrets are replaced, and what was not understood is left"
         " out",
