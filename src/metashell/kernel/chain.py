@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from ctypes import CDLL, POINTER, Structure, byref, c_char, c_int64, c_void_p
-from functools import cache
-from typing import Any, Final
+from ctypes import CDLL, Structure, byref, c_char, c_int64
+from typing import Final
 
 _CAPACITY: Final = 8_192
 """Positions that one call can find."""
@@ -27,14 +26,6 @@ class _Chain(Structure):
         ("found", c_int64),
         ("may_miss", c_int64),
     ]
-
-
-@cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_chain
-    function.argtypes = [c_void_p, c_int64, POINTER(_Chain), c_void_p, c_int64, c_int64]
-    function.restype = None
-    return function
 
 
 def hop(
@@ -65,7 +56,7 @@ def hop(
     found = array("q", bytes(8 * _CAPACITY))
     address, _ = found.buffer_info()
     data = (c_char * 0).from_buffer(view)
-    function = _function(library)
+    function = library.metashell_chain
     while True:
         before = chain.pos
         function(byref(data), stop, byref(chain), address, _CAPACITY, _CALL_BYTES)

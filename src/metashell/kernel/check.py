@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_void_p, pointer
-from functools import cache
-from typing import Any, Final, TypeAlias
+from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_void_p, pointer
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,14 +40,6 @@ class _Check(Structure):
         ("versions", c_void_p),
         ("version", c_int32),
     ]
-
-
-@cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_check_keyed
-    function.argtypes = [POINTER(_Check), c_int64, c_int64, c_void_p]
-    function.restype = None
-    return function
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +91,11 @@ def check(
         )
         for fields, layouts in (key, value)
     )
-    verdicts, function, n = np.empty(len(rows), dtype=np.uint8), _function(library), len(rows)
+    verdicts, function, n = (
+        np.empty(len(rows), dtype=np.uint8),
+        library.metashell_check_keyed,
+        len(rows),
+    )
     asked = _Check(
         *(pointer(of_key), pointer(of_value), rows.ctypes.data),
         *(spans.key.ctypes.data, spans.value.ctypes.data),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
-from functools import cache
+from ctypes import CDLL, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
@@ -82,14 +81,6 @@ class Decode(Structure):
     ]
 
 
-@cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_decode
-    function.argtypes = [POINTER(Decode), c_int64, c_int64, c_int64]
-    function.restype = c_int64
-    return function
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Messages:
     """Where messages stand, and how they are read."""
@@ -161,7 +152,7 @@ def decode(
         for array in (messages.starts, messages.stops, messages.counts, messages.first_row)
     )
     rows = messages.first_row
-    function = _function(library)
+    function = library.metashell_decode
     lock = Lock()
     met: list[DecodedRows] = []
     is_exhausted: list[bool] = []

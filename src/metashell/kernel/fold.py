@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
-from functools import cache
+from ctypes import CDLL, Structure, byref, c_uint64, c_void_p
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -39,31 +38,6 @@ class _IdTable(Structure):
     ]
 
 
-@cache
-def _functions(library: CDLL) -> CDLL:
-    """The library, its functions here with the types of their arguments."""
-    pointer, number, small = c_void_p, c_int64, c_int32
-    library.metashell_varying_bits.argtypes = [pointer, number, POINTER(c_uint64)]
-    library.metashell_varying_bits.restype = small
-    library.metashell_pack.argtypes = [pointer, number, c_uint64, small, pointer]
-    library.metashell_pack.restype = None
-    library.metashell_group.argtypes = [
-        *(pointer, small, number, number, pointer, pointer, pointer, number)
-    ]
-    library.metashell_group.restype = number
-    library.metashell_take.argtypes = [*(pointer, small, number, pointer, number, number, pointer)]
-    library.metashell_take.restype = small
-    library.metashell_last_marked.argtypes = [pointer, pointer, number, number, pointer]
-    library.metashell_last_marked.restype = None
-    library.metashell_survivors.argtypes = [
-        *(pointer, pointer, number, number, number, pointer, pointer)
-    ]
-    library.metashell_survivors.restype = None
-    library.metashell_find_ids.argtypes = [pointer, number, POINTER(_IdTable), pointer]
-    library.metashell_find_ids.restype = None
-    return library
-
-
 def sort(library: CDLL, numbers: _I64) -> tuple[_I32, _I32, _I32] | None:
     """Sort int64 numbers, equal ones as they stand.
 
@@ -76,31 +50,31 @@ def sort(library: CDLL, numbers: _I64) -> tuple[_I32, _I32, _I32] | None:
         int32[n]; where each group ends: int32[groups]. None where numbers differ in too many bits,
         or there are more than `MOST_ROWS`.
     """
-    functions, n = _functions(library), len(numbers)
+    n = len(numbers)
     if n > MOST_ROWS:
         return None
     numbers = np.ascontiguousarray(numbers, dtype=np.int64)
     varying = c_uint64()
-    if functions.metashell_varying_bits(numbers.ctypes.data, n, byref(varying)):
-        return _grouped(functions, numbers.view(np.uint64), 0)
+    if library.metashell_varying_bits(numbers.ctypes.data, n, byref(varying)):
+        return _grouped(library, numbers.view(np.uint64), 0)
     bits, index_bits = varying.value, n.bit_length()
     # The highest bit is a sign: whether it is set says that a number comes first.
     if bits.bit_count() + index_bits > 64 or bits >> 63:
         return None
     packed = np.empty(n, dtype=np.uint64)
-    functions.metashell_pack(numbers.ctypes.data, n, bits, index_bits, packed.ctypes.data)
+    library.metashell_pack(numbers.ctypes.data, n, bits, index_bits, packed.ctypes.data)
     # Numpy sorts by vector instructions, which a radix sort here did not reach.
     packed.sort()
-    return _grouped(functions, packed, index_bits)
+    return _grouped(library, packed, index_bits)
 
 
-def _grouped(functions: CDLL, numbers: _U64, index_bits: int) -> tuple[_I32, _I32, _I32]:
+def _grouped(library: CDLL, numbers: _U64, index_bits: int) -> tuple[_I32, _I32, _I32]:
     """The result of `sort` for sorted numbers. Their low bits hold the index before the sort."""
     n = len(numbers)
     order, first, last = (np.empty(n, dtype=np.int32) for _ in range(3))
     n_groups = 0
     for begin in range(0, n, _CALL_ROWS):
-        n_groups = functions.metashell_group(
+        n_groups = library.metashell_group(
             *(numbers.ctypes.data, index_bits, begin, min(begin + _CALL_ROWS, n)),
             *(order.ctypes.data, first.ctypes.data, last.ctypes.data, n_groups),
         )
@@ -112,11 +86,11 @@ def _grouped(functions: CDLL, numbers: _U64, index_bits: int) -> tuple[_I32, _I3
 
 def last_marked(library: CDLL, marked: npt.NDArray[np.bool_], first: _I32) -> _I32:
     """The nearest marked one at or before each in its group, -1 for none: int32[n]."""
-    functions, n = _functions(library), len(marked)
+    n = len(marked)
     marked = np.ascontiguousarray(marked, dtype=np.bool_)
     found = np.empty(n, dtype=np.int32)
     for begin in range(0, n, _CALL_ROWS):
-        functions.metashell_last_marked(
+        library.metashell_last_marked(
             *(marked.ctypes.data, first.ctypes.data, begin, min(begin + _CALL_ROWS, n)),
             found.ctypes.data,
         )
@@ -130,11 +104,11 @@ def take(library: CDLL, values: npt.NDArray[Any], places: _I32) -> npt.NDArray[A
     """
     if values.dtype.hasobject or values.ndim != 1:
         return None
-    functions, n = _functions(library), len(places)
+    n = len(places)
     values, places = np.ascontiguousarray(values), np.ascontiguousarray(places)
     taken = np.empty(n, dtype=values.dtype)
     for begin in range(0, n, _CALL_ROWS):
-        if not functions.metashell_take(
+        if not library.metashell_take(
             *(values.ctypes.data, values.dtype.itemsize, len(values), places.ctypes.data),
             *(begin, min(begin + _CALL_ROWS, n), taken.ctypes.data),
         ):
@@ -154,11 +128,11 @@ def survivors(library: CDLL, groups: _I64, effects: npt.NDArray[np.uint8]) -> tu
         By key the event that made it, and the one that last wrote it: int64[k], -1 where the key is
         not there.
     """
-    functions, n = _functions(library), len(groups)
+    n = len(groups)
     groups, effects = np.ascontiguousarray(groups), np.ascontiguousarray(effects)
     created, last = np.full((2, int(groups.max(initial=-1)) + 1), -1, dtype=np.int64)
     for begin in range(0, n, _CALL_ROWS):
-        functions.metashell_survivors(
+        library.metashell_survivors(
             *(groups.ctypes.data, effects.ctypes.data, begin, min(begin + _CALL_ROWS, n)),
             *(len(last), created.ctypes.data, last.ctypes.data),
         )
@@ -177,7 +151,7 @@ def find_ids(
         ids: uint64[n, 2], contiguous: the halves of each.
         table: Ids (uint64[k, 2]), slots and factors of `metashell.schema.id_table.IdTable`.
     """
-    functions, n = _functions(library), len(ids)
+    n = len(ids)
     pairs, slots, factors = table
     found = np.empty(n, dtype=np.int64)
     its = _IdTable(pairs.ctypes.data, slots.ctypes.data, len(slots) - 1, tuple(factors.tolist()))
@@ -185,7 +159,7 @@ def find_ids(
 
     def work(first: int) -> None:
         rows = min(_PIECE_ROWS, n - first)
-        functions.metashell_find_ids(ids_at + 16 * first, rows, byref(its), found_at + 8 * first)
+        library.metashell_find_ids(ids_at + 16 * first, rows, byref(its), found_at + 8 * first)
 
     threads.run(work, range(0, n, _PIECE_ROWS))
     return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_void_p
-from functools import cache
+from ctypes import CDLL, Structure, byref, c_int64, c_void_p
 from itertools import pairwise
 from threading import Lock
 from typing import Any, Final
@@ -61,46 +60,13 @@ KEYED_COLUMNS: Final = (
     "key_type",
     "value_version",
 )
+"""``struct keyed_columns``, in its order."""
 
 
 class _Cursor(Structure):
     """``struct frame_cursor``."""
 
     _fields_ = [("batch", c_int64), ("record", c_int64), ("pos", c_int64)]
-
-
-class _FrameColumns(Structure):
-    """``struct frame_columns``."""
-
-    _fields_ = [(name, c_void_p) for name in FRAME_COLUMNS]
-
-
-class _KeyedColumns(Structure):
-    """``struct keyed_columns``."""
-
-    _fields_ = [(name, c_void_p) for name in KEYED_COLUMNS]
-
-
-@cache
-def _function(library: CDLL, kind: type[Structure]) -> Any:
-    function = library.metashell_frames if kind is _FrameColumns else library.metashell_keyed_frames
-    function.argtypes = [
-        *(c_void_p, c_int64, c_void_p, c_int64, POINTER(_Cursor), c_int64, POINTER(kind), c_void_p)
-    ]
-    function.restype = None
-    return function
-
-
-@cache
-def _of_headers(library: CDLL) -> CDLL:
-    """The library, its functions that read headers with the types of their arguments."""
-    pointer, number = c_void_p, c_int64
-    count, batches = library.metashell_count_plain, library.metashell_plain_batches
-    count.argtypes = [pointer, number, pointer, number, number, pointer]
-    count.restype = number
-    batches.argtypes = [pointer, pointer, pointer, number, number, *[pointer] * 3]
-    batches.restype = None
-    return library
 
 
 def count_plain(
@@ -118,7 +84,7 @@ def count_plain(
         not fit its length and its offsets.
     """
     counts, n = np.empty(len(positions), dtype=np.int64), len(positions)
-    function = _of_headers(library).metashell_count_plain
+    function = library.metashell_count_plain
     for begin in range(0, n, _CALL_BATCHES):
         end = min(begin + _CALL_BATCHES, n)
         if end != function(
@@ -148,13 +114,13 @@ def frame_plain(
         batch_of: int32[rows], to be filled with the batch of each row.
         producer_ids: int64[n], to be filled with the batches' producer ids.
     """
-    verdicts, function = _Verdicts(library, data, columns, len(positions)), _of_headers(library)
+    verdicts = _Verdicts(library, data, columns, len(positions))
 
     def work(piece: tuple[int, int]) -> None:
         batches = np.empty(_PLAIN_BATCHES, dtype=BATCH)
         for begin in range(*piece, _PLAIN_BATCHES):
             end = min(begin + _PLAIN_BATCHES, piece[1])
-            function.metashell_plain_batches(
+            library.metashell_plain_batches(
                 *(data.ctypes.data, positions.ctypes.data, first_row.ctypes.data, begin, end),
                 *(batches.ctypes.data, producer_ids.ctypes.data, batch_of.ctypes.data),
             )
@@ -174,9 +140,11 @@ class _Verdicts:
         columns: Mapping[str, npt.NDArray[Any]],
         n: int,
     ) -> None:
-        kind = _FrameColumns if "body" in columns else _KeyedColumns
-        self._function, self._data = _function(library, kind), data
-        self._columns = kind(**{name: array.ctypes.data for name, array in columns.items()})
+        has_keys = "key" in columns
+        names = KEYED_COLUMNS if has_keys else FRAME_COLUMNS
+        self._function = library.metashell_keyed_frames if has_keys else library.metashell_frames
+        self._data = data
+        self._columns = (c_void_p * len(names))(*(columns[name].ctypes.data for name in names))
         self.found = np.zeros(n, dtype=np.uint8)
         """uint8[n]."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ctypes import CDLL, c_int32, c_int64, c_void_p
-from functools import cache
+from ctypes import CDLL
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -16,17 +15,6 @@ _PIECE_ROWS: Final = 65_536
 """Rows that are worth a thread, and that one call takes."""
 
 _I64: TypeAlias = npt.NDArray[np.int64]
-
-
-@cache
-def _functions(library: CDLL) -> CDLL:
-    """The library, its functions here with the types of their arguments."""
-    pointer, number, small = c_void_p, c_int64, c_int32
-    runs, each = library.metashell_gather, library.metashell_gather_each
-    runs.argtypes = [pointer, number, pointer, pointer, number, number, small, pointer]
-    each.argtypes = [pointer, number, pointer, number, number, small, small, pointer]
-    runs.restype = each.restype = number
-    return library
 
 
 def gather_each(
@@ -44,7 +32,7 @@ def gather_each(
         The elements, native; None where one does not lie in the bytes.
     """
     out = np.empty(len(at), dtype=dtype.newbyteorder("="))
-    function = _functions(library).metashell_gather_each
+    function = library.metashell_gather_each
 
     def gathered(begin: int, end: int) -> int:
         done: int = function(
@@ -77,7 +65,7 @@ def gather(
     """
     out = np.empty(int(list_offsets[-1]), dtype=dtype.newbyteorder("="))
     starts = np.ascontiguousarray(starts, dtype=np.int64)
-    function = _functions(library).metashell_gather
+    function = library.metashell_gather
 
     def gathered(begin: int, end: int) -> int:
         done: int = function(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_uint64, c_void_p
-from functools import cache
-from typing import Any, Final
+from ctypes import CDLL, Structure, byref, c_int64, c_uint64, c_void_p
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,14 +31,6 @@ class _Values(Structure):
     _fields_ = [("first", c_void_p), ("step", c_int64)]
 
 
-@cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_number_ids
-    function.argtypes = [POINTER(_Table), POINTER(_Values), c_int64, c_int64, c_void_p]
-    function.restype = c_int64
-    return function
-
-
 class Ids:
     """Distinct ids, which become more and more.
 
@@ -48,7 +39,7 @@ class Ids:
     """
 
     def __init__(self, library: CDLL) -> None:
-        self._function = _function(library)
+        self._function = library.metashell_number_ids
         secrets = np.frombuffer(os.urandom(8 * _N_SECRETS), dtype=np.uint64).tolist()
         self._table = _Table((c_uint64 * _N_SECRETS)(*secrets))
         self._ids = np.empty(0, dtype="V16")

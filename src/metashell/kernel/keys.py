@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_uint64, c_void_p
-from functools import cache
+from ctypes import CDLL, Structure, byref, c_int64, c_uint64, c_void_p
 from typing import Any, Final
 
 import numpy as np
@@ -56,17 +55,6 @@ class NumberedKeys:
     """int64[k]: by number, the first of the equal keys."""
 
 
-@cache
-def _functions(library: CDLL) -> CDLL:
-    """The library, its functions here with the types of their arguments."""
-    table = POINTER(_Table)
-    library.metashell_number_keys.argtypes = [table, c_int64, c_int64, c_void_p]
-    library.metashell_number_keys.restype = c_int64
-    library.metashell_rehash_keys.argtypes = [table]
-    library.metashell_rehash_keys.restype = None
-    return library
-
-
 def number_spans(
     library: CDLL,
     data: npt.NDArray[np.uint8],
@@ -113,7 +101,7 @@ def _numbers(
     secrets = np.frombuffer(os.urandom(16), dtype=np.uint64).tolist()
     table.secrets = (c_uint64 * 2)(*secrets)
     table.steps_left = _STEPS_A_ROW * n + _FIRST_SLOTS
-    functions, numbers = _functions(library), np.empty(n, dtype=np.int64)
+    numbers = np.empty(n, dtype=np.int64)
     keys = np.empty(0, dtype=_KEY)
     at = 0
     while at < n:
@@ -124,9 +112,9 @@ def _numbers(
             keys[: table.n] = known
             table.slots, table.n_slots = slots.ctypes.data, n_slots
             table.keys = keys.ctypes.data
-            functions.metashell_rehash_keys(byref(table))
+            library.metashell_rehash_keys(byref(table))
         end = min(at + _CALL_ROWS, n)
-        at = functions.metashell_number_keys(byref(table), at, end, numbers.ctypes.data)
+        at = library.metashell_number_keys(byref(table), at, end, numbers.ctypes.data)
         if at < end and table.n < table.n_slots // 2:
             return None
     return NumberedKeys(numbers, keys["row"][: table.n].astype(np.int64))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from ctypes import CDLL, c_char_p
+from ctypes import CDLL, c_char_p, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,32 @@ LIBRARY: Final = Path(__file__).with_name(
 )
 """The library of an installed package or of an editable installation."""
 
+_TYPES: Final = {"p": c_void_p, "n": c_int64, "s": c_int32, "u": c_uint64}
+_FUNCTIONS: Final = {
+    "chain": "pnppnn",
+    "frames": "pnpnpnpp",
+    "keyed_frames": "pnpnpnpp",
+    "count_plain": "pnpnnp:n",
+    "plain_batches": "pppnnppp",
+    "decode": "pnnn:n",
+    "check_keyed": "pnnp",
+    "gather": "pnppnnsp:n",
+    "gather_each": "pnpnnssp:n",
+    "number_keys": "pnnp:n",
+    "rehash_keys": "p",
+    "number_ids": "ppnnp:n",
+    "varying_bits": "pnp:s",
+    "pack": "pnusp",
+    "group": "psnnpppn:n",
+    "take": "psnpnnp:s",
+    "last_marked": "ppnnp",
+    "survivors": "ppnnnpp",
+    "find_ids": "pnpp",
+    "lines": "pnpppnpnpp",
+}
+"""The functions by their names behind ``metashell_``: the types of their arguments, and behind a
+colon that of their result. ``p`` is a pointer, ``n`` an int64, ``s`` an int32, ``u`` an uint64.
+"""
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 """Values of the variable that switch the kernel off, as with options that have a variable."""
 
@@ -93,4 +119,9 @@ def _found() -> tuple[CDLL | None, str]:
         return None, f"{LIBRARY.name} can't be loaded: {error}"
     if built_from != expected.encode():
         return None, f"{LIBRARY.name} was built from other sources"
+    for name, types in _FUNCTIONS.items():
+        takes, _, gives = types.partition(":")
+        function = getattr(found, f"metashell_{name}")
+        function.argtypes = [_TYPES[letter] for letter in takes]
+        function.restype = _TYPES[gives] if gives else None
     return found, f"sources {expected[:12]}"

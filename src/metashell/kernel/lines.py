@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_void_p
-from functools import cache
+from ctypes import CDLL, Structure, byref, c_int64
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -67,17 +66,6 @@ class _Cursor(Structure):
     """``struct line_cursor``."""
 
     _fields_ = [("line", c_int64), ("written", c_int64), ("needed", c_int64)]
-
-
-@cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_lines
-    function.argtypes = [
-        *(c_void_p, c_int64, c_void_p, c_void_p, POINTER(_Cursor), c_int64),
-        *(c_void_p, c_int64, c_void_p, c_void_p),
-    ]
-    function.restype = None
-    return function
 
 
 class LineTexts:
@@ -213,7 +201,7 @@ def write(
         table[i] = (of_kind.ctypes.data, len(of_kind), n_rows, 0)
     stops, is_left = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     out = np.empty(_CALL_BYTES, dtype=np.uint8)
-    cursor, pieces, function, size = _Cursor(0, 0, 0), [], _function(library), 0
+    cursor, pieces, function, size = _Cursor(0, 0, 0), [], library.metashell_lines, 0
     while cursor.line < n:
         first = cursor.line
         function(
