@@ -23,15 +23,14 @@ from metashell.records.records import Records
 from metashell.records.redacted_batches import RedactedBatches
 from metashell.redact import Redaction
 from metashell.schema.encode import encode_message
-from metashell.schema.model import MessageSpec
-from metashell.schema.registry import Registry, builtin_specs
+from metashell.schema.model import MessageSpec, Registry, builtin_specs
 from metashell.schema.scalar import UNKNOWN_TAGS
 from support.fixtures import DEMO, fixture, fixture_names
 from support.implementations import implemented_by
 from support.logs import record, secret_config
 from support.plain_batches import Batch, read_batches, read_records
 from support.secrets import only_with_secrets
-from support.strategies import DrawnRecord, builtin_registry, definitions, records
+from support.strategies import DrawnRecord, builtin_registry, damaged_values, definitions, records
 
 NEEDLE = b"hunter2-needle"
 NOOP = b"\x01\x14\x00\x00"
@@ -188,6 +187,25 @@ def test_a_record_without_secrets_keeps_its_bytes(drawn: DrawnRecord) -> None:
     assert second == third
     assert (second == drawn.value) or n
     assert last == NOOP
+
+
+@given(st.lists(damaged_values(), min_size=1, max_size=4), st.sampled_from(CODECS), st.booleans())
+def test_damaged_records(values: list[bytes], codec: Codec, control: bool) -> None:
+    """A record that does not decode leaves nothing; offsets stay; a copy of the copy is equal."""
+    taken = [
+        control_record(i % 8, value) if control else Record(value=value)
+        for i, value in enumerate(values)
+    ]
+    loaded = loaded_of(
+        encode_batch([secret_config(), *taken][control:], control=control, codec=codec)
+    )
+    copy, _ = redacted(loaded)
+    lines, copied = lines_of(loaded), lines_of(loaded_of(copy))
+    after = list(read_records(copy))
+    differ = [i for i in range(len(lines)) if lines[i] != copied[i]]
+    assert all(after[i].value in (NOOP, None) for i in differ)
+    assert redacted(loaded_of(copy))[0] == copy
+    assert b"hunter2" not in copy
 
 
 @given(spec=definitions(), data=st.data())
