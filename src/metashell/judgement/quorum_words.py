@@ -35,6 +35,17 @@ def headline(found: LostQuorum) -> str:
     return f"{wins}; start {sets_text(sets)}"
 
 
+def needed_disks(found: LostQuorum) -> str | None:
+    """The disks with which a vote is possible, such as ``the disk of voter 1 or 2``."""
+    missing = [node for node, _ in found.commitment.missing]
+    n = majority_of(len(found.voters)) - len(found.here)
+    if n < 1 or not missing:
+        return None
+    if n == 1:
+        return f"the disk of voter {one_of(missing)}"
+    return f"the disks of {f'{n} of ' if len(missing) > n else ''}voters {spoken(missing)}"
+
+
 def sets_text(sets: Sequence[Sequence[int]]) -> str:
     """Sets of one size, such as ``1 and 2, or 1 and 3``, or ``any 2 of 1, 2 and 3``."""
     size, all_of_them = len(sets[0]), sorted({node for ids in sets for node in ids})

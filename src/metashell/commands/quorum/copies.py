@@ -20,7 +20,7 @@ from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.commitment import Certainty, JudgedRange
 from metashell.judgement.lost_quorum import Loss, LostQuorum, examine
-from metashell.judgement.quorum_words import headline, one_of, sets_text, spoken
+from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
 
@@ -121,8 +121,8 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     yield _sentence(headline(found))
     missing = [node for node, _ in found.commitment.missing]
     if not found.winners:
-        if missing:
-            yield f"Bring back the disk of voter {one_of(missing)}."
+        if (needed := needed_disks(found)) is not None:
+            yield f"Bring back {needed}."
         return
     if found.too_old:
         yield "A copy is older than its node left it: find the directories that were used last."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from metashell.judgement.quorum_words import one_of, spoken
+from metashell.judgement.quorum_words import needed_disks, one_of, spoken
 from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
@@ -47,16 +47,10 @@ def _address(found: LostQuorum, nodes: Iterable[int]) -> str:
 
 def _searching(found: LostQuorum) -> Iterator[str]:
     """The steps where nothing can be started."""
-    missing = [node for node, _ in found.commitment.missing]
-    lacking = majority_of(len(found.voters)) - len(found.here)
     if found.too_old:
         yield "Find the directories that the nodes used last: a backup is not one of them."
-    elif missing and lacking > 0:
-        of = f"{lacking} of the voters " if len(missing) > lacking else "voter "
-        yield (
-            f"Bring back the directories of {of}{spoken(missing)}, each with its own"
-            " meta.properties and quorum-state."
-        )
+    elif (needed := needed_disks(found)) is not None:
+        yield f"Bring back {needed}, with its own meta.properties and quorum-state."
     yield "Ask again with all directories: `quorum --copies`."
 
 
