@@ -10,6 +10,7 @@ from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.rows.columns import (
+    DISK_BYTES,
     AnswerTable,
     Column,
     flag,
@@ -61,6 +62,7 @@ COLUMNS: Final = (
     ),
     text("rack", "Its rack; null for none.", priority=5),
     *_LOAD,
+    DISK_BYTES,
 )
 RACK_COLUMNS: Final = (
     text("rack", "The rack; null for brokers without one.", priority=9),
@@ -161,6 +163,7 @@ class BrokersCommand(RowsCommand):
         """The brokers, the racks, or what would fail."""
         from metashell.answers.brokers import brokers_table, racks_table, without_table
         from metashell.answers.health import Health
+        from metashell.commands.shared.disks import with_disk_bytes
 
         values = query.parsed.values
         query.image.expect(("isr",))
@@ -170,7 +173,8 @@ class BrokersCommand(RowsCommand):
             if by_rack:
                 query.add(rows_named(query, racks_table(health), "rack", "rack"))
             else:
-                query.add(rows_named(query, brokers_table(health), "broker", "broker"))
+                table = with_disk_bytes(query, brokers_table(health), "broker")
+                query.add(rows_named(query, table, "broker", "broker"))
             return
         down = broker_ids("--without", values["--without"])
         refuse_unknown(query, health, "--without", down)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.targets import shown, write_lines
-from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
+from metashell.commands.framework.targets import shown, stop_if_cancelled, write_lines
+from metashell.commands.rows.columns import (
+    DISK_BYTES,
+    AnswerTable,
+    Column,
+    integer,
+    number,
+    text,
+    texts,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
@@ -60,8 +69,14 @@ _KEYS: dict[str, tuple[Column, ...]] = {
     "group": (text("group", "The group's id; null: records about no group."),),
     "transaction": (text("transaction", "The transactional id; null: records about none."),),
 }
+_ON_DISKS: Final = ("topic", "broker")
+"""Groups that a node's disks have bytes of."""
 _TABLES = tuple(
-    AnswerTable("" if by == "type" else f"--by {by}", (*_KEYS[by], *_AMOUNTS)) for by in _BY
+    AnswerTable(
+        "" if by == "type" else f"--by {by}",
+        (*_KEYS[by], *_AMOUNTS, *([DISK_BYTES] if by in _ON_DISKS else [])),
+    )
+    for by in _BY
 )
 
 
@@ -120,7 +135,8 @@ class DuCommand(RowsCommand):
         """A row for each group."""
         by, survey = self._counted(query.context, query.parsed)
         rows, _ = survey.usage.rows(by, query.parsed.count("-n"))
-        query.add(_mappings(rows, _total(by, survey.usage)[0]))
+        on_disk = _on_disk(query.context, by)
+        query.add(_mappings(by, rows, _total(by, survey.usage)[0], on_disk))
         query.status = survey.status
 
     def _counted(self, context: Context, parsed: Parsed) -> tuple[str, Survey]:
@@ -139,7 +155,8 @@ class DuCommand(RowsCommand):
         by, survey = self._counted(context, parsed)
         usage = survey.usage
         rows, others = usage.rows(by, parsed.count("-n"))
-        lines = _as_text(context, by, rows, others, usage, human="-h" in parsed.switches)
+        human, on_disk = "-h" in parsed.switches, _on_disk(context, by)
+        lines = _as_text(context, by, rows, others, usage, on_disk, human=human)
         write_lines(context, lines)
         return survey.status
 
@@ -165,7 +182,18 @@ def _refuse_other_logs(context: Context, by: str) -> None:
     refuse_unknown(source, "--by", by, known, "the records of {} have none")
 
 
-def _mappings(rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
+def _on_disk(context: Context, by: str) -> Mapping[Any, int]:
+    """The bytes of groups on the node's disks."""
+    if by not in _ON_DISKS:
+        return {}
+    from metashell.sources.replicas import disk_bytes
+
+    return disk_bytes(context.needs_source(), by, partial(stop_if_cancelled, context))
+
+
+def _mappings(
+    by: str, rows: list[UsageRow], n_bytes: int, on_disk: Mapping[Any, int]
+) -> Iterator[RowMapping]:
     for row in rows:
         yield {
             "topic_ids": (),
@@ -173,6 +201,7 @@ def _mappings(rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
             "share": row.bytes / n_bytes if n_bytes else None,
             "records": row.records,
             "superseded": row.marks.get("superseded_bytes"),
+            DISK_BYTES.name: on_disk.get(row.columns.get(by)),
             **row.columns,
         }
 
@@ -184,7 +213,14 @@ def _total(by: str, usage: Usage) -> tuple[int, int]:
 
 
 def _as_text(
-    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Usage, *, human: bool
+    context: Context,
+    by: str,
+    rows: list[UsageRow],
+    others: Others,
+    usage: Usage,
+    on_disk: Mapping[Any, int],
+    *,
+    human: bool,
 ) -> list[str]:
     n_bytes, n_records = _total(by, usage)
     amounts = [(row.bytes, row.records, shown(context, row.name)) for row in rows]
@@ -206,6 +242,12 @@ def _as_text(
         superseded += [None] * (len(cells) - len(rows) - 1) + [usage.totals["superseded_bytes"]]
         for cell, known in zip(cells, superseded, strict=True):
             cell.insert(3, "-" if known is None else size_text(known, human=human))
+    if on_disk:
+        headings.insert(-1, "ON DISK")
+        sizes = [on_disk.get(row.columns.get(by)) for row in rows]
+        sizes += [None] * (len(cells) - len(rows) - 1) + [sum(on_disk.values())]
+        for cell, size in zip(cells, sizes, strict=True):
+            cell.insert(-1, "-" if size is None else size_text(size, human=human))
     return list(table_lines(headings, cells))
 
 

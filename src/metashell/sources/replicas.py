@@ -10,12 +10,13 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.replica_counts import counted
 from metashell.answers.replica_roles import Role, roles_of
 from metashell.answers.replica_states import (
     REASONS,
@@ -32,6 +33,7 @@ from metashell.image.coordinators.producers import fold_producers
 from metashell.image.coordinators.surviving import part_schema, part_table
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
+from metashell.log.unread import Unread, UnreadReport
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
@@ -100,6 +102,20 @@ def log_directories_here(source: Source, report: ReadReport) -> Sequence[LogDire
             except SourceError as error:
                 report.unread(f"{error.message}: no replica in it is listed")
         return found
+
+
+def disk_bytes(source: Source, by: str, poll: Callable[[], None]) -> Mapping[Any, int]:
+    """The bytes that `replicas` counts with each value of a column; none where no disk is open.
+
+    An earlier state has none: nothing tells what was on disks.
+    """
+    if not source.has_logs or source.moment_offset is not None:
+        return {}
+    report = UnreadReport(Unread())  # `replicas` tells what can't be read.
+    directories = log_directories_here(source, report)
+    rows = replicas_table(source, directories, report, columns=("bytes",), poll=poll)
+    found = counted(rows.filter(pc.is_valid(rows["bytes"])), by)
+    return dict(zip(found[by].to_pylist(), found["bytes"].to_pylist(), strict=True))
 
 
 def replicas_table(

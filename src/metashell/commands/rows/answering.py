@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, TableOutput
-from metashell.commands.rows.columns import CLUSTER
+from metashell.commands.rows.columns import CLUSTER, DISK_BYTES
 from metashell.commands.rows.query import HISTORY, RowsQuery, status_after
 from metashell.commands.rows.sentences import is_for_screen, summary
 from metashell.commands.rows.stream import RowWriter
@@ -14,12 +14,24 @@ from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     from metashell.commands.framework.options import Parsed
+    from metashell.commands.rows.columns import Column
     from metashell.commands.rows.command import RowsCommand
+
+
+def _columns_here(
+    columns: tuple[Column, ...], context: Context, parsed: Parsed
+) -> tuple[Column, ...]:
+    """The columns that a source has: bytes on disks only where a node's disks are open."""
+    if DISK_BYTES not in columns or DISK_BYTES.name in " ".join(parsed.values.values()):
+        return columns
+    if context.source is not None and context.source.has_logs:
+        return columns
+    return tuple(column for column in columns if column is not DISK_BYTES)
 
 
 def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
     """Write the rows that a command's words ask for; returns the exit status."""
-    columns = command.columns_of(parsed)
+    columns = _columns_here(command.columns_of(parsed), context, parsed)
     asks_clusters = command.of_each_cluster and context.fleet is not None
     if asks_clusters:
         columns = (CLUSTER, *columns)

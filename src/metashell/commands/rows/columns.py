@@ -116,6 +116,13 @@ CLUSTER: Final = text("cluster", "The cluster's name below /clusters.", priority
 """In front of the columns of a fleet's rows."""
 
 
+DISK_BYTES: Final = integer(
+    "disk_bytes",
+    "Bytes on the log directories that are open, as `replicas` counts them.",
+    priority=5,
+)
+"""Of a node's topics or brokers; null where no disk is open."""
+
 SINCE_BEFORE: Final = time_at(
     "since_before",
     "If a checkpoint hides since_time: when the checkpoint ended. It began then or earlier.",

@@ -13,6 +13,7 @@ from metashell.answers.topics import internal, replicated, topic_configs, topics
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.query import RowsQuery, form_of
 from metashell.commands.shared.assume_option import assumptions_of
+from metashell.commands.shared.disks import with_disk_bytes
 from metashell.commands.shared.names import and_meant, tell_unknown
 from metashell.commands.shared.topic_arguments import topics_like
 from metashell.errors import UsageError
@@ -47,7 +48,7 @@ def answer(query: RowsQuery) -> None:
         image = query.exact_image
     redaction, assumed = query.source.redaction, assumptions_of(parsed)
     table = topics_table(image, redaction, chosen, query.columns, assumed, _leads(parsed))
-    query.add(_with_range(table, image))
+    query.add(with_disk_bytes(query, _with_range(table, image), "topic"))
 
 
 def _with_range(table: pa.Table, image: Image) -> pa.Table:

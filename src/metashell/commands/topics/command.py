@@ -8,7 +8,16 @@ from typing import Final
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option
-from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.columns import (
+    DISK_BYTES,
+    NOT_ZERO,
+    flag,
+    integer,
+    one_table,
+    text,
+    texts,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
@@ -30,6 +39,7 @@ COLUMNS: Final = (
     ),
     texts("configs", "Its own configs as key=value.", priority=4),
     text("topic_id", "Its id.", shown=False),
+    DISK_BYTES,
     integer("history_records", "Records about its partitions, from history_first_offset on."),
     integer("history_bytes", "Bytes of these records.", shown=False),
     integer(
