@@ -6,10 +6,9 @@ Owns no reading: who asks says how facts about copies are gathered, here or in o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
 from metashell.sources.fleet.agreement import CopyFacts, compare_groups
 from metashell.sources.fleet.rows import (
@@ -17,8 +16,6 @@ from metashell.sources.fleet.rows import (
     compared_of,
     last_offset,
     last_offset_of,
-    vote_facts,
-    vote_facts_of,
 )
 
 if TYPE_CHECKING:
@@ -102,85 +99,6 @@ def compare_copies(ask: Ask) -> list[ComparedCluster]:
         notes = dict(_notes(members, found[group]))
         clusters.append(ComparedCluster(groups[group][0]["clusterId"], members, notes))
     return clusters
-
-
-def find_in(
-    fleet: FleetSource, codes: Collection[str], stop: Callable[[], None]
-) -> Iterator[tuple[str, Finding]]:
-    """Find copies of a cluster that do not agree, each with the cluster's id.
-
-    Args:
-        fleet: Its members without a cluster id, and those alone in their cluster, are passed over.
-        codes: The kinds that are asked for.
-        stop: Called again and again; it raises to end everything.
-    """
-    times = Counter(member.cluster_id for member in fleet.members.values())
-    names = [m.name for m in fleet.members.values() if m.cluster_id and times[m.cluster_id] > 1]
-    if not names:
-        return
-    ask = asking(fleet, stop, names)
-    clusters = compare_copies(ask)
-    diverged = [c for c in clusters if any(m["verdict"] is DIVERGED for m in c.members)]
-    votes = ask(None, vote_facts, vote_facts_of) if diverged else ()
-    for cluster in clusters:
-        # An older copy of a log can name other voters: only logs of their own are quorums.
-        quorums = _quorums(r for r in votes if r["clusterId"] == cluster.cluster_id)
-        found = [_disjoint(quorums)] if len(quorums) > 1 and cluster in diverged else []
-        found += [
-            Finding(
-                "copies-diverged" if member["verdict"] is DIVERGED else "copies-differ",
-                cluster.notes[str(member["name"])],
-                subject=f"copy {member['name']}",
-                offset=member["divergedAt"] if isinstance(member["divergedAt"], int) else None,
-            )
-            for member in cluster.members
-            if member["verdict"] in (DIVERGED, DIFFERS) and not found
-        ]
-        yield from ((str(cluster.cluster_id), one) for one in found if one.code in codes)
-
-
-def _quorums(votes: Iterable[FleetRow]) -> list[tuple[set[str], list[str]]]:
-    """Voters, and names of the copies that name them, of each set that has none of another's.
-
-    A voter is known by its directory too, where the quorum is dynamic.
-    """
-    found: list[tuple[set[str], list[str]]] = []
-    for row in votes:
-        voters, names = set(str(row["voters"] or "").split()), [str(row["name"])]
-        if row["error"] is not None or not voters:
-            continue
-        apart = []
-        for other, copies in found:
-            if _share(voters, other):
-                voters, names = voters | other, copies + names
-            else:
-                apart.append((other, copies))
-        found = [*apart, (voters, names)]
-    return found
-
-
-def _share(voters: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether two sets have a voter in common; without a directory its id decides."""
-    return any(
-        one == other or (one.split(",")[0] == other.split(",")[0] and "," in (one[-1], other[-1]))
-        for one in voters
-        for other in others
-    )
-
-
-def _disjoint(quorums: Sequence[tuple[set[str], list[str]]]) -> Finding:
-    """The finding about quorums that have no voter in common."""
-    told = []
-    for voters, names in quorums:
-        ids = sorted({int(one.partition(",")[0]) for one in voters})
-        told.append(f"voter{'s' * (len(ids) > 1)} {', '.join(map(str, ids))} ({', '.join(names)})")
-    return Finding(
-        "disjoint-voters",
-        f"the nodes of this cluster id are {len(quorums)} quorums, and each decides alone:"
-        f" {'; '.join(told)}",
-        subject="the nodes",
-        count=len(quorums),
-    )
 
 
 def _notes(members: Sequence[FleetRow], compared: Compared) -> Iterator[tuple[str, str]]:

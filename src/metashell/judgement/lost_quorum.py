@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
@@ -159,8 +160,28 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
     """
     doubts: list[str] = []
     ask = _asking(sources, stop)
-    rows = _of_one_cluster(ask(None, vote_facts, vote_facts_of), doubts)
-    facts = {str(row["name"]): row for row in rows}
+    found = judged(_of_one_cluster(ask(None, vote_facts, vote_facts_of), doubts))
+    losing = _Losing(found.copies, found.commitment, sources)
+    departures = _departures(ask, doubts)
+    return replace(
+        found,
+        departures=departures,
+        losses={name: losing.of(name) for name in found.commitment.winners},
+        doubts=[*doubts, *found.doubts],
+        notes=[*found.notes, *_of_addresses(sources, found.facts)],
+    )
+
+
+def judged(rows: Sequence[FleetRow]) -> LostQuorum:
+    """Judge copies of one cluster by facts alone: nothing is read, and no loss is counted.
+
+    Args:
+        rows: Results of `metashell.sources.fleet.rows.vote_facts`, each with a name.
+
+    Raises:
+        SourceError: The copies can't be judged together; the message says why.
+    """
+    doubts: list[str] = []
     copies = copies_of(rows, doubts.append)
     if not copies:
         raise SourceError("no copy can be judged", hint="; ".join(doubts) or None)
@@ -168,23 +189,19 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
     if (found := contradiction(copies)) is not None:
         offset, one, other = found
         raise _of_two_logs(one.name, other.name, offset, "the epochs say so")
-    departures = _departures(ask, doubts)
-    commitment = judge(copies)
     voters = [copy.log for copy in voting(copies)]
     if len(voters) > MOST_COPIES:
         doubts.append(f"{len(voters)} copies of voters: sets are tried of up to {MOST_COPIES}")
-    starts = [*majorities(voters)] if len(voters) <= MOST_COPIES else []
-    losing = _Losing(copies, commitment, sources)
     return LostQuorum(
         cluster_id=rows[0]["clusterId"],
         copies=copies,
-        facts=facts,
-        departures=departures,
-        commitment=commitment,
-        starts=starts,
-        losses={name: losing.of(name) for name in commitment.winners},
+        facts={str(row["name"]): row for row in rows},
+        departures={},
+        commitment=judge(copies),
+        starts=[*majorities(voters)] if len(voters) <= MOST_COPIES else [],
+        losses={},
         doubts=doubts,
-        notes=[*remarks(copies), *_of_addresses(sources, facts)],
+        notes=[*remarks(copies)],
     )
 
 

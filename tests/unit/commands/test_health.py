@@ -395,7 +395,8 @@ def test_fleets(tmp_path: Path) -> None:
         if (row["cluster"], f"{row['code']} {row['subject']}") not in causes
     ]
     assert alone == sorted(alone)
-    names = {row["cluster"] for row in found}
+    # Copies are no finding about one of them.
+    names = {row["cluster"] for row in found if row["code"] != "copies-of-voters"}
     assert len(names) > 1
     words = run(fleet.root, "health --severity critical", source=fleet).out.splitlines()
     assert all(any(line.startswith(f"{name}: ") for line in words) for name in names)

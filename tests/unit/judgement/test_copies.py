@@ -11,7 +11,7 @@ import pytest
 
 from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name, control_batch
-from metashell.judgement.copies import _quorums
+from metashell.judgement.copies_findings import _quorums
 from metashell.sources.opening import open_fleet
 from support.fixtures import fixture_dir
 from support.fleets import node, topics
@@ -181,3 +181,22 @@ def test_one_batch_of_another_epoch(tmp_path: Path) -> None:
         log.write_bytes(log.read_bytes() + batch)
     (row,) = of_copies(health(*made))
     assert "at offset 3: a batch of epoch 4, where they have one of epoch 5" in row["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "told"),
+    [
+        ("voters-lagging-follower-3", (2, 3), "voter 2's copy wins; start 2 and 3"),
+        (
+            "voters-minority-5",
+            (4, 5),
+            "no copy can win: only voters 4 and 5 are here, and a vote needs 3 of 5",
+        ),
+    ],
+)
+def test_whose_copy_wins(name: str, nodes: tuple[int, ...], told: str) -> None:
+    """A note, as the quorum may be well; one copy alone tells nothing."""
+    places = [fixture_dir(f"{name}/voter-{n}") for n in nodes]
+    (row,) = json.loads(health(*places, words="copies-of-voters -o json").out)
+    assert ("note", f"if the quorum is lost, {told}") == (row["severity"], row["explanation"])
+    assert [] == json.loads(health(places[0], words="copies-of-voters -o json").out)

@@ -101,7 +101,7 @@ def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
     codes = [code for code in asked if kinds[code].needs is Need.COPIES]
     if fleet is None or not codes or member_at(fleet, context.cwd) is not None:
         return
-    from metashell.judgement.copies import find_in
+    from metashell.judgement.copies_findings import find_in
 
     found: dict[str, list[Finding]] = {}
     for cluster, finding in find_in(fleet, codes, partial(stop_if_cancelled, context)):

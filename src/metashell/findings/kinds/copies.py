@@ -12,7 +12,7 @@ _of = partial(
     about=About.FLEET,
     counts="copies",
     needs=Need.COPIES,
-    finder="metashell.judgement.copies:find_in",
+    finder="metashell.judgement.copies_findings:find_in",
 )
 _SEE: Final = "fleet --verify"
 
@@ -46,9 +46,20 @@ KINDS: Final = (
         severity=Severity.WARNING,
         order=62,
         meaning="a copy's log leaves that of the others: it has records that they do not have",
-        do="copy the directory before its node starts. `fleet --votes` shows who can lead: whoever"
-        " follows cuts off what the leader does not have",
+        do="copy the directory before its node starts. `quorum --copies` shows who can lead, and"
+        " what is lost then: whoever follows cuts off what the leader does not have",
         see=_SEE,
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-595",
+    ),
+    _of(
+        code="copies-of-voters",
+        severity=Severity.NOTE,
+        order=90,
+        meaning="copies of voters' logs are here, and tell who can win a vote",
+        do="none needed while a leader answers. Else `quorum --copies` shows what each election"
+        " would lose, and the steps",
+        avoid="start no voter on a backup, and format none",
+        see="quorum --copies",
+        source="org.apache.kafka.raft.KafkaRaftClient; QuorumState",
     ),
 )
