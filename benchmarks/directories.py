@@ -57,6 +57,8 @@ class Sizes:
     commit_keys: int = 100_000
     """How many different keys the commits have."""
     broker_partitions: int = 50
+    voter_topics: int = 1_000
+    """Of a cluster that lost its quorum, with `changes` in the log of each voter."""
     disk_topics: int = 1_000
     """Of a broker's disk, with `partitions` replicas each; another has 20 times as many."""
     members: tuple[int, int, int] = (500, 2_000, 9_000)
@@ -81,7 +83,7 @@ SMOKE: Final = Sizes(
     one_session=True,
     fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
     commits=3_000, broker_commits=1_500, commit_keys=300, broker_partitions=4,
-    disk_topics=5,
+    disk_topics=5, voter_topics=10,
 )  # fmt: skip
 """A few kilobytes, to see that everything works."""
 
@@ -203,6 +205,13 @@ class Directories:
         name = f"disk-{topics}x{partitions}"
         flags = [f"--topics={topics}", f"--partitions={partitions}"]
         return self._scripted("replica_disks.py", name, flags)
+
+    def voters(self) -> list[Path]:
+        """The disks of three voters whose logs end at different offsets."""
+        sizes = self.sizes
+        one = self._made(sizes.voter_topics, sizes.partitions, sizes.changes)
+        made = self._scripted("voter_disks.py", f"{one.log_dir.name}-voters", [str(one.log_dir)])
+        return sorted(made.glob("voter-*"))
 
     def _group_logs(self, partitions: int, commits: int) -> Path:
         keys = self.sizes.commit_keys

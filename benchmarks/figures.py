@@ -278,6 +278,16 @@ def fleet(directories: Directories, runs: int) -> Measurement:
     return measurement
 
 
+def quorum_copies(directories: Directories, runs: int) -> Measurement:
+    """``quorum --copies`` of three voters' disks."""
+    places = [word for disk in directories.voters() for word in ("-d", str(disk))]
+    output, measurement = run_often([*PROGRAM, *places, "quorum", "--copies"], runs, pinned=False)
+    first = output.head.decode().partition("\n")[0]
+    expected = "Voter 3000's copy wins; start 3000 and 3001, or 3000 and 3002."
+    check(first == expected, f"{first!r} where {expected!r} is right")
+    return measurement
+
+
 def jump(directories: Directories, runs: int) -> Measurement:
     """``at`` another offset each time, and a partition there."""
     return work("jump", directories.changed().log_dir, runs)
@@ -475,6 +485,10 @@ FIGURES: Final = (
     Figure(
         "replicas-many", "the same of 200,000 replicas",
         "≤ 30 s, ≤ 500 MB", "s", replica_figures.many,
+    ),
+    Figure(
+        "quorum-copies", "`quorum --copies` of three logs of 1,000,000 records",
+        "≤ 3 s", "s", quorum_copies,
     ),
     Figure("checksum", "`checksum`", "-", "s", checksum),
     Figure(
