@@ -20,17 +20,17 @@ from hypothesis import strategies as st
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.answers import summaries
+from metashell.answers import brokers as answered_brokers
 from metashell.answers.assume import Assumptions
 from metashell.answers.brokers import (
     brokers_table,
     racks_table,
+    summary_table,
     unknown_brokers,
     without_table,
 )
 from metashell.answers.health import LOOKS_AT, Health
 from metashell.answers.partitions import choose, partitions_table
-from metashell.answers.summaries import summary_table
 from metashell.answers.topics import topics_table
 from metashell.image.image import Image
 from metashell.redact import Redaction
@@ -462,7 +462,7 @@ def test_summaries(small: bool, values: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
         if not small:
             patch.setattr(arena, "_SHORT", 0)
-            patch.setattr(summaries, "_SMALL", 0)
+            patch.setattr(answered_brokers, "_SMALL", 0)
         image, state = opened(values, Path(directory))
         health, plain = Health(image), Plain(state, {})
         for by in ("topic", "broker", "rack"):

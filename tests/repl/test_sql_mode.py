@@ -15,7 +15,7 @@ from prompt_toolkit.document import Document
 import metashell
 from metashell.commands.framework.command import Context
 from metashell.commands.shared.status import status_of
-from metashell.commands.sql.mode import SqlMode
+from metashell.commands.sql.answer import SqlMode
 from metashell.errors import ExitCode
 from metashell.repl import ShellSession
 from metashell.repl.complete import LineCompleter

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.script import CommandLine, open_script, script_lines
+from metashell.commands.framework.statement import CommandLine, open_script, script_lines
 from metashell.dataclass import dataclass
 from metashell.errors import (
     ExitCode,

@@ -9,7 +9,7 @@ from metashell.commands.framework.command import Command, Completion, Context, M
 from metashell.commands.framework.local_places import complete_local
 from metashell.commands.framework.options import parse_options, refuse_more
 from metashell.commands.framework.run import run_line
-from metashell.commands.framework.script import open_script, script_lines
+from metashell.commands.framework.statement import open_script, script_lines
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.errors import ExitCode, MetashellError, UsageError
 

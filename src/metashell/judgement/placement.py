@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.answers.brokers import Racks
 from metashell.answers.election import lists_of
-from metashell.answers.summaries import Racks
 from metashell.answers.tally import tally
 from metashell.findings.kind import FindingKind
 from metashell.judgement.evidence import Evidence

@@ -15,7 +15,7 @@ from typing import Any, Final, Self, overload
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.kernel.check import KeyedSpans
+from metashell.kernel.decode import KeyedSpans
 from metashell.log.deltas import Deltas, Rows
 from metashell.log.layout import LOG_APPEND_TIME
 from metashell.log.read import EpochRun

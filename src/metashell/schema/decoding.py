@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.kernel.check import KeyedSpans
+from metashell.kernel.decode import BAD_KEY, BAD_VALUE, OTHER, KeyedSpans
 from metashell.kernel.library import library
 from metashell.schema import columnar
 from metashell.schema.arena import I64, Arena
@@ -69,7 +69,6 @@ def check_keyed(spans: KeyedSpans, key: MessageSpec, value: MessageSpec, rows: I
     none, found, version = rows[:0], library(), _common_version(spans, value, rows)
     if found is None or version is None:
         return CheckedRows(none, none, rows)
-    from metashell.kernel import check
     from metashell.schema import native
 
     messages = (key, key.versions.low), (value, version)
@@ -78,8 +77,7 @@ def check_keyed(spans: KeyedSpans, key: MessageSpec, value: MessageSpec, rows: I
         return CheckedRows(none, none, rows)
     if not verdicts.any():
         return CheckedRows(none, none, none)
-    kinds = check.BAD_KEY, check.BAD_VALUE, check.OTHER
-    return CheckedRows(*(rows[verdicts == kind] for kind in kinds))
+    return CheckedRows(*(rows[verdicts == kind] for kind in (BAD_KEY, BAD_VALUE, OTHER)))
 
 
 def _common_version(spans: KeyedSpans, value: MessageSpec, rows: I64) -> int | None:

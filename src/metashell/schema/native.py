@@ -31,7 +31,7 @@ from metashell.schema.columns import (
 from metashell.schema.model import FieldPlan, MessageSpec, StructPlan, message_plan
 
 if TYPE_CHECKING:
-    from metashell.kernel.check import KeyedSpans
+    from metashell.kernel.decode import KeyedSpans
 
 _MOST_DEPTH: Final = 32
 """Structs in structs: each takes a call on the stack."""
@@ -79,7 +79,7 @@ def check_keyed(
     spans: KeyedSpans,
     rows: I64,
 ) -> AnyArray | None:
-    """Check keyed records of one type; see `metashell.kernel.check.check`.
+    """Check keyed records of one type; see `metashell.kernel.decode.check`.
 
     Args:
         library: The kernel's.
@@ -96,7 +96,7 @@ def check_keyed(
     if len(tables) < len(programs):
         return None
     # Imported late: decoding a metadata log does not use it.
-    from metashell.kernel.check import check
+    from metashell.kernel.decode import check
 
     rows = np.ascontiguousarray(rows)
     return check(library, spans, rows, tables[0], tables[1], value[1], _limits())

@@ -15,7 +15,7 @@ from metashell.answers.hanging import (
     producers_table,
     with_hanging,
 )
-from metashell.answers.stalled import LogBehind
+from metashell.answers.offsets import LogBehind
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError

@@ -93,20 +93,20 @@ def test_a_command_can_not_change_the_session() -> None:
 
 def test_searches_within_searches_end() -> None:
     """Should a command ever lead to its own search, that is refused a few levels down."""
-    from metashell.commands.find import exec as find_exec
+    from metashell.commands.find import actions as find_actions
 
-    token = find_exec._depth.set(3)
+    token = find_actions._depth.set(3)
     try:
         shell = session({"t": SPEC})
         assert 2 == shell.run("find /t -name 0 -exec cat {} ;")
         assert ["find: more than 3 searches within each other"] == shell.warnings
     finally:
-        find_exec._depth.reset(token)
+        find_actions._depth.reset(token)
 
 
 def test_many_paths_are_given_in_several_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """None twice, none left out."""
-    monkeypatch.setattr("metashell.commands.find.exec._MOST_PATHS", 3)
+    monkeypatch.setattr("metashell.commands.find.actions._MOST_PATHS", 3)
     leaves = {str(i): f"text {i}" for i in range(10)}
     shell = session({"t": {"d": leaves}}, grids=True)
     assert "".join(f"text {i}\n" for i in range(10)) == shell.output(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.image.coordinators.commit_history import last_moves, rebalances_since
-from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.group_log import GroupLog, last_moves, rebalances_since
 from metashell.schema.coordinators import CoordinatorLog
 from support.keyed_logs import START_MS, End, Put, commit, records_of
 

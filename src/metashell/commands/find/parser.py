@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from metashell.commands.find.exec import PATH, check_words
+from metashell.commands.find.actions import PATH, check_words
 from metashell.commands.find.expression import (
     FALSE,
     TRUE,

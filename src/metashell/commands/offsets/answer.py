@@ -9,8 +9,14 @@ from typing import Final
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.answers.offsets import Retention, lag_by_group, offsets_table, retention_of, with_lag
-from metashell.answers.stalled import stalled_table
+from metashell.answers.offsets import (
+    Retention,
+    lag_by_group,
+    offsets_table,
+    retention_of,
+    stalled_table,
+    with_lag,
+)
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.coordinator_logs import QueryReport, coordinator_rows

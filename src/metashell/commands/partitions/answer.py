@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from metashell.answers.brokers import summary_table
 from metashell.answers.causes import Causes
 from metashell.answers.health import READS, Health
 from metashell.answers.partitions import RESERVED_DIRECTORIES, Reasons, choose, partitions_table
-from metashell.answers.summaries import summary_table
 from metashell.commands.framework.options import Parsed
 from metashell.commands.partitions.columns import OF_BROKERS, STATES
 from metashell.commands.rows.query import PIECE_ROWS, RowsQuery

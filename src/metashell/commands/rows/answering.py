@@ -1,14 +1,24 @@
-"""The answer of a command in rows: asks for it, writes it, and says in a sentence how it is."""
+"""The answer of a command in rows: asks for it, writes it, and says in a sentence how it is.
+
+Sentences about an answer as a whole: that it has no rows, or what many rows say together.
+
+They are made of what a command declares: its noun, and the phrases of its options.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Context, TableOutput
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
 from metashell.commands.rows.columns import CLUSTER, DISK_BYTES
-from metashell.commands.rows.query import HISTORY, RowsQuery, status_after
-from metashell.commands.rows.sentences import is_for_screen, summary
+from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery, status_after
+from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.rows.stream import RowWriter
+from metashell.commands.shared.assume_option import ASSUME
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 
@@ -16,6 +26,103 @@ if TYPE_CHECKING:
     from metashell.commands.framework.options import Parsed
     from metashell.commands.rows.columns import Column
     from metashell.commands.rows.command import RowsCommand
+    from metashell.commands.rows.output import Shape
+
+_CHOOSES_NOTHING: Final = (ASSUME, HISTORY)
+_OF: Final = "of "
+"""A phrase that begins so stands behind the noun."""
+_HEAD_AND_PROMPT: Final = 2
+
+
+def nothing(command: RowsCommand, parsed: Parsed) -> str:
+    """That there are no rows, such as ``no partition of orders is offline``."""
+    noun, _ = command.noun
+    behind, conditions = _phrases(command, parsed)
+    wanted = _unphrased(command, parsed)
+    if wanted and not (behind or conditions):
+        return f"no {noun} matches {' '.join(wanted)}"
+    if not conditions:
+        return f"there is no {noun}{behind}"
+    return f"no {noun}{behind} is {' and '.join(conditions)}"
+
+
+def is_for_screen(context: Context, shape: Shape, n_rows: int) -> bool:
+    """Whether rows are more than a terminal's screen, which no pager shows piece by piece."""
+    out = context.out
+    if shape.form != "table" or shape.count or shape.limit is not None:
+        return False
+    if isinstance(out, TableOutput) or not out.is_terminal or not isinstance(out, Canvas):
+        return False
+    has_pager = isinstance(out, PagedOutput) and out.has_pager
+    return not has_pager and n_rows + _HEAD_AND_PROMPT > out.height
+
+
+def summary(command: RowsCommand, parsed: Parsed, table: pa.Table, query: RowsQuery | None) -> str:
+    """Such as ``234 partitions of 59 topics are offline, since 08:28:53; cause: ...``.
+
+    Args:
+        command: Whose rows they are.
+        parsed: Its words.
+        table: All rows, with the columns asked for.
+        query: The query; None for several clusters.
+    """
+    singular, plural = command.noun
+    n = len(table)
+    text = f"{n:,} {singular if n == 1 else plural}"
+    if command.counted_by in table.column_names:
+        n_others = pc.count_distinct(table.column(command.counted_by)).as_py()
+        if n_others < n:
+            text += f" of {n_others:,} {command.counted_by}{'' if n_others == 1 else 's'}"
+    behind, conditions = _phrases(command, parsed)
+    text += behind
+    if conditions:
+        text += f" {'is' if n == 1 else 'are'} {' and '.join(conditions)}"
+        text += "" if query is None else _since(query.since, table)
+    cause = "" if query is None else query.cause()
+    return f"{text}; cause: {cause}" if cause else text
+
+
+def _phrases(command: RowsCommand, parsed: Parsed) -> tuple[str, list[str]]:
+    """The phrases behind the noun, and those about the rows."""
+    found = []
+    if parsed.arguments and command.argument_phrase:
+        # The partitions of a topic are numbers behind its name.
+        words = re.sub(r", (?=[0-9]+(,|$))", " ", ", ".join(parsed.arguments))
+        found.append(command.argument_phrase.format(words))
+    for option in command.manual.options:
+        flag = option.flags[0]
+        if option.phrase and (flag in parsed.switches or flag in parsed.values):
+            found.append(option.phrase.format(parsed.values.get(flag, "")))
+    behind = "".join(f" {phrase}" for phrase in found if phrase.startswith(_OF))
+    return behind, [phrase for phrase in found if not phrase.startswith(_OF)]
+
+
+def _unphrased(command: RowsCommand, parsed: Parsed) -> list[str]:
+    """Words that may choose rows, and say nothing of them in a phrase."""
+    others = {option.flags[0] for option in (*_CHOOSES_NOTHING, *ROW_OPTIONS)}
+    words = [] if command.argument_phrase else list(parsed.arguments)
+    for option in command.manual.options:
+        flag = option.flags[0]
+        if flag in others or option.phrase:
+            continue
+        if flag in parsed.switches:
+            words.append(flag)
+        elif flag in parsed.values:
+            words += [flag, parsed.values[flag]]
+    return words
+
+
+def _since(name: str, table: pa.Table) -> str:
+    """Since when, where every row says so."""
+    if name not in table.column_names or table.column(name).null_count:
+        return ""
+    ends = pc.min_max(table.column(name)).as_py()
+    both = pa.table({"at": pa.array([ends["min"], ends["max"]], table.column(name).type)})
+    day = newest_day(both)
+    if day is None:
+        return ""
+    first, last = short_times(both.column("at"), day)[0].to_pylist()
+    return f", since {first}" if first == last else f", since {first} (the last since {last})"
 
 
 def _columns_here(

@@ -148,7 +148,7 @@ class RowsCommand(Command):
 
     def nothing(self, parsed: Parsed) -> str:
         """Say that an answer has no rows."""
-        from metashell.commands.rows.sentences import nothing
+        from metashell.commands.rows.answering import nothing
 
         return nothing(self, parsed)
 

@@ -16,7 +16,7 @@ from metashell.schema.timestamps import iso_time
 from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
-    from metashell.image.coordinators.commit_history import CommitTimes
+    from metashell.image.coordinators.group_log import CommitTimes
     from metashell.sources.source import Source
 
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
@@ -111,8 +111,7 @@ def find_commits(
         SourceError: A partition can't be read.
         KeyboardInterrupt: It was cancelled.
     """
-    from metashell.image.coordinators.commit_history import commits_of
-    from metashell.image.coordinators.group_log import GroupLog
+    from metashell.image.coordinators.group_log import GroupLog, commits_of
 
     found: CommitTimes | None = None
     groups = source.coordinator_directories.get("groups")
