@@ -125,7 +125,10 @@ class Evidence:
     def directories(self) -> Sequence[LogDirectory]:
         """The node's log directories, listed once; those that cannot be listed have a fault."""
         if not self._directories:
-            self._directories.extend(map(look_at_log_directory, self.source.log_places))
+            try:
+                self._directories.extend(self.source.log_directories)
+            except SourceError:
+                self._directories.extend(map(look_at_log_directory, self.source.log_places))
         return self._directories
 
     def unread(self, text: str) -> None:

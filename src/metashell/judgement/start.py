@@ -37,6 +37,9 @@ _HINDERS: Final = frozenset(
 )
 
 
+_GRAVE: Final = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """A start of one node."""
@@ -55,6 +58,8 @@ class Start:
     time_ms: int | None
     of: str
     """The source of the metadata, in words."""
+    is_compared: bool
+    """Whether there is metadata to compare with."""
 
     def count(self, effect: AtStart) -> int:
         """How many events have an effect."""
@@ -63,7 +68,7 @@ class Start:
     @property
     def is_clear(self) -> bool:
         """Whether nothing has to be decided before the start."""
-        return not any(one.effect in _HINDERS or _is_grave(one) for one in self.events)
+        return all(weight(event) > _GRAVE for event in self.events)
 
     @property
     def verdict(self) -> str:
@@ -83,15 +88,24 @@ class Start:
             )
         if self.count(AtStart.LOSES):
             told.append("loses data")
-        grave = [event.effect for event in self.events if _is_grave(event)]
+        grave = [event for event in self.events if weight(event) == _GRAVE]
         if grave:
-            told.append("changes its logs" if AtStart.CHANGES in grave else "has warnings")
+            changes = any(event.effect is AtStart.CHANGES for event in grave)
+            after = " after a kill" * all(event.after is StopKind.KILL for event in grave)
+            told.append(("changes its logs" if changes else "has warnings") + after)
         return f"{joins}, but {' and '.join(told)}" if told else joins
 
 
-def _is_grave(event: Finding) -> bool:
-    """Whether somebody should look first at an event that does not hinder the start."""
-    return event.effect not in _HINDERS and event.severity is not Severity.NOTE
+def weight(event: Finding) -> int:
+    """How much an event matters, 0 for what hinders the start, and for what loses data.
+
+    `_GRAVE` is for what somebody should look at first.
+    """
+    if event.effect in _HINDERS:
+        return 0
+    if event.severity is not Severity.NOTE:
+        return _GRAVE
+    return 3 if event.effect is AtStart.NOTES else 2
 
 
 @dataclass(slots=True, kw_only=True)
@@ -140,18 +154,28 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
         for one in found
         if not refusals or one.effect is AtStart.REFUSES or one.kind.start_order < refusals[0]
     ]
-    roles = (("broker", is_broker(evidence)), ("controller", is_controller(evidence)))
+    roles = _roles_of(evidence) if knows or evidence.config is not None else ""
     last, number = evidence.image.provenance, node_of(evidence)
     directory = shown(str(evidence.directories[0].place))
     return Start(
         node=directory if number is None else str(number),
-        roles=", ".join(name for name, has in roles if has) if knows or evidence.config else "",
+        roles=roles,
         directory=directory,
         events=events,
         n_later=len(found) - len(events),
         offset=last.offset if knows and last.offset >= 0 else None,
         time_ms=last.timestamp_ms if knows and last.timestamp_ms >= 0 else None,
+        is_compared=knows,
         of=_whose(node, against if is_compared else None),
+    )
+
+
+def _roles_of(evidence: Evidence) -> str:
+    """The roles that something tells, with commas."""
+    controls, brokers = is_controller(evidence), is_broker(evidence)
+    known = node_of(evidence) is not None
+    return ", ".join(
+        name for name, has in (("broker", brokers and known), ("controller", controls)) if has
     )
 
 

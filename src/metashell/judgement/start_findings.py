@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.answers.nodes import nodes_of
 from metashell.answers.releases import OLDEST_FOR_4, newest_levels, parse_version, release_of
 from metashell.checks.finding import Finding
-from metashell.checks.quorum_findings import listed
+from metashell.checks.quorum_findings import listed, read_node_files
 from metashell.errors import SourceError
 from metashell.findings.kind import AtStart, FindingKind
 from metashell.image.features import METADATA_VERSION, metadata_version_name
@@ -292,6 +292,20 @@ def _of_software(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def _voters(evidence: Evidence) -> list[int]:
+    """The voters by the log, else by the configuration, else by ``quorum-state``."""
+    config, directory = evidence.config, evidence.source.metadata_directory
+    found = [one.id for one in voters_in_log(evidence.image.quorum)]
+    if not found and config is not None:
+        words = config.settings.get("controller.quorum.voters", "").split(",")
+        ids = (word.partition("@")[0].strip() for word in words)
+        found = [int(one) for one in ids if one.isascii() and one.isdigit()]
+    if not found and directory is not None:
+        state = read_node_files(directory).state
+        found = list((state.current_voters or ()) if state is not None else ())
+    return found
+
+
 def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
     """The cluster that the quorum says it is, and how many voters must run."""
     against = evidence.against
@@ -306,7 +320,7 @@ def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
                 directory=shown(str(one.place)),
                 kafka="Unexpected error INCONSISTENT_CLUSTER_ID in FETCH response",
             )
-    node, voters = node_of(evidence), [one.id for one in voters_in_log(evidence.image.quorum)]
+    node, voters = node_of(evidence), _voters(evidence)
     if node not in voters or (against is not None and against.live is not None):
         return
     need, here = len(voters) // 2 + 1, sorted({*evidence.at_hand} & {*voters})

@@ -26,6 +26,8 @@ LIMIT_BYTES: Final = 4096
 _MOST_NAMED: Final = 5
 _VERSION: Final = re.compile(r"version:\s+\+?([0-9]{1,10})")
 _TOPIC_ID: Final = re.compile(r"topic_id:\s+([A-Za-z0-9_=-]{1,24})")
+_PLAIN: Final = re.compile(rb"version: 0\ntopic_id: (?!A{22})[A-Za-z0-9_-]{21}[AQgw]\n?")
+"""A file as Kafka writes it."""
 _INT32_MAX: Final = 2**31 - 1
 _ID_BYTES: Final = 16
 
@@ -102,6 +104,8 @@ def refusal_of(data: bytes, file: str) -> tuple[str, bool] | None:
         The text, and whether the node stops: with an error that it does not expect. Else it takes
         the log directory offline.
     """
+    if _PLAIN.fullmatch(data):
+        return None
     try:
         parse_partition_metadata(data, file)
     except SourceError as error:

@@ -20,7 +20,7 @@ from metashell.sources.archived import in_archives
 from metashell.sources.directory import open_directory
 from metashell.sources.log_directories import LogDirectoriesSource
 from metashell.sources.node_places import NodePlaces, distinct, nodes_to_start_at
-from metashell.sources.request import OpenRequest
+from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 
 
@@ -67,9 +67,17 @@ def nodes_to_start(request: OpenRequest) -> Iterator[StartingNode]:
         yield replace(_opened(node, request), at_hand=at_hand)
 
 
-def starting(source: Source) -> StartingNode:
-    """The node of a source that is open."""
-    return StartingNode(source.full_log)
+def nodes_of(source: Source) -> Iterator[StartingNode]:
+    """Open the nodes anew whose directories a source has: it may have several.
+
+    Raises:
+        UsageError: It has none.
+    """
+    places = [one if isinstance(one, str) else one.uri for one in source.log_places]
+    paths = (*places, *source.settings.foreign_dirs)
+    settings = replace(source.settings, log_dirs=(), foreign_dirs=())
+    choice = Choice(paths[0], paths=paths) if paths else Choice(is_file=True)
+    return nodes_to_start(OpenRequest(choice=choice, settings=settings))
 
 
 def _below(path: str) -> Sequence[str]:

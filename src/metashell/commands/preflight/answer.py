@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -17,15 +18,15 @@ from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMA
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
-from metashell.errors import ExitCode, NoLeaderError
+from metashell.errors import ExitCode, NoLeaderError, SourceError
 from metashell.findings.kind import AtStart, StopKind
 from metashell.fs.escape import escape
-from metashell.judgement.start import Start, StartOptions, start_of
+from metashell.judgement.start import Start, StartOptions, start_of, weight
 from metashell.node_files.config import read_config
 from metashell.quorum.settings import security_of
 from metashell.schema.timestamps import iso_time
 from metashell.sources.opening import open_like, open_quorum
-from metashell.sources.starting import StartingNode, nodes_to_start, starting
+from metashell.sources.starting import StartingNode, nodes_of, nodes_to_start
 
 if TYPE_CHECKING:
     from metashell.checks.finding import Finding
@@ -95,9 +96,11 @@ def _nodes(context: Context) -> Iterator[StartingNode]:
     if context.to_open is not None:
         yield from nodes_to_start(context.to_open)
     elif context.fleet is not None:
-        yield from (starting(member.source()) for member in context.fleet.members.values())
+        for member in context.fleet.members.values():
+            with suppress(SourceError):  # Who runs commands on fleets tells of it.
+                yield from nodes_of(member.source())
     else:
-        yield starting(context.needs_source())
+        yield from nodes_of(context.needs_source())
 
 
 def _opened(against: str, node: StartingNode) -> Source:
@@ -115,8 +118,8 @@ def _opened(against: str, node: StartingNode) -> Source:
 
 
 def _of_node(start: Start) -> RowMapping:
-    by_weight = sorted(start.events, key=lambda event: event.effect is AtStart.NOTES)
-    first = by_weight[0].meaning if by_weight else None
+    by_weight = sorted(start.events, key=weight)
+    first = _message(by_weight[0]) if by_weight else None
     return {
         "node": start.node,
         "roles": start.roles or None,
@@ -161,7 +164,9 @@ def _lines(start: Start, width: int) -> Iterator[str]:
     when = "" if start.time_ms is None else f", {iso_time(start.time_ms)}"
     at = f"offset {start.offset}{when}, {start.of}"
     if start.offset is None:
-        at = f"{start.of}: replicas, software and voters are not compared"
+        at = start.of
+    if not start.is_compared:
+        at += "; replicas, software and voters are not compared"
     yield from wrapped("as of", at, width)
     for (_, _), events in groupby(start.events, key=lambda e: (e.code, e.effect)):
         yield from _paragraph(list(events)).lines(width)

@@ -43,5 +43,5 @@ NODES: Final = (
     integer("changes", "Findings about files that the start changes.", priority=3),
     integer("as_of_offset", "The last offset of the metadata that it was compared with."),
     time_at("as_of_time", "The time of that record."),
-    text("directory", "Its first log directory.", shown=False),
+    text("directory", "Its first log directory.", priority=6),
 )
