@@ -6,6 +6,7 @@ the log who votes. ``check`` reports what is found here; ``/quorum/disagreements
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -143,6 +144,9 @@ def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
                 f"the topic id is {known.topic_id!r}, that of the metadata log is"
                 f" {METADATA_TOPIC_ID}",
                 file=topic_of_log.FILE_NAME,
+                kafka=f"Tried to assign topic ID Optional[{METADATA_TOPIC_ID}] to log for topic"
+                " partition __cluster_metadata-0,but log already contained topic ID"
+                f" {known.topic_id}",
             )
         )
     if is_bundle(parent_of(directory)):
@@ -169,7 +173,8 @@ def _of_unusable(name: str, error: SourceError, directory: AnyPlace) -> Finding:
             f"it can't be read: {reason}",
             file=name,
         )
-    said = _KAFKAS[name].format(file=child_of(directory, name), parent=directory)
+    place = os.path.abspath(directory) if isinstance(directory, str) else directory
+    said = _KAFKAS[name].format(file=child_of(place, name), parent=place)
     return Finding(
         MALFORMED, f"it can't be used: {reason}", _OF_MALFORMED[name], file=name, kafka=said
     )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import listed, read_node_files
-from metashell.findings.kind import FindingKind
+from metashell.findings.kind import AtStart, FindingKind
 from metashell.judgement.address_findings import AdvertisedAddress, endpoints_of, grouped, nodes
 from metashell.judgement.evidence import Evidence
+from metashell.judgement.node_roles import node_of
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -42,7 +43,11 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
 def find_voters(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find voters whose endpoint in the log is not that of their registration."""
     image = evidence.image
-    yield from _moved(_voters(image), _controllers(image), "the controller registered")
+    own = node_of(evidence) if evidence.starts else None
+    for found in _moved(_voters(image), _controllers(image), "the controller registered"):
+        # Of a start, only the node's own address decides over its vote.
+        is_other = own is None or found.subject != f"voter {own}"
+        yield replace(found, at_start=AtStart.NOTES if is_other else None)
 
 
 def _voters(image: Image) -> list[AdvertisedAddress]:
@@ -108,8 +113,16 @@ class _Comparison:
         self.own = [one for one in own if one.listener.upper() in self.names]
         """The controller's endpoints as other nodes see them."""
 
-    def _finding(self, code: str, message: str | None = None, action: str | None = None) -> Finding:
-        return Finding(code, message, action, file=self._file, path="/quorum/voters")
+    def _finding(
+        self,
+        code: str,
+        message: str | None = None,
+        action: str | None = None,
+        at_start: AtStart | None = None,
+    ) -> Finding:
+        return Finding(
+            code, message, action, file=self._file, path="/quorum/voters", at_start=at_start
+        )
 
     def _words(self, key: str, text: str = "") -> list[str]:
         words = self._settings.get(key, text).split(",")
@@ -203,12 +216,14 @@ class _Comparison:
                 f" missing. {_SILENT}",
                 "give it the controller's role again; or remove the voter while a majority of the"
                 " others runs",
+                AtStart.NOT_VOTING,
             )
         if _CONTROLLER in self.roles and self.node not in ids:
             yield self._finding(
                 "config-unlike-registrations",
                 f"process.roles has controller, and node {self.node} is no voter by the log, where"
                 f" voters are {listed(map(str, ids))}: it follows without a vote. {_SILENT}",
+                at_start=AtStart.NOT_VOTING,
             )
         listeners = {one.listener.upper() for one in voters}
         if self.names and self.names[0] not in listeners:
@@ -217,6 +232,7 @@ class _Comparison:
                 f"{_NAMES} is {self.names[0]}, voters have {listed(sorted(listeners))}: the node"
                 ' does not find them. Kafka may say "Unable to find endpoint for voter"',
                 f"compare {_NAMES} with the listeners of the voters",
+                AtStart.NOT_JOINED,
             )
 
     def _static(self) -> Iterator[Finding]:
@@ -240,6 +256,7 @@ class _Comparison:
             yield self._finding(
                 "static-voters-differ",
                 f"{_VOTERS} has {_set(named)}, {told}. {said if by_file else _SILENT}",
+                at_start=AtStart.NOTES,
             )
         differ = [
             f"{self.static[node]} as {node} (registered: {listed(map(str, of))})"

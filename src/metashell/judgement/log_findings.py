@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypedDict
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from metashell.answers.row_times import when
 from metashell.checks.finding import Finding
 from metashell.checks.fsck_order import check_beyond, check_missing, check_names
 from metashell.errors import SourceError
-from metashell.findings.kind import FindingKind
+from metashell.findings.kind import AtStart, FindingKind
 from metashell.findings.known import all_kinds
 from metashell.judgement.evidence import Evidence
+from metashell.judgement.node_roles import is_controller
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.log_tail import LogTail
-from metashell.log.names import METADATA_DIRECTORY
+from metashell.log.names import METADATA_DIRECTORY, CheckpointName, SegmentName, parse_name
 from metashell.places.place import names_in
 
 CODES: Final = {
@@ -49,6 +50,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             count=len(faults),
             path=_FAULTS_NODE,
             offset=min(offsets, default=None),
+            **(_at_start(evidence, file) if kind is FaultKind.DAMAGED else {}),
         )
     records = source.image.records
     if records.faults_left_out:
@@ -61,6 +63,26 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             command=("check",),
         )
     yield from _transaction(evidence)
+
+
+class _AtStart(TypedDict, total=False):
+    """A damaged file at a start; see `Finding`."""
+
+    at_start: AtStart | None
+    kafka: str | None
+
+
+def _at_start(evidence: Evidence, file: str) -> _AtStart:
+    """The effect of a damaged file, and Kafka's words: each start cuts the log off there."""
+    name = parse_name(file)
+    if isinstance(name, CheckpointName):
+        return {"at_start": AtStart.STOPS_CONTROLLER}
+    if not isinstance(name, SegmentName):
+        return {}
+    # A broker fetches the records again.
+    again = evidence.starts and not is_controller(evidence)
+    said = f"Corruption found in segment {name.base_offset}, truncating to offset"
+    return {"at_start": AtStart.CHANGES if again else None, "kafka": said}
 
 
 def find_names(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:

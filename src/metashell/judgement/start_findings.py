@@ -161,8 +161,7 @@ def _of_log_dirs(evidence: Evidence, directories: Sequence[LogDirectory]) -> Ite
     if loaded and not n_left:
         names = ", ".join(str(one.place) for one in directories)
         yield Finding(
-            "no-readable-log-dir",
-            "each log directory goes offline: the broker stops",
+            "all-log-dirs-fail",
             subject="log directories",
             kafka=f"Shutdown broker because all log dirs in {names} have failed",
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any, Final
@@ -177,6 +179,70 @@ def test_a_malformed_quorum_state(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "quorum-state" in row["kafka"]
 
 
+def test_another_directory_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A voter whose directory.id is not that of the log does not vote."""
+    node = copy_of("voters-all-killed-3", tmp_path / "node") / "voter-1"
+    file = node / "meta.properties"
+    text = file.read_text()
+    file.write_text(re.sub("directory.id=.*", "directory.id=AAAAAAAAAAAAAAAAAAABAA", text))
+    told = Told(capsys, "-d", node, "preflight")
+    assert "node 1 (controller) starts and does not vote" == told.out.splitlines()[0]
+
+
+def test_a_metadata_log_of_another_topic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The metadata log's partition.metadata has another topic id."""
+    node = copy_of("voters-all-killed-3", tmp_path / "node") / "voter-1"
+    file = node / "__cluster_metadata-0" / PARTITION_METADATA
+    file.write_text("version: 0\ntopic_id: aAAAAAAAAAAAAAAAAAAAAA\n")
+    told = Told(capsys, "-d", node, "preflight", "-o", "json")
+    assert {"topic-id"} == told.codes("refuses")
+    assert "but log already contained topic ID aAAAAAAAAAAAAAAAAAAAAA" in told.out
+
+
+@pytest.mark.parametrize(("name", "effect"), [("controller1", "loses"), ("d1", "changes")])
+def test_a_damaged_metadata_log(
+    node: Path, capsys: pytest.CaptureFixture[str], name: str, effect: str
+) -> None:
+    """Each start cuts the log off at the damage; a broker fetches the records again."""
+    segment = node / name / "__cluster_metadata-0" / f"{0:020}.log"
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    told = Told(capsys, "-d", node / name, "preflight", "-o", "json")
+    (row,) = (row for row in told.rows if row["code"] == "file-damaged")
+    assert effect == row["effect"]
+    assert "Corruption found in segment 0, truncating to offset" == row["kafka"]
+    assert 1 == told.status
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict"),
+    [
+        ({"controller.listener.names": "OTHER"}, "does not join the quorum"),
+        ({"process.roles": "broker", "listeners": "PLAINTEXT://:9092"}, "does not vote"),
+    ],
+)
+def test_settings_against_the_quorum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: dict[str, str], verdict: str
+) -> None:
+    """A voter whose file has another listener's name, or lacks the role."""
+    node = copy_of("voters-all-killed-3", tmp_path / "node") / "voter-1"
+    known = {
+        "process.roles": "controller",
+        "node.id": "1",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "127.0.0.1:9093",
+        "listeners": f"{settings.get('controller.listener.names', 'CONTROLLER')}://:9093",
+        "log.dirs": str(node),
+    }
+    file = node / "server.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in {**known, **settings}.items()))
+    told = Told(capsys, "--config", file, "preflight")
+    assert verdict in told.out.splitlines()[0]
+
+
 def test_voters_at_hand(capsys: pytest.CaptureFixture[str]) -> None:
     """Each voter has a row, with those whose directories are given."""
     place = fixture_dir("voters-minority-5")
@@ -206,7 +272,8 @@ def test_files_that_take_a_directory_offline(
     ] == said
     (node / "d2" / "keep-3" / PARTITION_METADATA).write_text("nonsense\n")
     told = asked(capsys, node)
-    assert {"no-readable-log-dir"} == told.codes("refuses")
+    assert {"all-log-dirs-fail"} == told.codes("refuses")
+    assert {"log-dir-fails"} == told.codes("offline")
     assert "have failed" in told.out
 
 
@@ -343,3 +410,20 @@ def test_no_directory(capsys: pytest.CaptureFixture[str]) -> None:
     told = Told(capsys, "-q", "127.0.0.1:1", "preflight")
     assert 2 == told.status
     assert "needs the log directories" in told.err
+
+
+def test_hostile_places(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pipes and links in place of files, and names that are no UTF-8, are told of."""
+    os.mkdir(os.fsencode(node / "d1") + b"/caf\xe9-0")
+    os.mkdir(os.fsencode(node / "d1") + b"/\xff\x1b[31m")
+    (node / "d2" / "loop-0").symlink_to("loop-0")
+    for file in (node / "d1" / RECOVERY, node / "d2" / "keep-3" / PARTITION_METADATA):
+        file.unlink()
+        os.mkfifo(file)
+    told = asked(capsys, node)
+    assert {"not-a-log"} == told.codes("refuses")
+    (node / "d2" / "meta.properties").unlink()
+    os.mkfifo(node / "d2" / "meta.properties")
+    told = Told(capsys, "-d", node / "d1", "-d", node / "d2", "preflight")
+    assert "not a regular file" in told.out
+    assert "\x1b" not in told.out

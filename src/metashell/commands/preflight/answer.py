@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _LABELS: Final[Mapping[AtStart, str]] = {
     AtStart.NOT_JOINED: "alone",
     AtStart.NOT_VOTING: "no vote",
-    AtStart.NOTES: "note",
 }
 """Effects whose words are too long to stand before a paragraph."""
 _MOST: Final = 3
@@ -176,14 +175,14 @@ def _lines(start: Start, width: int) -> Iterator[str]:
 
 def _paragraph(events: Sequence[Finding]) -> Paragraph:
     first = events[0]
-    kind, effect = first.kind, first.effect or AtStart.NOTES
+    kind = first.kind
     messages = list(dict.fromkeys(_message(event) for event in events[:_MOST]))
     n_more = len(events) - len(events[:_MOST])
     kafka = [line for e in events[:_MOST] if e.kafka for line in e.kafka.splitlines()]
     commands = [quote_words(e.command) if e.command is not None else kind.see for e in events[:1]]
     return Paragraph(
         severity=kind.severity,
-        label=_LABELS.get(effect, effect.value),
+        label=_label(first),
         codes=(kind.code,),
         n_told=1,
         headline=messages[0],
@@ -194,6 +193,14 @@ def _paragraph(events: Sequence[Finding]) -> Paragraph:
         comes_first=kind.comes_first,
         see=tuple(one for one in commands if one),
     )
+
+
+def _label(event: Finding) -> str:
+    """The word before a paragraph: the effect; of what has none, how bad it is."""
+    effect = event.effect or AtStart.NOTES
+    if effect is AtStart.NOTES:
+        return event.severity.value
+    return _LABELS.get(effect, effect.value)
 
 
 def _message(event: Finding) -> str:

@@ -50,7 +50,7 @@ _checkpoint = partial(_critical, do=REMOVE_CHECKPOINT, source=_SNAPSHOTS)
 KINDS: Final = (
     _of_log(
         code="file-damaged",
-        at_start=AtStart.CHANGES,
+        at_start=AtStart.LOSES,
         start_order=30,
         severity=Severity.CRITICAL,
         order=80,

@@ -80,6 +80,16 @@ KINDS: Final = (
         source="org.apache.kafka.storage.internals.log.LogDirFailureChannel",
     ),
     _of(
+        code="all-log-dirs-fail",
+        at_start=AtStart.REFUSES,
+        start_order=45,
+        order=89,
+        meaning="each log directory goes offline: the broker stops",
+        do=_DISK,
+        avoid=_KEEP,
+        source=f"{_MANAGER}.handleLogDirFailure",
+    ),
+    _of(
         code="log-not-loaded",
         at_start=AtStart.REFUSES,
         start_order=43,
