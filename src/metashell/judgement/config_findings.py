@@ -45,7 +45,7 @@ def find_voters(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Fi
     image = evidence.image
     own = node_of(evidence) if evidence.starts else None
     for found in _moved(_voters(image), _controllers(image), "the controller registered"):
-        # Of a start, only the node's own address decides over its vote.
+        # Only the own address of a node that starts decides over its vote.
         is_other = own is None or found.subject != f"voter {own}"
         yield replace(found, at_start=AtStart.NOTES if is_other else None)
 

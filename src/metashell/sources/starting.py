@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError, UsageError
@@ -22,6 +23,9 @@ from metashell.sources.log_directories import LogDirectoriesSource
 from metashell.sources.node_places import NodePlaces, distinct, nodes_to_start_at
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet.source import FleetSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +71,24 @@ def nodes_to_start(request: OpenRequest) -> Iterator[StartingNode]:
         yield replace(_opened(node, request), at_hand=at_hand)
 
 
-def nodes_of(source: Source) -> Iterator[StartingNode]:
-    """Open the nodes anew whose directories a source has: it may have several.
+def nodes_of(opened: Source | FleetSource) -> Iterator[StartingNode]:
+    """Open the nodes anew whose directories a source or a fleet has.
 
     Raises:
         UsageError: It has none.
     """
-    places = [one if isinstance(one, str) else one.uri for one in source.log_places]
-    paths = (*places, *source.settings.foreign_dirs)
-    settings = replace(source.settings, log_dirs=(), foreign_dirs=())
-    choice = Choice(paths[0], paths=paths) if paths else Choice(is_file=True)
+    settings = opened.settings
+    if isinstance(opened, Source):
+        places = [one if isinstance(one, str) else one.uri for one in opened.log_places]
+        paths = (*places, *settings.foreign_dirs)
+    else:
+        members = opened.members.values()
+        paths = tuple(
+            path for one in members for path in (one.path, *one.reading.settings.log_dirs)
+        )
+    settings = replace(settings, log_dirs=(), foreign_dirs=())
+    is_fleet = not isinstance(opened, Source)
+    choice = Choice(paths[0], paths=paths, is_fleet=is_fleet) if paths else Choice(is_file=True)
     return nodes_to_start(OpenRequest(choice=choice, settings=settings))
 
 

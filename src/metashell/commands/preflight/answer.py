@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -18,7 +17,7 @@ from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMA
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
-from metashell.errors import ExitCode, NoLeaderError, SourceError
+from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import AtStart, StopKind
 from metashell.fs.escape import escape
 from metashell.judgement.start import Start, StartOptions, start_of, weight
@@ -94,12 +93,8 @@ def _warn(context: Context, text: str) -> None:
 def _nodes(context: Context) -> Iterator[StartingNode]:
     if context.to_open is not None:
         yield from nodes_to_start(context.to_open)
-    elif context.fleet is not None:
-        for member in context.fleet.members.values():
-            with suppress(SourceError):  # Who runs commands on fleets tells of it.
-                yield from nodes_of(member.source())
     else:
-        yield from nodes_of(context.needs_source())
+        yield from nodes_of(context.fleet or context.needs_source())
 
 
 def _opened(against: str, node: StartingNode) -> Source:
