@@ -284,7 +284,7 @@ def test_paths_are_documented(tmp_path: Path) -> None:
     disks = [str(fixture_dir(f"node-44/broker101/{name}")) for name in ("d1", "d2")]
     broker = open_request(OpenRequest(choice=Choice(paths=tuple(disks))))
     assert isinstance(broker, Source)
-    for root in ("/groups", "/transactions", "/share", "/producers"):
+    for root in ("/groups", "/transactions", "/share", "/producers", "/disk"):
         found += broker.find(root)
     unknown = [p for p in found if not any(pattern.fullmatch(p) for pattern in patterns.values())]
     assert [] == unknown

@@ -156,7 +156,7 @@ def replicas_table(
         known.missing_dirs or known.foreign_dirs or conflicting_identities(directories)
     )
     judged = judge(found, image, is_refused=is_refused)
-    names = [_text(shown(str(directory.place))) for directory in directories]
+    names = [text_of(shown(str(directory.place))) for directory in directories]
     diverges = np.full(len(judged.at), -1)
     if DIVERGES in columns:
         diverges = diverging_at(found, judged, image, read.ends, read.places(directories), report)
@@ -203,7 +203,7 @@ class _Reading:
         """Read the replicas of a log directory."""
         offsets = [self._offsets(directory, which) for which in _OFFSETS]
         is_clean = CLEAN_SHUTDOWN in directory.files
-        logs = [log for log in directory.logs if wanted is None or wanted(_text(log.topic))]
+        logs = [log for log in directory.logs if wanted is None or wanted(text_of(log.topic))]
         for log, files in zip(logs, self._read(directory, logs), strict=True):
             state = STATE_OF_NAME[log.state]
             if not files.is_listed:
@@ -260,7 +260,7 @@ class _Reading:
         number, topic, partition, state = key
         topic_id = None if files.topic_id is None else parse_uuid(files.topic_id)
         self._ids += topic_id or _NO_ID
-        self._names.append(_text(name))
+        self._names.append(text_of(name))
         end, tail, (start, mark) = files.end, files.tail, offsets
         if tail is not None:
             start = max(start, tail.segments[0].base_offset)
@@ -342,7 +342,7 @@ class _Reading:
         diverges: AnyArray,
     ) -> pa.Table:
         """The rows."""
-        topics, at = [_text(topic) or None for topic in found.topics], judged.at
+        topics, at = [text_of(topic) or None for topic in found.topics], judged.at
         has_id = number_array(np.asarray(id_pairs(found.topic_id).any(axis=1)))
         return part_table(
             PART,
@@ -380,7 +380,7 @@ def _parts(roles: Roles | None, n: int) -> Mapping[str, pa.Array]:
     }
 
 
-def _text(name: str) -> str:
+def text_of(name: str) -> str:
     """A name that may hold bytes that are no UTF-8, with these escaped."""
     if name.isascii():
         return name

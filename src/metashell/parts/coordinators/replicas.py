@@ -8,7 +8,8 @@ from metashell.parts.spec import PartSpec
 PART = PartSpec(
     name="replicas",
     help="Directories of replicas in the log directories here, and replicas that are missing.",
-    path=("replicas",),
+    path=("disk",),
+    node="metashell.sources.disk_tree:disk_directory",
     table_columns=(
         "broker:int32? directory:string topic:string partition:int32? state:string bytes:int64? "
         "segments:int64? log_start_offset:int64? log_end_offset:int64? high_watermark:int64? "
