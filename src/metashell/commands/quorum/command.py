@@ -96,10 +96,7 @@ class QuorumCommand(RowsCommand):
         if parsed.switches.isdisjoint(OF_COPIES):
             return super().run_parsed(context, parsed)
         self.columns_of(parsed)
-        # It is about all directories that are open, not about each.
-        from metashell.commands.quorum.copies import COPIES_COMMAND
-
-        return COPIES_COMMAND.run_parsed(context, parsed)
+        return _OF_COPIES.run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
         """Add a row for each node or leader epoch, or one for the quorum."""
@@ -121,9 +118,30 @@ class QuorumCommand(RowsCommand):
         return next(table.columns for table in TABLES if table.asked_by == "".join(chosen))
 
 
-# Text.
+class _CopiesCommand(QuorumCommand):
+    """``quorum`` with a flag about copies: it is of all directories that are open, not of each."""
 
+    of_each_cluster = False
+    noun = ("row", "rows")
 
-# Rows.
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Write the text for `COPIES` alone, else rows."""
+        if COPIES in parsed.switches and not self.asking(parsed):
+            return self.write_text(context, parsed)
+        return self.write_rows(context, parsed)
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add rows of copies, of sets of voters, or of verdicts."""
+        from metashell.commands.quorum.copies import answer
+
+        answer(query)
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """Write which disk to trust, and what to do."""
+        from metashell.commands.quorum.copies import write_text
+
+        return write_text(context)
+
 
 COMMAND = QuorumCommand()
+_OF_COPIES = _CopiesCommand()

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.quorum.columns import COPIES, LOST_PARTS, STARTS, TABLES, VERDICTS
-from metashell.commands.quorum.command import QuorumCommand
 from metashell.commands.quorum.steps import steps
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -39,44 +37,33 @@ _MEANING: Final = {
 }
 
 
-class CopiesCommand(QuorumCommand):
-    """``quorum`` with a flag about copies: it is of all directories, not of each."""
+def answer(query: RowsQuery) -> None:
+    """Rows of copies, of sets of voters, or of verdicts."""
+    found = _examined(query.context)
+    (flag,) = query.parsed.switches & _ROWS.keys()
+    query.add(_ROWS[flag](found))
+    query.status = _status(found)
+    query.remarks += [*found.doubts, *found.notes, headline(found)]
 
-    of_each_cluster = False
-    noun = ("row", "rows")
 
-    def answer(self, query: RowsQuery) -> None:
-        """Add rows of copies, of sets of voters, or of verdicts."""
-        found = _examined(query.context)
-        (flag,) = query.parsed.switches & _ROWS.keys()
-        query.add(_ROWS[flag](found))
-        query.status = _status(found)
-        query.remarks += [*found.doubts, *found.notes, headline(found)]
-
-    def run_parsed(self, context: Context, parsed: Parsed) -> int:
-        """Write the text for `COPIES` alone, else rows."""
-        if COPIES in parsed.switches and not self.asking(parsed):
-            return self.write_text(context, parsed)
-        return self.write_rows(context, parsed)
-
-    def write_text(self, context: Context, parsed: Parsed) -> int:
-        """Write the answer, then what it comes from, then what to do."""
-        found = _examined(context)
-        _write(context, _answer(found))
-        _heading(context, "Copies")
-        write_table(context, _table(list(_copies(found)), context))
-        _heading(context, "Records")
-        _write(context, _verdict_lines(found))
-        if found.starts:
-            _heading(context, "If they are started")
-            _write(context, _start_lines(found))
-        cautions = [*found.doubts, *found.notes]
-        if cautions:
-            _heading(context, "Not sure, or in the way")
-            _write(context, (f"- {text}" for text in cautions))
-        _heading(context, "What to do")
-        _write(context, steps(found))
-        return _status(found)
+def write_text(context: Context) -> int:
+    """The answer, then what it comes from, then what to do; returns the exit status."""
+    found = _examined(context)
+    _write(context, _answer(found))
+    _heading(context, "Copies")
+    write_table(context, _table(list(_copies(found)), context))
+    _heading(context, "Records")
+    _write(context, _verdict_lines(found))
+    if found.starts:
+        _heading(context, "If they are started")
+        _write(context, _start_lines(found))
+    cautions = [*found.doubts, *found.notes]
+    if cautions:
+        _heading(context, "Not sure, or in the way")
+        _write(context, (f"- {text}" for text in cautions))
+    _heading(context, "What to do")
+    _write(context, steps(found))
+    return _status(found)
 
 
 def _status(found: LostQuorum) -> int:
@@ -295,5 +282,3 @@ def _verdicts(found: LostQuorum) -> Iterator[RowMapping]:
 
 
 _ROWS: Final = {COPIES: _copies, STARTS: _starts, VERDICTS: _verdicts}
-
-COPIES_COMMAND: Final = CopiesCommand()
