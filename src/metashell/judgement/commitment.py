@@ -128,7 +128,8 @@ def judge(copies: Sequence[DiskCopy]) -> Commitment:
     winners, counted = electable(copy.log for copy in copies), _counted(copies)
     wins = np.array([copy.log in winners for copy in copies], dtype=np.bool_)
     proved = np.array([_proved_end(copy, *counted) for copy in copies], dtype=np.int64)
-    sets = [voters for copy in copies for _, voters in copy.voter_sets if voters]
+    named = (voters for copy in copies for _, voters in copy.voter_sets if voters)
+    sets = [*{frozenset(voters.items()): voters for voters in named}.values()]
     all_here = not _missing(copies, sets)
     cuts = _cuts(copies, proved.tolist())
     open_ended: dict[tuple[object, ...], JudgedRange] = {}

@@ -45,7 +45,7 @@ _OF_ADDRESSES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss:
+class LostTail:
     """The records of a copy that an election would lose, and what these did to the cluster."""
 
     copy: str
@@ -70,7 +70,7 @@ class LostQuorum:
     commitment: Commitment
     starts: Sequence[tuple[Sequence[VoterLog], Sequence[VoterLog]]]
     """Each set of voters that can elect a leader, with those that can win; small sets first."""
-    losses: Mapping[str, Sequence[Loss]]
+    losses: Mapping[str, Sequence[LostTail]]
     """By name of a winner, what others have and it has not."""
     doubts: Sequence[str]
     """Sentences about what is not sure."""
@@ -201,7 +201,8 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
         starts=[*majorities(voters)] if len(voters) <= MOST_COPIES else [],
         losses={},
         doubts=doubts,
-        notes=[*remarks(copies)],
+        # A broker without a vote is as it should be.
+        notes=[*remarks([c for c in copies if any(c.log.node_id in o.log.voters for o in copies)])],
     )
 
 
@@ -305,7 +306,7 @@ class _Losing:
         self._commitment, self._sources = commitment, sources
         self._known: dict[tuple[str, int], Mapping[str, int] | None] = {}
 
-    def of(self, winner: str) -> list[Loss]:
+    def of(self, winner: str) -> list[LostTail]:
         """The records that others have and a winner has not, each told of the longest log."""
         lacking = self._commitment.lacking(winner)
         lost = {name: [r for r in lacking if name in r.holders] for name in self._copies}
@@ -317,7 +318,7 @@ class _Losing:
             told.append(ranges)
             first, end = ranges[0].first, self._copies[name].log.end.offset
             found.append(
-                Loss(
+                LostTail(
                     copy=name,
                     first=first,
                     end=end,

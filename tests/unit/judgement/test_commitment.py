@@ -121,6 +121,7 @@ def test_a_cleaned_log() -> None:
     cleaned = replace(copy(1, 2, 2, 2, 2, checkpoint_end=3), epochs=Epochs(((2, 3, 2),)))
     short = copy(3, 1, 1)
     assert [(0, 2, "open", "3"), (0, 3, "proved", "1"), (3, 4, "safe", "1")] == told(cleaned, short)
+    assert (None, 2) == judge([cleaned, short]).ranges[1].epochs
     same = replace(copy(1, 1, 1, 1, 1, checkpoint_end=3), epochs=Epochs(((2, 3, 1),)))
     assert [(0, 2, "proved", "1 3"), (2, 3, "proved", "1"), (3, 4, "safe", "1")] == told(
         same, short

@@ -17,7 +17,7 @@ from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.commitment import Certainty, JudgedRange
-from metashell.judgement.lost_quorum import Loss, LostQuorum, examine
+from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
 from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
@@ -135,7 +135,7 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _loss_text(loss: Loss) -> str:
+def _loss_text(loss: LostTail) -> str:
     n = loss.end - loss.first
     where = f"offset{'s' * (n > 1)} {_span(loss.first, loss.end)}"
     if loss.changes is None:

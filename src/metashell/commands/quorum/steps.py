@@ -21,7 +21,7 @@ def steps(found: LostQuorum) -> Iterator[str]:
     """Lines with the steps, numbered, each with its command on a line, and what no step can do."""
     todo = [
         "Ask each voter once more. If one names a leader, the quorum is not lost: do nothing of"
-        f" this.\n{_STATUS.format(_address(found, found.here))}",
+        f" this.\n{_STATUS.format(_address(found, found.here or found.voters))}",
         "With all voters stopped, copy every directory away. Format none: a formatted voter has no"
         " log, and no vote.",
         *(_starting(found) if found.winners and not found.too_old else _searching(found)),
@@ -33,9 +33,10 @@ def steps(found: LostQuorum) -> Iterator[str]:
     if not found.voters:
         return
     n = len(found.voters)
+    fewer = f"a leader with fewer than {majority_of(n)} of {n} voters, " if n > 1 else ""
     yield (
-        f"No supported way in 4.4: a leader with fewer than {majority_of(n)} of {n} voters, a"
-        " leader that no vote elects, other voters while nobody leads."
+        f"No supported way in 4.4: {fewer}a leader that no vote elects, other voters while nobody"
+        " leads, a broker's log in a voter's place."
     )
 
 
@@ -60,19 +61,21 @@ def _starting(found: LostQuorum) -> Iterator[str]:
     nodes = [log.node_id for log in running]
     addresses = {node: found.endpoints(node) for node in nodes}
     yield (
-        f"Start {spoken(nodes)}, each on its own directory with its own node.id and directory.id,"
-        " and no other voter."
+        f"Start {spoken(nodes)}, {'each ' * (len(nodes) > 1)}on its own directory with its own"
+        " node.id and directory.id, and no other voter."
     )
     known = "; ".join(f"{node} at {' '.join(of)}" for node, of in addresses.items() if of)
+    who = "Each must" if len(nodes) > 1 else "It must"
     if any(found.voters.values()):
         yield (
-            f"Each must listen where the log says: {known}. Votes go there. If a listener moved,"
-            " put it back first: with a leader it can move."
+            f"{who} listen where the log says: {known}. Votes go there, whatever"
+            " controller.quorum.voters says. If a listener moved, put it back first: it can move"
+            " once there is a leader."
         )
     else:
         yield (
-            "Each must listen where controller.quorum.voters of the others names it. Votes go"
-            f" there. {f'Registered: {known}.' if known else ''}".rstrip()
+            f"{who} listen where controller.quorum.voters of the others says. Votes go there."
+            f" {f'Registered: {known}.' if known else ''}".rstrip()
         )
     winners = [log.node_id for log in found.best if log.node_id in nodes]
     yield f"Wait until {one_of(winners)} leads.\n{_STATUS.format(_address(found, nodes))}"
@@ -85,5 +88,6 @@ def _starting(found: LostQuorum) -> Iterator[str]:
     missing = [node for node, _ in found.commitment.missing]
     if missing:
         yield (
-            f"If a directory of {one_of(missing)} is found, start its node then, in the same way."
+            f"If the directory of {one_of(missing)} is found as its node left it, start that node"
+            " then, in the same way."
         )
