@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from metashell.findings.kind import AtStart
+from metashell.findings.kind import AtStart, StopKind
 from metashell.judgement.start import Start, StartOptions, start_of
+from metashell.node_files.config import read_config
+from metashell.read_settings import ReadSettings
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.starting import nodes_to_start
 from support.fixtures import DATA, fixture_dir
@@ -103,3 +106,21 @@ def test_ids_that_a_version_needs(content: str, starts: bool, tmp_path: Path) ->
     assert starts == start.verdict.startswith("starts")
     said = [event.kafka or "" for event in start.events]
     assert starts != any("No readable meta.properties files found." in text for text in said)
+
+
+@pytest.mark.parametrize("name", ["broker101", "broker102", "broker103", "controller1"])
+def test_settings_of_real_nodes(name: str, tmp_path: Path) -> None:
+    """Nodes that ran with these settings on these directories start with them."""
+    place = fixture_dir("node-44") / name
+    text = (place / "server.properties").read_text()
+    text = re.sub(r"(BROKER\d+_DIR|CONTROLLER1_DIR(/data)?)", str(place), text)
+    (tmp_path / "server.properties").write_text(text)
+    config = read_config(tmp_path / "server.properties")
+    dirs = [str(one.path) for one in config.log_dirs()]
+    choice = Choice(dirs[0], log_dirs=tuple(dirs[1:]))
+    settings = replace(ReadSettings(), config=config.of_quorum())
+    (node,) = nodes_to_start(OpenRequest(choice=choice, settings=settings))
+    start = start_of(node, StartOptions(after=StopKind.CLEAN))
+    assert "starts" == start.verdict
+    assert ("controller" if name == "controller1" else "broker") == start.roles
+    assert not {event.code for event in start.events} & {"config-refused", "config-unlike-quorum"}

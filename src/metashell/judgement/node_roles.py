@@ -47,7 +47,8 @@ def is_controller(evidence: Evidence) -> bool:
 def loaded_directories(evidence: Evidence) -> list[LogDirectory]:
     """The directories whose logs a broker loads: of log.dirs, and with a usable identity."""
     config = evidence.config
-    named = [] if config is None else [os.path.abspath(one) for one in config.named_log_dirs()]
+    paths = {str(one.place) for one in evidence.directories}
+    named = paths & {*map(os.path.abspath, [] if config is None else config.named_log_dirs())}
     return [
         one
         for one in evidence.directories

@@ -14,7 +14,7 @@ from metashell.findings.known import all_kinds
 from metashell.image.image import Image
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.node_roles import is_broker, is_controller, node_of
-from metashell.judgement.quorum_findings import of_lost
+from metashell.judgement.quorum_findings import of_live, of_lost
 from metashell.log.names import BOOTSTRAP
 from metashell.log.read import SLACK, Loaded, anonymous
 from metashell.places.place import child_of, is_file
@@ -145,7 +145,7 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
     if against is not None and is_compared:
         evidence.image = against.image
     knows = source.capabilities.has_image or is_compared
-    found = [*_found(evidence, knows_cluster=knows), *_of_lost(asked.lost)]
+    found = [*_found(evidence, knows_cluster=knows), *_of_quorum(asked)]
     found = [one for one in found if asked.after is None or one.after in (None, asked.after)]
     found.sort(key=lambda one: one.kind.start_order)
     refusals = [one.kind.start_order for one in found if one.effect is AtStart.REFUSES]
@@ -221,7 +221,11 @@ def _found(evidence: Evidence, *, knows_cluster: bool) -> Iterator[Finding]:
         seen.add(key)
 
 
-def _of_lost(error: NoLeaderError | None) -> Iterator[Finding]:
-    """The finding about a quorum that cannot be followed."""
-    if error is not None:
-        yield of_lost(error)
+def _of_quorum(asked: StartOptions) -> Iterator[Finding]:
+    """The findings about the quorum that was asked, as far as a start depends on it."""
+    if asked.lost is not None:
+        yield of_lost(asked.lost)
+    against = asked.against
+    if against is not None and against.live is not None:
+        found = of_live(against.image, against.live.status())
+        yield from (one for one in found if one.effect is not None)

@@ -325,10 +325,12 @@ def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
     need, here = len(voters) // 2 + 1, sorted({*evidence.at_hand} & {*voters})
     known = "" if len(here) <= 1 else f"; the directories of {listed(map(str, here))} are given"
     others = listed(map(str, sorted(voters)))
+    is_alone = len(voters) == 1
     yield Finding(
         "votes-needed",
         f"voter {node} is the only voter, and elects itself"
-        if len(voters) == 1
+        if is_alone
         else f"node {node} is a voter: a leader is elected once {need} of {others} run{known}",
+        "nothing" if is_alone else None,
         subject=f"voter {node}",
     )

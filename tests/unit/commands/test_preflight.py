@@ -15,6 +15,8 @@ import metashell
 from metashell.cli import main
 from metashell.errors import NoLeaderError
 from support.fixtures import copy_of, fixture_dir
+from support.live import Cluster
+from support.logs import topic_batch
 from support.shell import run_on
 
 STORY: Final = "node-disk-44/story"
@@ -127,6 +129,18 @@ def test_a_live_quorum(
     told = asked(capsys, node, "--against", "127.0.0.1:9093")
     assert ["127.0.0.1:9093"] == seen
     assert [12] == [row["count"] for row in told.rows if row["code"] == "becomes-stray"]
+
+
+def test_a_quorum_that_has_lost_its_leader(
+    node: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quorum was followed, and does not answer any more."""
+    quorum = Cluster(topic_batch(0))
+    quorum.problem = "no leader answers"
+    name = "metashell.commands.preflight.answer.open_quorum"
+    monkeypatch.setattr(name, lambda *_, **__: quorum.source())
+    told = asked(capsys, node, "--against", "127.0.0.1:9093")
+    assert {"quorum-unreachable", "cluster-id-unlike-quorum"} == told.codes("not-joined")
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ KINDS: Final = (
     _of_log(
         code="offset-gap",
         at_start=AtStart.NOTES,
+        start_order=30,
         severity=Severity.CRITICAL,
         order=100,
         meaning="offsets are missing or go back: records are lost",

@@ -30,6 +30,7 @@ KINDS: Final = (
     _of(
         code="no-metadata-version",
         at_start=AtStart.CHANGES,
+        start_order=36,
         about=About.CLUSTER,
         severity=Severity.WARNING,
         order=125,
@@ -58,6 +59,7 @@ KINDS: Final = (
     _of(
         code="checkpoint-lacks-credentials",
         at_start=AtStart.LOSES,
+        start_order=36,
         severity=Severity.CRITICAL,
         order=78,
         counts="credentials",

@@ -55,6 +55,7 @@ KINDS: Final = (
     _of(
         code="config-unlike-registrations",
         at_start=AtStart.NOTES,
+        start_order=39,
         severity=Severity.NOTE,
         order=71,
         meaning="the file names other roles or addresses than the log",
@@ -63,6 +64,7 @@ KINDS: Final = (
     _of(
         code="ignored-static-voters",
         at_start=AtStart.NOTES,
+        start_order=12,
         severity=Severity.NOTE,
         order=70,
         see=None,

@@ -53,6 +53,7 @@ KINDS: Final = (
     _critical(
         code="node-file-unreadable",
         at_start=AtStart.NOTES,
+        start_order=31,
         order=95,
         meaning="a file of the node beside its log cannot be read: what it says is not checked",
         do="run metashell as Kafka's user; check the disk",
@@ -60,6 +61,7 @@ KINDS: Final = (
     _critical(
         code="cluster-id",
         at_start=AtStart.NOTES,
+        start_order=31,
         meaning="quorum-state and meta.properties name two clusters",
         do=WHOSE,
         source="org.apache.kafka.raft.FileQuorumStateStore",
@@ -83,6 +85,7 @@ KINDS: Final = (
     _critical(
         code="leader-not-voter",
         at_start=AtStart.NOTES,
+        start_order=32,
         meaning="quorum-state names a leader that is no voter",
         do=WHOSE,
         source=_STATE,
@@ -90,6 +93,7 @@ KINDS: Final = (
     _critical(
         code="leader-differs",
         at_start=AtStart.NOTES,
+        start_order=32,
         meaning="quorum-state names another leader of an epoch than the log",
         do=WHOSE,
         source=_STATE,
@@ -102,6 +106,7 @@ KINDS: Final = (
     ),
     _warning(
         code="node-file-missing",
+        start_order=31,
         order=150,
         meaning="a file that a node needs beside its log is gone",
         do=NOT_FOR_A_COPY,
@@ -136,12 +141,14 @@ KINDS: Final = (
     _warning(
         code="node-id-unknown",
         at_start=AtStart.NOTES,
+        start_order=38,
         meaning="the log knows no node of this id",
         do=WHOSE,
     ),
     _warning(
         code="voters",
         at_start=AtStart.NOTES,
+        start_order=39,
         meaning="quorum-state and the log name different voters",
         do="find out which of them are right",
         source=_STATE,
@@ -155,6 +162,7 @@ KINDS: Final = (
     _warning(
         code="epoch-behind",
         at_start=AtStart.NOTES,
+        start_order=32,
         meaning="quorum-state is older than the log",
         do="none needed in a copy made while the node ran; else a file of another time, which"
         " does not have the later votes",
@@ -169,6 +177,7 @@ KINDS: Final = (
     _note(
         code="epoch-file-empty",
         at_start=AtStart.NOTES,
+        start_order=31,
         meaning="leader-epoch-checkpoint has no entry, as a power cut leaves it",
         do="none needed: a node that starts takes the epochs from the log",
         source="org.apache.kafka.server.common.CheckpointFile.CheckpointReadBuffer",
@@ -176,6 +185,7 @@ KINDS: Final = (
     _warning(
         code="epoch-entry-beyond",
         at_start=AtStart.CHANGES,
+        start_order=31,
         meaning="leader-epoch-checkpoint has an epoch behind the log's end",
         do="none needed where the log was cut on purpose; a node drops the entry when it starts",
         source=_EPOCHS,

@@ -53,6 +53,7 @@ KINDS: Final = (
     _of(
         code="open-transaction",
         at_start=AtStart.NOTES,
+        start_order=36,
         severity=Severity.WARNING,
         order=140,
         counts="transactions",
