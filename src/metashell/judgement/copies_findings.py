@@ -51,7 +51,11 @@ def find_in(
             for member in cluster.members
             if member["verdict"] in (DIVERGED, DIFFERS) and not found
         ]
-        if len(quorums) <= 1:
+        # One epoch has one leader: such batches are of two quorums, and no vote is theirs.
+        is_one_log = all(
+            m["epoch"] is None or m["epoch"] != m["otherEpoch"] for m in cluster.members
+        )
+        if len(quorums) <= 1 and is_one_log:
             found += _winning([r for r in votes if r["clusterId"] == cluster.cluster_id])
         yield from ((str(cluster.cluster_id), one) for one in found if one.code in codes)
 

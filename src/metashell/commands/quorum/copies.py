@@ -116,9 +116,11 @@ def _answer(found: LostQuorum) -> Iterator[str]:
         return
     losses = found.losses[found.best[0].name]
     if not losses:
-        yield "It has every record that another copy here has."
+        they = "They have" if len(found.best) > 1 else "It has"
+        yield f"{they} every record that another copy here has."
     for loss in losses:
-        yield f"It lacks what only {loss.copy} has: {_loss_text(loss)}."
+        they = "They lack" if len(found.best) > 1 else "It lacks"
+        yield f"{they} what only {loss.copy} has: {_loss_text(loss)}."
     if missing:
         yield (
             f"{'Voter' if len(missing) == 1 else 'Voters'} {spoken(missing)}"
