@@ -10,8 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.dataclass import dataclass
+from metashell.errors import MetashellError
 from metashell.sources.fleet.agreement import CopyFacts, compare_groups
 from metashell.sources.fleet.rows import (
+    END_FIELDS,
+    cluster_id_of,
     compared,
     compared_of,
     last_offset,
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
     from metashell.sources.fleet.rows import ComparedQuery
     from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.source import Source
 
 Ask: TypeAlias = "Callable[..., Sequence[FleetRow]]"
 """Gives a row of each copy, see `asking`."""
@@ -71,6 +75,29 @@ def asking(
             members=None if chosen is None else [fleet.members[name] for name in chosen],
             stop=stop,
         )
+
+    return ask
+
+
+def asking_here(sources: Mapping[str, Source], stop: Callable[[], None]) -> Ask:
+    """Ask opened sources by their names, in this process; otherwise like `asking`."""
+
+    def ask(
+        wanted: Mapping[str, ComparedQuery] | None, _: object, of_source: Callable[..., FleetRow]
+    ) -> Sequence[FleetRow]:
+        rows: list[FleetRow] = []
+        for name in sources if wanted is None else wanted:
+            stop()
+            source, asked = sources[name], () if wanted is None else (wanted[name],)
+            row: FleetRow = dict.fromkeys(END_FIELDS)
+            row |= {"name": name, "directory": source.path, "error": None}
+            row["clusterId"] = cluster_id_of(source)
+            try:
+                row |= of_source(source, *asked)
+            except MetashellError as error:
+                row["error"] = error.message
+            rows.append(row)
+        return rows
 
     return ask
 

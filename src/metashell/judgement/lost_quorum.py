@@ -25,10 +25,10 @@ from metashell.judgement.commitment import (
     contradiction,
     judge,
 )
-from metashell.judgement.copies import DIFFERS, DIVERGED, compare_copies
+from metashell.judgement.copies import DIFFERS, DIVERGED, asking_here, compare_copies
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.log_copies import copies_of, remarks, voting
-from metashell.sources.fleet.rows import cluster_id_of, vote_facts, vote_facts_of
+from metashell.sources.fleet.rows import vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
     from metashell.judgement.copies import Ask
@@ -159,7 +159,7 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
         SourceError: The copies can't be judged together; the message says why.
     """
     doubts: list[str] = []
-    ask = _asking(sources, stop)
+    ask = asking_here(sources, stop)
     found = judged(_of_one_cluster(ask(None, vote_facts, vote_facts_of), doubts))
     losing = _Losing(found.copies, found.commitment, sources)
     departures = _departures(ask, doubts)
@@ -204,25 +204,6 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
         # A broker without a vote is as it should be.
         notes=[*remarks([c for c in copies if any(c.log.node_id in o.log.voters for o in copies)])],
     )
-
-
-def _asking(sources: Mapping[str, Source], stop: Callable[[], None]) -> Ask:
-    """Ask opened sources, here: each is read once, and losses need them too."""
-
-    def ask(wanted, _, of_source):  # type: ignore[no-untyped-def]
-        rows = []
-        for name in sources if wanted is None else wanted:
-            stop()
-            known = {"name": name, "directory": sources[name].path, "error": None}
-            known["clusterId"] = cluster_id_of(sources[name])
-            try:
-                asked = () if wanted is None else (wanted[name],)
-                rows.append({**known, **of_source(sources[name], *asked)})
-            except MetashellError as error:
-                rows.append({**known, "error": error.message})
-        return rows
-
-    return ask
 
 
 def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[str]) -> list[FleetRow]:

@@ -147,6 +147,8 @@ def test_another_lineage_is_refused(tmp_path: Path) -> None:
     ran = ask(one, two)
     assert (3, "") == (ran.status, ran.out)
     assert "are not of one log: at offset 1 both have a batch of one epoch" in ran.err[0]
+    found = json.loads(run_on(open_fleet([str(one), str(two)]), "health -o json").out)
+    assert {"copies-diverged"} == {row["code"] for row in found if "copies" in row["code"]}
 
 
 def test_a_backup_that_can_win_is_told(tmp_path: Path) -> None:

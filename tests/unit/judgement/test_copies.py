@@ -200,10 +200,3 @@ def test_whose_copy_wins(name: str, nodes: tuple[int, ...], told: str) -> None:
     (row,) = json.loads(health(*places, words="copies-of-voters -o json").out)
     assert ("note", f"if the quorum is lost, {told}") == (row["severity"], row["explanation"])
     assert [] == json.loads(health(places[0], words="copies-of-voters -o json").out)
-
-
-def test_nobody_wins_of_two_logs(tmp_path: Path) -> None:
-    """Batches that differ in one epoch are of two quorums: no vote is told of."""
-    made = [controller(tmp_path, n, (1, 2, 3), n) for n in (1, 2)]
-    found = json.loads(health(*made, words="copies-of-voters copies-diverged -o json").out)
-    assert {"copies-diverged"} == {row["code"] for row in found}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -27,11 +27,12 @@ from metashell.judgement.copies import (
     Ask,
     ComparedCluster,
     asking,
+    asking_here,
     compare_copies,
 )
 from metashell.sources.fleet.errors import FIELDS, FleetRow
 from metashell.sources.fleet.naming import unique_names
-from metashell.sources.fleet.rows import ComparedQuery, cluster_id_of, row_of
+from metashell.sources.fleet.rows import cluster_id_of, row_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,7 @@ def _asking(context: Context) -> Ask:
         return asking(context.fleet, lambda: stop_if_cancelled(context))
     source = context.needs_source()
     (name,) = unique_names([(source.path, cluster_id_of(source))])
-
-    def ask(
-        wanted: Mapping[str, ComparedQuery] | None, _: object, of_source: Callable[..., FleetRow]
-    ) -> Sequence[FleetRow]:
-        asked = () if wanted is None else (wanted[name],)
-        known = {"name": name, "directory": source.path, "error": None}
-        return [{**known, **of_source(source, *asked)}]
-
-    return ask
+    return asking_here({name: source}, lambda: stop_if_cancelled(context))
 
 
 def _mappings(cluster_id: str | int | None, members: Sequence[FleetRow]) -> Iterator[RowMapping]:
