@@ -170,6 +170,7 @@ def test_doubts_are_told(tmp_path: Path) -> None:
     ran = ask(one, two)
     assert 1 == ran.status
     assert "- n2: quorum-state: there is no such file" in ran.out
+    assert ran.out.splitlines()[1].startswith("Not sure: n2: quorum-state: there is no such file")
 
 
 def test_more_voters_than_sets_are_tried_for(tmp_path: Path) -> None:
