@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection
 from functools import cache
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 from metashell.cli import main
+from metashell.judgement.evidence import Evidence
+from metashell.judgement.stop_findings import of_stop
 from metashell.node_files.log_name import LogState, parse_log_name
 from metashell.read_settings import ReadSettings
 from metashell.sources.directory import open_place
@@ -20,6 +23,7 @@ from metashell.sources.replicas import log_directories_here, replicas_table
 from metashell.sources.source import Source
 from support.coordinators import Told
 from support.fixtures import fixture_dir
+from support.shell import run_on
 
 Captures: TypeAlias = pytest.CaptureFixture[str]
 
@@ -276,6 +280,48 @@ def test_offline_directory() -> None:
     rows = _table(source, told).to_pylist()
     assert any("d2" in text for text in told.unread_texts)
     assert {str(case / "d1")} == {row["directory"] for row in rows if row["broker"] == _BROKER}
+
+
+def test_unclean_starts() -> None:
+    """How many partitions the broker leaves with its registration is what the controller wrote.
+
+    Each case's log is the beginning of the next one's, so the last one has every registration.
+    """
+    whole = _controller("variants/zero-topic-id")
+    log = [json.loads(line) for line in run_on(whole, "log -o jsonl").out.splitlines()]
+    names = ["story", *(f"variants/{one.name}" for one in _case("variants").iterdir())]
+    ends = {name: _controller(name).image.provenance.offset for name in names}
+    seen = []
+    for at, row in enumerate(log):
+        if row["type"] != "REGISTER_BROKER_RECORD" or row["data"]["brokerId"] != _BROKER:
+            continue
+        # The controller writes the changes of partitions in front of the registration.
+        changed = 0
+        while (one := log[at - changed - 1])["time"] == row["time"]:
+            changed += one["type"] == "PARTITION_CHANGE_RECORD"
+        before = [name for name, end in ends.items() if end < row["offset"]]
+        if before:
+            name = max(before, key=ends.__getitem__)
+            assert changed == _leaves(name, whole, row["offset"] - changed - 1), name
+            seen.append(changed)
+    assert {0, 1, 2} == set(seen)
+    assert 13 == len(seen)
+
+
+def _controller(name: str, *log_dirs: str) -> Source:
+    return open_place(str(_case(name) / "controller1"), ReadSettings(log_dirs=log_dirs))
+
+
+def _leaves(name: str, source: Source, offset: int) -> int:
+    """How many partitions' ISR and ELR the broker leaves, by the metadata at an offset."""
+    image = source.at(offset).image
+    places = [str(_case(name) / log_dir) for log_dir in _DIRS]
+    of = _controller(name, *filter(os.path.isdir, places))
+    own = of.log_directories[1:]
+    rows = replicas_table(of, own, Told(), image=image)
+    asked = Evidence(source=of, image=image, starts=True)
+    found = of_stop(asked, _BROKER, own, rows, is_whole=len(own) == len(_DIRS))
+    return sum(one.count for one in found if one.code == "unclean-start")
 
 
 def test_described() -> None:

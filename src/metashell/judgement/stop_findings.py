@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.election import elr_enabled
-from metashell.answers.replica_roles import Role
+from metashell.answers.election import elr_enabled, lists_of
 from metashell.checks.finding import Finding
 from metashell.findings.kind import StopKind
 from metashell.node_files.clean_shutdown import FILE_NAME, read_broker_epoch
@@ -59,12 +59,9 @@ def of_stop(
         text += " are read before the broker works"
         yield Finding("log-recovery", text, subject=f"broker {broker}", count=n, after=after)
     why = _unclean(evidence.image, broker, directories) if is_whole else "a directory can't be read"
-    in_sync = pc.is_in(rows["role"], pa.array([Role.ISR.text, Role.ELR.text, Role.LEADER.text]))
-    n = pc.sum(in_sync).as_py()
+    n, n_alone = _in_sync(evidence.image, broker)
     if why is None or not n or not elr_enabled(evidence.image):
         return
-    alone = pc.equal(pc.list_value_length(rows["in_sync_elsewhere"]), 0)
-    n_alone = pc.sum(pc.and_(in_sync, alone), min_count=0).as_py()
     text = f"{why}: the broker leaves the ISR and ELR of {_counted(n, 'partition')}"
     more = f"; no other broker is in them for {n_alone:,} of these" if n_alone else ""
     yield Finding("unclean-start", text + more, subject=f"broker {broker}", count=n, after=after)
@@ -72,6 +69,15 @@ def of_stop(
 
 def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def _in_sync(image: Image, broker: int) -> tuple[int, int]:
+    """The partitions whose ISR or ELR has a broker, and those of them where no other is."""
+    lists = [lists_of(image, name, np.arange(len(image.partitions))) for name in ("isr", "elr")]
+    brokers = np.concatenate([one.brokers for one in lists])
+    row = np.concatenate([one.row for one in lists])
+    own = np.unique(row[brokers == broker])
+    return len(own), int((~np.isin(own, row[brokers != broker])).sum())
 
 
 def _unclean(image: Image, broker: int, directories: Sequence[LogDirectory]) -> str | None:
