@@ -490,6 +490,14 @@ FIGURES: Final = (
         "quorum-copies", "`quorum --copies` of three logs of 1,000,000 records",
         "≤ 3 s", "s", quorum_copies,
     ),
+    Figure(
+        "replicas-start", "`preflight` of the disk with 10,000 replicas",
+        "≤ 2 s", "s", replica_figures.start,
+    ),
+    Figure(
+        "replicas-start-many", "the same of 200,000 replicas",
+        "≤ 30 s, ≤ 500 MB", "s", replica_figures.start_many,
+    ),
     Figure("checksum", "`checksum`", "-", "s", checksum),
     Figure(
         "shell-complete", "completion of a topic's name", "≤ 100 ms", "ms", complete_topic

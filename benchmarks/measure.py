@@ -96,7 +96,11 @@ def one_cpu() -> Iterator[None]:
 
 
 def run_once(
-    argv: Sequence[str], environment: Mapping[str, str] | None = None, *, pinned: bool = True
+    argv: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    pinned: bool = True,
+    status: int = 0,
 ) -> tuple[Output, float, float, int]:
     """Run a program to its end, reading what it writes through a pipe.
 
@@ -104,12 +108,13 @@ def run_once(
         argv: The program and its arguments.
         environment: Its variables; None for ours.
         pinned: Whether it has one CPU alone.
+        status: Its exit status.
 
     Returns:
         (output, wall time in s, user CPU time in s, peak memory in bytes).
 
     Raises:
-        WrongOutputError: Its exit status is not 0.
+        WrongOutputError: Its exit status is another one.
     """
     output = Output()
     begin = time.perf_counter()
@@ -121,11 +126,11 @@ def run_once(
     descriptor = process.stdout.fileno()
     while piece := os.read(descriptor, _READ_BYTES):
         output.add(piece)
-    _, status, usage = os.wait4(process.pid, 0)
+    _, waited, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begin
-    process.returncode = os.waitstatus_to_exitcode(status)
+    process.returncode = os.waitstatus_to_exitcode(waited)
     process.stdout.close()
-    if process.returncode:
+    if process.returncode != status:
         raise WrongOutputError(f"exit status {process.returncode}: {' '.join(argv)}")
     return output, wall, usage.ru_utime, usage.ru_maxrss * RSS_UNIT_BYTES
 
@@ -136,6 +141,7 @@ def run_often(
     environment: Mapping[str, str] | None = None,
     *,
     pinned: bool = True,
+    status: int = 0,
 ) -> tuple[Output, Measurement]:
     """Run a program once unmeasured, which brings its files into memory, then `runs` times.
 
@@ -145,13 +151,13 @@ def run_often(
         (the last run's output, what the runs took).
 
     Raises:
-        WrongOutputError: Its exit status is not 0, or two runs write different things.
+        WrongOutputError: Its exit status is another one, or two runs write different things.
     """
     measurement = Measurement()
-    expected, *_ = run_once(argv, environment, pinned=pinned)
+    expected, *_ = run_once(argv, environment, pinned=pinned, status=status)
     output = expected
     for _ in range(runs):
-        output, wall, user, rss = run_once(argv, environment, pinned=pinned)
+        output, wall, user, rss = run_once(argv, environment, pinned=pinned, status=status)
         if output != expected:
             raise WrongOutputError(f"two runs differ: {' '.join(argv)}")
         measurement.wall_s.append(wall)

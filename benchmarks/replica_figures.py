@@ -19,6 +19,26 @@ def many(directories: Directories, runs: int) -> Measurement:
     return _listed(directories, 20 * directories.sizes.disk_topics, runs)
 
 
+def start(directories: Directories, runs: int) -> Measurement:
+    """What a start makes of the disk of a large broker."""
+    return _foretold(directories, directories.sizes.disk_topics, runs)
+
+
+def start_many(directories: Directories, runs: int) -> Measurement:
+    """What a start makes of the disk of a very large broker."""
+    return _foretold(directories, 20 * directories.sizes.disk_topics, runs)
+
+
+def _foretold(directories: Directories, topics: int, runs: int) -> Measurement:
+    place = directories.disk(topics)
+    argv = [*PROGRAM, "-d", str(place / "disk"), "preflight", "--columns=code,count", "-o", "tsv"]
+    output, measurement = run_often(argv, runs, status=1)
+    expected = json.loads((place / "expected.json").read_text(encoding="utf-8"))["strays"]
+    found = f"becomes-stray\t{expected}".encode()
+    check(found in output.head, f"preflight does not tell {expected} strays")
+    return measurement
+
+
 def _listed(directories: Directories, topics: int, runs: int) -> Measurement:
     place = directories.disk(topics)
     argv = [*PROGRAM, "-d", str(place / "disk"), "replicas"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from metashell.answers.replica_counts import STRAY_STATES, is_in
 from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
+from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Need
 from metashell.findings.known import all_kinds
 from metashell.judgement.stop_findings import of_stop
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid
-from metashell.sources.replicas import DIVERGES, log_directories_here, replicas_table
+from metashell.sources.replicas import DIVERGES, replicas_table
 
 if TYPE_CHECKING:
     from metashell.image.cluster import Brokers
@@ -26,10 +27,26 @@ if TYPE_CHECKING:
     from metashell.judgement.evidence import Evidence
     from metashell.node_files.log_directory import LogDirectory
 
-_COLUMNS: Final = frozenset({"state", "log_end_offset", DIVERGES})
+_READ: Final = frozenset({"state", "log_end_offset", DIVERGES})
 """Columns that decide what is read."""
+_COLUMNS: Final = (
+    *("broker", "topic", "partition", "state", "reason", "bytes"),
+    *("recovery_segments", "recovery_bytes"),
+)
 _NAMED: Final = 3
 """So many logs are named; `replicas` has all."""
+
+
+@dataclass(slots=True)
+class _Report:
+    """Keeps remarks about rows."""
+
+    unread: Callable[[str], None]
+    remarks: list[str]
+
+    def remark(self, text: str) -> None:
+        """Keep one."""
+        self.remarks.append(text)
 
 
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
@@ -37,22 +54,24 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     source = evidence.source
     if source.of_coordinator is not None or source.moment_offset is not None:
         return
-    # A directory of the metadata log alone is a copy, unless a configuration names it.
-    if not source.log_places or not (source.has_logs or source.settings.config):
+    # A directory of the metadata log alone is a copy, unless it is to be started.
+    starts = evidence.starts or source.settings.config is not None
+    if not source.log_places or not (source.has_logs or starts):
         return
-    directories = log_directories_here(source, evidence)
+    report = _Report(evidence.unread, [])
+    directories = [one for one in evidence.directories if one.fault is None]
     rows = replicas_table(
         source,
         directories,
-        evidence,
-        columns=_COLUMNS,
+        report,
+        columns=_READ,
         looks_in=Need.DISKS not in evidence.lacks(),
         image=evidence.image,
         poll=evidence.stop,
-    )
-    wanted = {kind.code for kind in kinds}
+    ).select(_COLUMNS)
     wanted = {kind.code for kind in kinds}
     found = [*_of_directories(directories, evidence.image)]
+    found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
         found += _of_broker(f"broker {broker}", some)
@@ -102,13 +121,14 @@ def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterat
         place = shown(str(directory.place))
         mine = registered[of.node_id]
         others = [str(b) for b, ids in registered.items() if own in ids and b != of.node_id]
+        is_new = mine and not others and own not in mine
         for code, holds, text in (
-            ("directory-of-other-broker", others, f"is that of broker {' and '.join(others)}"),
-            ("directory-not-registered", mine and not others and own not in mine, "is new to it"),
-            ("directory-cordoned", own in cordoned[of.node_id], "is cordoned"),
+            ("directory-of-other-broker", others, f"broker {' and '.join(others)} registered"),
+            ("directory-not-registered", is_new, "the broker did not register"),
+            ("directory-cordoned", own in cordoned[of.node_id], "it is cordoned:"),
         ):
             if holds:
-                message = f"{place}: its directory.id {of.directory_id} {text}"
+                message = f"{place}: {text} directory.id {of.directory_id}"
                 yield Finding(code, message, subject=f"broker {of.node_id}", directory=place)
 
 

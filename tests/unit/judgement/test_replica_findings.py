@@ -118,7 +118,10 @@ def test_a_new_disk(node: Path) -> None:
 def test_a_directory_that_is_not_given(node: Path) -> None:
     """Nothing is told to be lost that may lie in another log directory."""
     shutil.rmtree(node / "d2" / "only-on-b-0")
-    assert "replica-lost" not in _counts(_open(node, "d1"))
+    source = _open(node, "d1")
+    assert "replica-lost" not in _counts(source)
+    found = _starts(source)["replicas-not-given"]
+    assert "replicas in log directories that were not given: 4" == found.message
 
 
 def test_an_earlier_state_has_no_disks(node: Path) -> None:
@@ -267,9 +270,13 @@ def test_directories_of_other_brokers(node: Path) -> None:
     lines = [line for line in identity.read_text().splitlines() if "directory.id" not in line]
     identity.write_text("\n".join([*lines, f"directory.id={other}", ""]))
     found = _found(_open(node))
-    assert found["directory-of-other-broker"]["explanation"].endswith("is that of broker 103")
+    assert "d2: broker 103 registered directory.id " in str(
+        found["directory-of-other-broker"]["explanation"]
+    )
     identity.write_text("\n".join([*lines, _ANOTHER_ID, ""]))
-    assert _found(_open(node))["directory-not-registered"]["explanation"].endswith("is new to it")
+    assert "d2: the broker did not register directory.id JEXwAAAAAAAAAAAAAAAAAg" in str(
+        _found(_open(node))["directory-not-registered"]["explanation"]
+    )
 
 
 def _starts(source: Source, after: StopKind | None = None) -> dict[str, Finding]:

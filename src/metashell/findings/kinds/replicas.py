@@ -218,6 +218,18 @@ KINDS: Final = (
         source=f"{_MANAGER}.nextLogDirs; KIP-1066",
     ),
     _of(
+        code="replicas-not-given",
+        at_start=AtStart.NOTES,
+        order=247,
+        needs=Need.START,
+        start_order=54,
+        meaning="the metadata has replicas in log directories that are not here, or that can't be"
+        " read: what becomes of them is not told",
+        do="give all log directories of the node: --config server.properties, or -d for each",
+        see="replicas --state missing",
+        source=f"{_MANAGER}.createLog",
+    ),
+    _of(
         code="log-recovery",
         counts="logs",
         order=246,
