@@ -22,6 +22,7 @@ from metashell.image.image import Image
 from metashell.node_files.log_name import LogState
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.id_table import id_pairs
+from metashell.schema.uuids import LOST
 
 
 class ReplicaState(IntEnum):
@@ -67,6 +68,7 @@ class Reason(StrEnum):
     NOT_A_REPLICA = "the broker is not among the replicas"
     OTHER_NAME = "the topic of this topic id has another name"
     ELSEWHERE = "the metadata has it in another log directory"
+    LOST_DIRECTORY = "the metadata has its log directory as lost"
     COPIED = "the broker copies the rest of the current log into it, and then it takes its place"
     PROMOTED = "it takes the place of the current log at the next start"
     REPLACED = "its future log takes its place, and this one is deleted"
@@ -237,6 +239,8 @@ def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     is_real = _is_real(assigned)
     elsewhere = rows[is_current & is_real & ~is_here]
     judged.put(elsewhere, ReplicaState.IN_PLACE, Reason.ELSEWHERE)
+    is_lost = (id_pairs(assigned) == id_pairs(np.frombuffer(LOST, "V16"))).all(axis=1)
+    judged.put(rows[is_current & is_lost], ReplicaState.IN_PLACE, Reason.LOST_DIRECTORY)
     judged.put(rows[~is_current], ReplicaState.FUTURE, Reason.COPIED)
     promoted = ~is_current & is_real & is_here
     judged.put(rows[promoted], ReplicaState.FUTURE, Reason.PROMOTED)

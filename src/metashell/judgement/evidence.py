@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _FEW_LOGS: Final = 1000
-"""So many directories of partitions are looked into unasked."""
+"""So many directories of partitions are looked into unasked, if no store has them."""
 OneOrMany: TypeAlias = "Finding | Findings"
 """One finding, or columns of findings of one kind."""
 Finder: TypeAlias = "Callable[[Evidence, Sequence[FindingKind]], Iterator[OneOrMany]]"
@@ -90,7 +90,7 @@ class Evidence:
             yield Need.HISTORY
         if not self.source.has_coordinator_logs:
             yield Need.BROKER_LOGS
-        if not self.looks_in and _n_logs(self.source) > _FEW_LOGS:
+        if not self.looks_in and not _has_few_logs(self.source):
             yield Need.DISKS
         if self.source.live is None:
             yield Need.LIVE
@@ -139,11 +139,12 @@ class Evidence:
         """Take what is said behind rows."""
 
 
-def _n_logs(source: Source) -> int:
-    """How many directories of partitions a node has; 0 where they can't be listed."""
+def _has_few_logs(source: Source) -> bool:
+    """Whether a node's directories of partitions are few, and on this machine."""
+    n = 0
     with suppress(SourceError):
-        return sum(len(directory.logs) for directory in source.log_directories)
-    return 0
+        n = sum(len(one.logs) for one in source.log_directories)
+    return n <= _FEW_LOGS and all(isinstance(place, str) for place in source.log_places)
 
 
 def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from metashell.findings.kinds.replicas import KINDS
 from metashell.judgement import evidence
 from metashell.judgement.evidence import Evidence, find
 from metashell.read_settings import ReadSettings
-from metashell.schema.uuids import uuid_text
+from metashell.schema.uuids import LOST, uuid_text
 from metashell.sources.directory import open_place
 from metashell.sources.source import Source
 from support.fixtures import copy_of
@@ -358,3 +358,50 @@ def test_a_future_that_takes_a_logs_place(node: Path) -> None:
         "1 directory (6.1 KiB) is made current at the next start: future-b-0; the current logs,"
         " which are deleted then, have 13.1 KiB" == found["explanation"]
     )
+
+
+@pytest.mark.parametrize(
+    ("assigned", "codes"),
+    [
+        (_DIRS[0], {"directory-cordoned"}),
+        (LOST, {"directory-cordoned", "replica-found"}),
+        (bytes(16), {"directory-cordoned"}),
+        (bytes([3]) * 16, {"directory-cordoned", "replica-elsewhere"}),
+    ],
+)
+def test_where_the_metadata_has_a_replica(
+    tmp_path: Path, assigned: bytes, codes: Collection[str]
+) -> None:
+    """In the directory, in a lost one, in none that is known, or in another one."""
+    source = _broker_1(tmp_path, directories=[assigned])
+    (tmp_path / "d1" / "orders-0").mkdir()
+    (tmp_path / "d1" / "orders-0" / "partition.metadata").write_text(
+        f"version: 0\ntopic_id: {uuid_text(_TOPIC)}"
+    )
+    assert codes == _counts(source).keys()
+
+
+def _broker_1(tmp_path: Path, **fields: object) -> Source:
+    """The only log directory of broker 1, which is cordoned, and a topic's only partition."""
+    records = [
+        level("metadata.version", 27),
+        broker(1, log_dirs=[_DIRS[0]], cordoned_log_dirs=[_DIRS[0]]),
+        record("TopicRecord", name="orders", topic_id=_TOPIC),
+        record(
+            "PartitionRecord",
+            topic_id=_TOPIC,
+            partition_id=0,
+            replicas=[1],
+            isr=[1],
+            leader=1,
+            **fields,
+        ),
+    ]
+    batches = b"".join(encode_batch([value], base_offset=i) for i, value in enumerate(records))
+    parent = tmp_path / "d1"
+    parent.mkdir()
+    make_directory(parent, (0, batches))
+    (parent / "meta.properties").write_text(
+        f"version=1\ncluster.id=c\nnode.id=1\ndirectory.id={uuid_text(_DIRS[0])}\n"
+    )
+    return open_place(str(parent), ReadSettings())

@@ -149,6 +149,18 @@ KINDS: Final = (
         see="replicas --state in-place",
         source="kafka.server.ReplicaManager.maybeUpdateTopicAssignment; KIP-858",
     ),
+    _of(
+        code="replica-found",
+        counts="partitions",
+        order=239,
+        needs=Need.DISKS,
+        start_order=58,
+        meaning="the metadata has these replicas in a lost log directory, and they are here: the"
+        " broker tells the controller so",
+        do="nothing; the disk was repaired or mounted again",
+        see="partitions --directory LOST",
+        source="org.apache.kafka.common.DirectoryId.LOST; KIP-858",
+    ),
     _lacks(
         code="log-start-beyond-end",
         order=132,
