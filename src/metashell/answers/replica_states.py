@@ -314,7 +314,9 @@ def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
     values, bounds = image.partitions.list_column("replicas").gather()
     hits = np.flatnonzero(np.isin(values, found.brokers[found.brokers >= 0]))
     row, broker = np.searchsorted(bounds[1:], hits, side="right"), values[hits]
-    there = np.concatenate([judged.present, _not_readable(found, judged, image)])
+    there = np.concatenate(
+        [judged.present, _not_readable(found, judged, image), _deleted(found, judged, image)]
+    )
     is_missing = ~np.isin(_of_broker(broker, row), there)
     row, broker = row[is_missing], broker[is_missing]
     _, assigned = _assigned(image, row, broker)
@@ -345,6 +347,15 @@ def _not_readable(found: Found, judged: Judged, image: Image) -> I64:
     lost = judged.are(ReplicaState.MALFORMED, ReplicaState.UNREADABLE)
     at = _partition_rows(image, _named(found, image)[found.topic[lost]], found.partition[lost])
     return _of_broker(found.broker[lost], at)[at >= 0]
+
+
+def _deleted(found: Found, judged: Judged, image: Image) -> I64:
+    """Partitions, as of `Judged.present`, that a broker deletes: it knows newer metadata."""
+    rows = np.flatnonzero(judged.are(ReplicaState.DELETE))
+    topic = image.topics.index_of(found.topic_id[rows])
+    rows, topic = (each[topic == _named(found, image)[found.topic[rows]]] for each in (rows, topic))
+    at = _partition_rows(image, topic, found.partition[rows])
+    return _of_broker(found.broker[rows], at)[at >= 0]
 
 
 def _of_broker(broker: I32, row: I64) -> I64:

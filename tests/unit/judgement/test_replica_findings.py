@@ -93,6 +93,13 @@ def test_the_only_copy_is_gone(node: Path) -> None:
     assert found["action"].startswith("do not start the broker.")
 
 
+def test_a_copy_that_the_broker_deletes(node: Path) -> None:
+    """The broker knows newer metadata than is compared with: nothing is lost."""
+    replica = node / "d2" / "only-on-b-0"
+    replica.rename(replica.with_name(f"only-on-b-0.{'ab' * 16}-delete"))
+    assert "replica-lost" not in _counts(_open(node))
+
+
 def test_a_lost_partition_metadata(node: Path) -> None:
     """The log is there, and is set aside for want of its topic id: that loses the data too."""
     (node / "d2" / "only-on-b-0" / "partition.metadata").unlink()
