@@ -16,6 +16,7 @@ from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Need
 from metashell.findings.known import all_kinds
 from metashell.judgement.stop_findings import of_stop
+from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid
@@ -179,8 +180,14 @@ def _of_current(futures: pa.Table, rows: pa.Table) -> str:
     return f"; the current logs, which are deleted then, have {size_text(n_bytes)}"
 
 
+def _of_metadata(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(rows["topic"], METADATA_TOPIC), False)
+
+
 def _set_aside(missing: pa.Table, rows: pa.Table) -> str:
-    """The words where logs of the missing replicas' names become stray, or are."""
+    """The words where logs of missing replicas' names become stray or are, or no log is there."""
+    if pc.all(pc.or_(is_in(rows, ReplicaState.MISSING), _of_metadata(rows))).as_py():
+        return "; no log of a topic is in these directories: others are not given, or it is a copy"
     strays = rows.filter(is_in(rows, *STRAY_STATES))
     n = pc.sum(pc.is_in(_logs(missing), pc.unique(_logs(strays)))).as_py()
     return f"; {n:,} with a log of this name that is set aside" if n else ""

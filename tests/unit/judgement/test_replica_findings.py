@@ -154,7 +154,17 @@ def test_a_copy_of_the_metadata_log_alone(node: Path) -> None:
     for replica in (node / "d1").iterdir():
         if replica.is_dir() and replica.name != LOG_DIR_NAME:
             shutil.rmtree(replica)
-    assert {} == _counts(open_place(str(node / "d1"), ReadSettings()))
+    source = open_place(str(node / "d1"), ReadSettings())
+    assert {} == _counts(source)
+
+
+def test_an_empty_disk_that_is_to_be_started(tmp_path: Path) -> None:
+    """Nothing is on it but the metadata log: it may be a copy, and that is said."""
+    found = _starts(_broker_1(tmp_path, directories=[_DIRS[0]]))["replica-lost"]
+    assert (
+        "1 partition is lost if the broker starts: orders-0; no log of a topic is in these"
+        " directories: others are not given, or it is a copy" == found.message
+    )
 
 
 def _down(
