@@ -120,6 +120,8 @@ class _Opening:
 
         self.said.progress = progress
         source = open_source(self._choice, self._arguments, self._opener, self.said)
+        if isinstance(source, Source) and source.of_topic is not None:
+            raise source.of_topic.no_image
         if isinstance(source, Source) and source.of_coordinator is not None:
             raise SourceError(
                 "the explorer shows no coordinator's log by itself",

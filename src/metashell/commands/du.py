@@ -184,7 +184,7 @@ def _refuse_other_logs(context: Context, by: str) -> None:
 
 def _on_disk(context: Context, by: str) -> Mapping[Any, int]:
     """The bytes of groups on the node's disks."""
-    if by not in _ON_DISKS:
+    if by not in _ON_DISKS or not context.needs_source().has_logs:
         return {}
     from metashell.sources.replicas import disk_bytes
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.checks import coordinator_log
 from metashell.checks.finding import CheckReport, Finding
@@ -56,7 +56,9 @@ from metashell.records.records import Records
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorRecords
 from metashell.sources.source import Source
-from metashell.sources.topic import TopicSource
+
+if TYPE_CHECKING:
+    from metashell.sources.topic import TopicSource
 
 _OWN: Final = frozenset(
     {

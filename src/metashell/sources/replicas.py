@@ -105,11 +105,11 @@ def log_directories_here(source: Source, report: ReadReport) -> Sequence[LogDire
 
 
 def disk_bytes(source: Source, by: str, poll: Callable[[], None]) -> Mapping[Any, int]:
-    """The bytes that `replicas` counts with each value of a column; none where no disk is open.
+    """The bytes that `replicas` counts with each value of a column.
 
     An earlier state has none: nothing tells what was on disks.
     """
-    if not source.has_logs or source.moment_offset is not None:
+    if source.moment_offset is not None:
         return {}
     report = UnreadReport(Unread())  # `replicas` tells what can't be read.
     directories = log_directories_here(source, report)

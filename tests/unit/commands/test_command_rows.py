@@ -70,8 +70,11 @@ _OF_PARTITIONS = {
     "du --by transaction": "__transaction_state-1",
     "stats --section groups": "__consumer_offsets-2",
     "stats --section transactions": "__transaction_state-1",
+    "stats --section codecs": "orders-0",
+    "stats --section epochs": "orders-0",
+    "stats --section producers": "orders-0",
 }
-"""Lines about the log of one coordinator's partition, and which one has it."""
+"""Lines about the log of one partition, and which one has it."""
 
 
 @cache

@@ -11,7 +11,7 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.files import file_alone, paths_of
 from metashell.commands.log.options import FOLLOW, request_of
-from metashell.commands.log.output import RECORDS
+from metashell.commands.log.output import TABLES
 from metashell.commands.log.report import LogReport
 from metashell.commands.rows.columns import Column
 from metashell.log.directory import MetadataLog
@@ -66,7 +66,7 @@ class PrintedLog(ABC):
     @property
     def columns(self) -> Sequence[Column]:
         """The columns of its rows."""
-        return RECORDS[0].columns
+        return TABLES[0].columns
 
     def lines(self, *, is_json: bool) -> Any:
         """Makes its lines; see `LineWriter`."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from metashell.records.rows import RecordRows
     from metashell.schema.arena import I64
 
-RECORDS: Final = one_table(
+TABLES: Final = one_table(
     integer("offset", "The record's offset."),
     time_at("time", "Its time."),
     integer("epoch", "Its leader epoch."),
@@ -62,7 +62,6 @@ BATCHES: Final = AnswerTable(
         integer("pos", "Byte position there.", shown=False),
     ),
 )
-TABLES: Final = (*RECORDS, BATCHES)
 
 
 class Printer(Protocol):

@@ -15,7 +15,13 @@ import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
 from metashell.commands.rows.columns import CLUSTER, DISK_BYTES
-from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery, status_after
+from metashell.commands.rows.query import (
+    HISTORY,
+    ROW_OPTIONS,
+    RowsQuery,
+    form_of,
+    status_after,
+)
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.rows.stream import RowWriter
 from metashell.commands.shared.assume_option import ASSUME
@@ -128,8 +134,9 @@ def _since(name: str, table: pa.Table) -> str:
 def _columns_here(
     columns: tuple[Column, ...], context: Context, parsed: Parsed
 ) -> tuple[Column, ...]:
-    """The columns that a source has: bytes on disks only where a node's disks are open."""
-    if DISK_BYTES not in columns or DISK_BYTES.name in " ".join(parsed.values.values()):
+    """The columns that a source has: people see bytes on disks only where disks are open."""
+    is_named = DISK_BYTES.name in " ".join(parsed.values.values())
+    if DISK_BYTES not in columns or is_named or form_of(parsed) != "table":
         return columns
     if context.source is not None and context.source.has_logs:
         return columns

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import DISK_BYTES
-from metashell.sources.replicas import disk_bytes
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
@@ -26,6 +25,10 @@ def with_disk_bytes(query: RowsQuery, table: pa.Table, by: str) -> pa.Table:
     name = DISK_BYTES.name
     if query.columns is not None and name not in query.columns:
         return table
+    if not query.source.has_logs:
+        return table.append_column(name, pa.nulls(len(table), pa.int64()))
+    from metashell.sources.replicas import disk_bytes
+
     found = disk_bytes(query.source, by, partial(stop_if_cancelled, query.context))
-    values = map(found.get, table[by].to_pylist()) if found else [None] * len(table)
+    values = map(found.get, table[by].to_pylist())
     return table.append_column(name, pa.array(values, pa.int64()))
