@@ -49,7 +49,7 @@ def test_text() -> None:
 
 @pytest.mark.parametrize("line", ["topics", "brokers", "du --by topic", "du --by broker"])
 def test_without_disks(line: str) -> None:
-    """Where no disk is open people see no such column; rows for programs have it, and it is null."""
+    """Where no disk is open people see no such column; for programs it is null."""
     source = metashell.open(fixture_dir("shop"))
     for form in ("", " -o table"):
         assert "DISK" not in run_on(source, line + form).out
