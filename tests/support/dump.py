@@ -15,9 +15,10 @@ import numpy as np
 from metashell.log.frames import CONTROL_KEY, Frames
 from metashell.log.framing import build_frames
 from metashell.log.read import load
-from metashell.schema.dump import fields_json, record_json
+from metashell.schema.dump import fields_json
 from metashell.schema.model import Registry, load_registry
-from metashell.schema.scalar import decode_message, decode_record, read_varint, read_varlong
+from metashell.schema.scalar import decode_message, read_varint, read_varlong
+from support.decoded_records import decode_record, record_json
 from support.dumped import dump
 
 CONTROL_NAMES: Final = {

@@ -15,8 +15,9 @@ from typing import Any, Final
 from metashell.errors import DecodeError
 from metashell.schema.dump import java_double
 from metashell.schema.model import Registry, load_registry
-from metashell.schema.scalar import decode_message, decode_record
+from metashell.schema.scalar import decode_message
 from metashell.schema.uuids import uuid_text
+from support.decoded_records import decode_record
 from support.plain_batches import PlainRecord, read_records
 
 Texts = dict[tuple[str, ...], str]

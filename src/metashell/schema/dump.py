@@ -34,11 +34,6 @@ _encode: Final = JSONEncoder(ensure_ascii=False).encode
 _ESCAPE: Final = re.compile(r"\\(?:u00[01][0-9a-f]|.)")
 
 
-def record_json(spec: MessageSpec, version: int, fields: Mapping[str, object]) -> dict[str, object]:
-    """Give a metadata record as kafka-dump-log does: ``type``, ``version`` and ``data``."""
-    return {"type": spec.type_name, "version": version, "data": fields_json(spec, version, fields)}
-
-
 def fields_json(spec: MessageSpec, version: int, fields: Mapping[str, object]) -> dict[str, object]:
     """Give the fields of a message as a JSON object.
 

@@ -26,7 +26,8 @@ from kraftgen.batch import (
 from kraftgen.cluster import ClusterSpec, Written, make_changes, write_cluster
 from kraftgen.vectors import Partitions, Values, frame_records
 from metashell.schema.encode import encode_message, encode_record
-from metashell.schema.scalar import decode_message, decode_record
+from metashell.schema.scalar import decode_message
+from support.decoded_records import decode_record
 from support.fixtures import fixture
 from support.plain_batches import read_batches, read_records
 from support.seeds import examples

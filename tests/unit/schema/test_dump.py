@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.schema.dump import fields_json, java_double, json_text, record_json
-from metashell.schema.scalar import decode_message, decode_record
+from metashell.schema.dump import fields_json, java_double, json_text
+from metashell.schema.scalar import decode_message
+from support.decoded_records import decode_record, record_json
 from support.fixtures import fixture, fixture_names
 from support.plain_batches import PlainRecord, read_records
 from support.strategies import CHARACTERS, builtin_registry

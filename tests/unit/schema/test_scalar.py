@@ -16,13 +16,13 @@ from metashell.schema.scalar import (
     UNKNOWN_TAGS,
     decode_frame,
     decode_message,
-    decode_record,
     decode_utf8,
     default_value,
     read_uvarint,
     read_varint,
     read_varlong,
 )
+from support.decoded_records import decode_record
 from support.seeds import examples
 from support.strategies import (
     DrawnRecord,
