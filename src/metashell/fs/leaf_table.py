@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,6 @@ from metashell.image.fold import begins_of, group_keys, places_by_number
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import uuid_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _ONE_BY_ONE: Final = 16
 """Leaves that are read singly; of more, those beside each are read with it."""

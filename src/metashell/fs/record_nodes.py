@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from metashell.dataclass import dataclass
 from metashell.fs.leaf_table import Entries, FieldsReader, TopicLeaves
@@ -22,9 +23,6 @@ from metashell.parts.spec import NodeNames, PartSpec, hook
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.arena import I64
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _ONE_BY_ONE: Final = 16
 """Things whose nodes are made singly; of more, those of all are."""

@@ -12,12 +12,13 @@ from collections.abc import Collection
 from ctypes import CDLL
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.kernel import decode as kernel
+from metashell.kernel.decode import KeyedSpans
 from metashell.schema import columnar
 from metashell.schema.arena import I64, AnyArray, Arena, Bools, list_offsets_of
 from metashell.schema.columns import (
@@ -29,9 +30,6 @@ from metashell.schema.columns import (
     StructColumn,
 )
 from metashell.schema.model import FieldPlan, MessageSpec, StructPlan, message_plan
-
-if TYPE_CHECKING:
-    from metashell.kernel.decode import KeyedSpans
 
 _MOST_DEPTH: Final = 32
 """Structs in structs: each takes a call on the stack."""

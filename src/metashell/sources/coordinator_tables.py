@@ -17,11 +17,16 @@ from metashell.image.coordinators.surviving import record_batches, record_schema
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
-from metashell.sources.coordinator_logs import ReadReport, partitions_here, read_states
+from metashell.sources.coordinator_logs import (
+    CoordinatorLogs,
+    CoordinatorRecords,
+    ReadReport,
+    partitions_here,
+    read_states,
+)
 
 if TYPE_CHECKING:
     from metashell.places.place import Place
-    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
     from metashell.sources.source import Source
 
 Poll = Callable[[], None]

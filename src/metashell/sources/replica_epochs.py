@@ -13,19 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metashell.answers.replica_states import ReplicaState
+from metashell.answers.replica_states import Found, Judged, ReplicaState
 from metashell.checks.agreement import Epochs, first_epoch_conflict
 from metashell.checks.replicas import reach_of
 from metashell.errors import SourceError
 from metashell.node_files.epoch_checkpoint import FILE_NAME, read_epoch_checkpoint
-from metashell.places.place import child_of
+from metashell.places.place import Place, child_of
 from metashell.schema.arena import I64
 from metashell.schema.id_table import id_pairs
 
 if TYPE_CHECKING:
-    from metashell.answers.replica_states import Found, Judged
     from metashell.image.image import Image
-    from metashell.places.place import Place
     from metashell.sources.coordinator_logs import ReadReport
 
 _NO_BATCHES = np.zeros((0, 4), dtype=np.int64)

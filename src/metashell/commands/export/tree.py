@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.errors import MetashellError
-from metashell.fs.node import Directory, Node
+from metashell.fs.node import Directory, Grid, Node
 from metashell.fs.path import join
 from metashell.fs.walk import Failed, refuse
 from metashell.schema.dump import finite, null, to_json
 
 if TYPE_CHECKING:
-    from metashell.fs.node import Grid
     from metashell.fs.texts import GridTexts
 
 _STEP: Final = 1024

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metashell.fs.node import Node
+from metashell.fs.node import Grid, Node
 
 if TYPE_CHECKING:
     from metashell.commands.find.contents import ContentTests
     from metashell.commands.find.times import TimeTests
-    from metashell.fs.node import Grid
     from metashell.schema.arena import I64
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from metashell.commands.rows.columns import (
     AnswerTable,
+    Column,
     flag,
     integer,
     json_text,
@@ -17,7 +18,6 @@ from metashell.commands.rows.columns import (
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
-    from metashell.commands.rows.columns import Column
     from metashell.commands.rows.query import RowsQuery
     from metashell.records.lines import LineWriter
     from metashell.records.messages import AnyRecords

@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from metashell.checks.finding import Finding
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.health.paragraphs import Paragraph, wrapped
 from metashell.commands.preflight.columns import NODES
-from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMARY
+from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMARY, PreflightCommand
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
@@ -25,12 +26,8 @@ from metashell.node_files.config import read_config
 from metashell.quorum.settings import security_of
 from metashell.schema.timestamps import iso_time
 from metashell.sources.opening import open_like, open_quorum
+from metashell.sources.source import Source
 from metashell.sources.starting import StartingNode, nodes_of, nodes_to_start
-
-if TYPE_CHECKING:
-    from metashell.checks.finding import Finding
-    from metashell.commands.preflight.command import PreflightCommand
-    from metashell.sources.source import Source
 
 _LABELS: Final[Mapping[AtStart, str]] = {
     AtStart.NOT_JOINED: "alone",

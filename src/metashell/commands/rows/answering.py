@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
-from metashell.commands.rows.columns import CLUSTER, DISK_BYTES
+from metashell.commands.rows.columns import CLUSTER, DISK_BYTES, Column
 from metashell.commands.rows.query import (
     HISTORY,
     ROW_OPTIONS,
@@ -30,7 +30,6 @@ from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     from metashell.commands.framework.options import Parsed
-    from metashell.commands.rows.columns import Column
     from metashell.commands.rows.command import RowsCommand
     from metashell.commands.rows.output import Shape
 

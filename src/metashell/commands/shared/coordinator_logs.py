@@ -14,13 +14,12 @@ from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.pattern import Pattern
 from metashell.image.coordinators.placement import partition_of
-from metashell.sources.coordinator_logs import partitions_here, read_states
+from metashell.sources.coordinator_logs import CoordinatorLogs, partitions_here, read_states
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
     from metashell.parts.spec import PartSpec
-    from metashell.sources.coordinator_logs import CoordinatorLogs
 
 _WILD: Final = frozenset("*?[{")
 

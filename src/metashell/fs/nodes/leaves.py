@@ -5,20 +5,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from metashell.fs.contents import GridCodes, Judge
-from metashell.fs.leaf_table import LeafTable, TopicLeaves
+from metashell.fs.leaf_table import LeafTable, LeafTexts, TopicLeaves
 from metashell.fs.node import Directory, Grid, Leaf, Node, TextLeaf
 from metashell.fs.record_paths import fields_text
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.schema.arena import I64
-
-if TYPE_CHECKING:
-    from metashell.fs.leaf_table import LeafTexts
-
 
 _FEW: Final = 32
 """Nodes of fewer leaves are made sooner than a grid: there may be very many small groups."""

@@ -21,12 +21,18 @@ from metashell.fs.java import java_list, java_time
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.touch_times import TableTimes, Times, changed_at
-from metashell.image.quorum_members import QuorumMember, by_name, observers_of, voters_of
+from metashell.image.quorum_members import (
+    Epoch,
+    Leading,
+    QuorumMember,
+    by_name,
+    observers_of,
+    voters_of,
+)
 
 if TYPE_CHECKING:
     from metashell.checks.finding import Finding
     from metashell.image.image import Image
-    from metashell.image.quorum_members import Epoch, Leading
     from metashell.places.bounded_file import AnyPlace
     from metashell.quorum.description import LiveStatus, QuorumDescription
 

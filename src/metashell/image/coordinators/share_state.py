@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.surviving import (
@@ -31,9 +32,6 @@ from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools, ranges
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RECORD_STATES: Final = ("Available", "Acquired", "Acknowledged", "Archiving", "Archived")
 """Names of the states of records, by number. Source: RecordState of share fetches."""

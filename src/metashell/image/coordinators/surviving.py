@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -38,9 +38,6 @@ from metashell.schema.arrow import number_array, string_array, to_arrow
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordType
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Levels: TypeAlias = Mapping[str, AnyArray | SpanColumn]
 """The columns whose values name a leaf below its thing's directory, by their names."""

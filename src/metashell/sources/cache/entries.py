@@ -20,14 +20,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from metashell.dataclass import dataclass
 from metashell.places.user import cache_root
+from metashell.read_settings import ReadSettings
 from metashell.sources.cache.manifest import Manifest, ManifestError
-
-if TYPE_CHECKING:
-    from metashell.read_settings import ReadSettings
 
 
 def cache_directory() -> str | None:

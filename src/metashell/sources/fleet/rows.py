@@ -17,10 +17,10 @@ from metashell.answers.health import Health
 from metashell.checks.agreement import BASE, LogFacts, batches_of, between, block_digests
 from metashell.checks.digest import image_digest, part_digests, without_orphans
 from metashell.checks.quorum_findings import node_file_faults, read_node_files
-from metashell.checks.votes import log_end, segment_ends
+from metashell.checks.votes import OffsetAndEpoch, log_end, segment_ends
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
-from metashell.image.quorum_members import known_voters, voter_sets
+from metashell.image.quorum_members import QuorumMember, known_voters, voter_sets
 from metashell.log.fault import FaultKind
 from metashell.places.uri import shown
 from metashell.schema.dump import to_json
@@ -28,8 +28,6 @@ from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:
-    from metashell.checks.votes import OffsetAndEpoch
-    from metashell.image.quorum_members import QuorumMember
     from metashell.sources.source import Source
 
 END_FIELDS: Final = (
