@@ -14,6 +14,7 @@ from typing import Final
 from metashell.commands import get
 from metashell.commands.find.expression import (
     Act,
+    Action,
     Exec,
     Expression,
     Printf,
@@ -169,7 +170,7 @@ class Doing:
             self.flush()
         return self._pruned
 
-    def do(self, action: Act | Printf | Exec, path: str) -> bool:
+    def do(self, action: Action, path: str) -> bool:
         """Do it for a path; returns its truth."""
         if isinstance(action, Printf):
             assert self.found is not None
@@ -182,6 +183,7 @@ class Doing:
             assert self._runner is not None
             self.flush()
             return self._runner.run(action, path)
+        assert isinstance(action, Act)
         match action.effect:
             case WalkEffect.PRINT | WalkEffect.PRINT0:
                 self.lines.append(f"{shown(self._context, path)}{action.effect.value}")

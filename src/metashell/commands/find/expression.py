@@ -10,7 +10,6 @@ Nothing here walks or writes; what is to be done `Expression.run` tells a `Doer`
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -41,16 +40,16 @@ class Doer(Protocol):
     def quits(self) -> bool:
         """Whether the search ends here."""
 
-    def do(self, action: Act | Printf | Exec, path: str) -> bool:
+    def do(self, action: Action, path: str) -> bool:
         """Do it for a path; returns its truth."""
 
 
-class Expression(ABC):
+class Expression:
     """A test, an action, or several of them."""
 
-    @abstractmethod
     def run(self, path: str, doer: Doer) -> bool:
         """Evaluate what is left when all but the path was given."""
+        raise AssertionError(f"{type(self).__name__} is given before a path is")
 
     def given(
         self, *, is_dir: bool, name: str | None = None, code: int | None = None
@@ -94,9 +93,6 @@ class Name(Expression):
             return self
         return TRUE if self.pattern.match(name) else FALSE
 
-    def run(self, path: str, doer: Doer) -> bool:
-        raise AssertionError("a name is given before a path is")
-
 
 @dataclass(frozen=True, slots=True)
 class TypeTest(Expression):
@@ -109,9 +105,6 @@ class TypeTest(Expression):
         self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
         return TRUE if (self.directories if is_dir else self.leaves) else FALSE
-
-    def run(self, path: str, doer: Doer) -> bool:
-        raise AssertionError("a kind is given before a path is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +135,6 @@ class NodeTest(Expression):
             return self
         return TRUE if code >> self.index & 1 else FALSE
 
-    def run(self, path: str, doer: Doer) -> bool:
-        raise AssertionError("a code is given before a path is")
-
 
 @dataclass(frozen=True, slots=True)
 class Changed(NodeTest):
@@ -167,49 +157,39 @@ class Holds(NodeTest):
     value: Pattern | None = None
 
 
+class Action(Expression):
+    """An expression with an effect."""
+
+    def run(self, path: str, doer: Doer) -> bool:
+        return doer.do(self, path)
+
+    @property
+    def acts(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True, slots=True)
-class Act(Expression):
+class Act(Action):
     """An action; always true."""
 
     effect: WalkEffect
 
-    def run(self, path: str, doer: Doer) -> bool:
-        return doer.do(self, path)
-
-    @property
-    def acts(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True, slots=True)
-class Printf(Expression):
+class Printf(Action):
     """``-printf``; always true."""
 
     format: Format
 
-    def run(self, path: str, doer: Doer) -> bool:
-        return doer.do(self, path)
-
-    @property
-    def acts(self) -> bool:
-        return True
-
 
 @dataclass(frozen=True, slots=True)
-class Exec(Expression):
+class Exec(Action):
     """``-exec``: true where the command succeeds, or always where it takes many paths."""
 
     index: int
     """Its number among those of the query."""
     words: tuple[str, ...]
     takes_many: bool
-
-    def run(self, path: str, doer: Doer) -> bool:
-        return doer.do(self, path)
-
-    @property
-    def acts(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, slots=True)
