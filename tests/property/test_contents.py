@@ -16,10 +16,9 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.commands.export.tree import json_pieces
-from metashell.fs.contents import Judge
 from metashell.fs.node import Directory, Leaf, Node
 from metashell.fs.path import resolve
-from metashell.fs.texts import GridTexts
+from metashell.fs.texts import GridTexts, Judge
 from metashell.fs.walk import GridVisit, walk
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source

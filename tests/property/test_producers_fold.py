@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metashell.image.coordinators.producers import fold_producers
 from metashell.log.batch_headers import MarkedHeaders
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import HEADER
 from metashell.log.log_tail import NO_PRODUCERS, ProducerHistory
 
 _SMALL = st.integers(0, 3)

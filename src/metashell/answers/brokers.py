@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from metashell.answers.election import HOW, NOBODY, elect, lists_of, waited_for
 from metashell.answers.health import NO_LEADER, Health, first_of
 from metashell.answers.tally import tally, tally_lists, tally_replicas
-from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import effective_min_isr, unclean_election
+from metashell.answers.topics import topic_order
 from metashell.dataclass import dataclass
 from metashell.image.cluster import Brokers
 from metashell.image.image import Image

@@ -20,13 +20,13 @@ from metashell.answers.causes import UNDER_MIN_ISR, Causes, Links, causes_text
 from metashell.answers.election import HOW, NOBODY, Elections, elect, elr_enabled
 from metashell.answers.health import LOOKS_AT, Health
 from metashell.answers.row_times import before, when
-from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import (
     SOURCES,
     TopicSetting,
     effective_min_isr,
     unclean_election,
 )
+from metashell.answers.topics import topic_order
 from metashell.dataclass import dataclass
 from metashell.image.arrow import broker_lists
 from metashell.image.image import Image

@@ -1,4 +1,7 @@
-"""Topics as rows: size, health, configs, and how much has been written about each."""
+"""Topics as rows: size, health, configs, and how much has been written about each.
+
+The order of topics by their names, and of their partitions.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,33 @@ import pyarrow.compute as pc
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.health import READS, Health
 from metashell.answers.row_times import when
-from metashell.answers.topic_order import name_order
 from metashell.image.image import Image
 from metashell.redact import Redaction
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools, ranges
 from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.resource_types import ResourceType
+
+
+def topic_order(image: Image, rows: I64) -> I64:
+    """int64[n]: how to order partitions by their topics' names.
+
+    Args:
+        image: The image.
+        rows: int64[n]: the partitions, ascending: those of a topic follow each other.
+    """
+    topic = image.partitions.topic[rows]
+    starts = np.flatnonzero(np.diff(topic, prepend=-1))
+    counts = np.diff(starts, append=len(rows))
+    order = name_order(image, topic[starts])
+    return ranges(starts[order], counts[order])[0]
+
+
+def name_order(image: Image, topics: I32 | I64) -> I64:
+    """int64[n]: how to order topics by their names, by code point."""
+    names = string_array(image.topics.raw_names.take(topics))
+    order: I64 = pc.sort_indices(names).to_numpy().astype(np.int64)
+    return order
+
 
 INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")
 """Source: org.apache.kafka.common.internals.Topic."""

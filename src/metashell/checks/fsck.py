@@ -108,7 +108,7 @@ def facts_of_batches(name: str, size: int, chain: Chain, pos: I64, header: AnyAr
         size: Its size.
         chain: Its faults and zeros.
         pos: int64[n]: where each sound batch begins.
-        header: `metashell.log.header_fields.HEADER` of each.
+        header: `metashell.log.frames.HEADER` of each.
     """
     base = header["base_offset"].astype(np.int64)
     return CheckedFile(

@@ -26,7 +26,7 @@ from metashell.checks.agreement import (
     first_epoch_conflict,
 )
 from metashell.dataclass import dataclass
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import HEADER
 from metashell.log.layout import DELETE_HORIZON
 from metashell.log.read import Loaded
 from metashell.schema.arena import I64, Arena, Bools

@@ -18,7 +18,7 @@ from metashell.checks.fsck import CheckedFile, facts_of_batches
 from metashell.dataclass import dataclass
 from metashell.log.chain import OF_TOPIC, Chain
 from metashell.log.fault import FaultCode
-from metashell.log.header_fields import HEADER, as_batches
+from metashell.log.frames import HEADER, as_batches
 from metashell.log.names import SegmentName
 from metashell.log.read import windows
 from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT

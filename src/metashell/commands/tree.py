@@ -14,10 +14,9 @@ from metashell.commands.rows.node_columns import DEPTH, KIND, kind_of
 from metashell.commands.rows.query import RowsQuery
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import encode_name, join
-from metashell.fs.walk import Failed
+from metashell.fs.walk import Failed, Match
 
 _CHUNK_LINES = 2048
 _INDENT = "  "

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from metashell.errors import NoSuchPathError, PathError
-from metashell.fs.contents import GridCodes, Judge
+from metashell.fs.texts import GridCodes, Judge
 from metashell.fs.touch_times import GridTimes, Times, ask_children
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ import pyarrow as pa
 from metashell.dataclass import dataclass
 from metashell.image.arrow import fitting_batch, message_columns, place_columns
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import CONTROL_KEY, HEADER, NO_KEY, control_key
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.read import SLACK, WINDOW_BYTES, Loaded, anonymous
 from metashell.log.splits import Split, read_split

@@ -34,8 +34,8 @@ from metashell.answers.ranges import ranges_texts
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
-from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
+from metashell.answers.topics import topic_order
 from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind
 from metashell.image.directories import bad_replicas

@@ -21,7 +21,7 @@ from metashell.log.chain import COMPACTED, hop
 from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.header_fields import HEADER, as_batches
+from metashell.log.frames import HEADER, as_batches
 from metashell.log.layout import (
     CONTROL,
     HEAD,
@@ -56,7 +56,7 @@ class MarkedHeaders:
     """Headers of batches with a producer, in log order."""
 
     header: AnyArray
-    """`metashell.log.header_fields.HEADER`."""
+    """`metashell.log.frames.HEADER`."""
     marker: I32
     """int32: of a marker its `ControlType`, -1 for batches of data."""
     coordinator_epoch: I32

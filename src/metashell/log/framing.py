@@ -28,8 +28,7 @@ from metashell.kernel import frames as kernel
 from metashell.kernel import library as kernel_library
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
-from metashell.log.frames import FILLED, Batches, Frames, first_rows
-from metashell.log.header_fields import HEADER, HeaderFields
+from metashell.log.frames import FILLED, HEADER, Batches, Frames, HeaderFields, first_rows
 from metashell.log.heads import fill_columns, fill_frames
 from metashell.log.layout import CODEC, OLD_FORMATS
 from metashell.log.old_messages import OldMessages

@@ -142,7 +142,7 @@ class BatchHeaders:
     pos: I64
     """int64[n]: where each begins in it."""
     header: AnyArray
-    """`metashell.log.header_fields.HEADER`; messages of older formats read like batches."""
+    """`metashell.log.frames.HEADER`; messages of older formats read like batches."""
     last_offset: int
     """The last offset of the segment up to here."""
     size: int

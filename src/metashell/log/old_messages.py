@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.log.header_fields import as_batches
+from metashell.log.frames import as_batches
 from metashell.log.heads import put_spans
 from metashell.log.layout import CODEC, OLD_HEAD, OLD_OVERHEAD
 from metashell.log.payloads import BatchFaults
@@ -40,7 +40,7 @@ class OldMessages:
 
     Args:
         arena: The bytes of the files.
-        header: `metashell.log.header_fields.HEADER` of every batch; filled in for messages.
+        header: `metashell.log.frames.HEADER` of every batch; filled in for messages.
         pos: int64[n], where each batch begins.
         messages: int64[k], the batches that are messages.
         starts: int64[n], where payloads begin; filled in for messages.

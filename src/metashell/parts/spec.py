@@ -198,7 +198,7 @@ class PartSpec:
     """A leaf's text, ``{}`` standing for its fields; of none that has fields without their names.
     Or a hook: (value) -> str."""
     is_judged: bool = False
-    """Whether tests of ``find`` are about it: a `metashell.fs.contents.Judge` has its name."""
+    """Whether tests of ``find`` are about it: a `metashell.fs.texts.Judge` has its name."""
 
     line: NodeNames = ()
     """Columns that a line of its records begins with, where people read it: who and what, before

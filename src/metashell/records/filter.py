@@ -17,8 +17,7 @@ from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES
 from metashell.log.fault import Fault
-from metashell.log.frames import Frames
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import HEADER, Frames
 from metashell.log.layout import CODEC, CONTROL
 from metashell.log.payloads import INFLATED_BYTES, MIN_RECORD_BYTES, RECORD_BYTES
 from metashell.log.read import Loaded, LogFile

@@ -247,7 +247,7 @@ def batch_fields(header: Any) -> dict[str, object]:
     """The fields of a batch in lines, by Kafka's names.
 
     Args:
-        header: A header of `metashell.log.header_fields.HEADER`.
+        header: A header of `metashell.log.frames.HEADER`.
     """
     attributes, base = int(header["attributes"]), int(header["base_offset"])
     codec = attributes & CODEC

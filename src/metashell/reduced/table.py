@@ -24,8 +24,7 @@ from metashell.log.chain import Chain
 from metashell.log.control import ControlType
 from metashell.log.deltas import Deltas
 from metashell.log.fault import Fault
-from metashell.log.frames import Batches, Frames, Merged, control_key
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import HEADER, Batches, Frames, Merged, control_key
 from metashell.log.read import EpochRun, Loaded, LogFile
 from metashell.log.truncation import ReadUpTo
 from metashell.records.records import Records, is_marker

@@ -27,7 +27,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import METADATA, Carry, Chain, LogKind
 from metashell.log.fault import Fault
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import HEADER
 from metashell.log.layout import HEADER_BYTES
 from metashell.log.names import SegmentName, list_names
 from metashell.log.read import WINDOW_BYTES, Loaded, LogFile, opened, windows_of

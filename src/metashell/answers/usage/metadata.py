@@ -23,8 +23,7 @@ from metashell.answers.usage.usage import (
     usage_of_file,
 )
 from metashell.log.chain import Chain
-from metashell.log.frames import CONTROL_KEY, value_spans
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import CONTROL_KEY, HEADER, value_spans
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
 from metashell.places.place import FileRef

@@ -332,7 +332,7 @@ def usage_of_file(read: LogFile, header: AnyArray) -> FileUsage:
 
     Args:
         read: The file.
-        header: `metashell.log.header_fields.HEADER` of each of its batches.
+        header: `metashell.log.frames.HEADER` of each of its batches.
     """
     file = FileUsage(
         read.name,

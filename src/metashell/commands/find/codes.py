@@ -56,7 +56,7 @@ class SearchedGrid:
     """The codes of everything in a grid.
 
     ``directories`` and ``leaves`` are int64, ``bounds`` int64[n + 1], as in
-    `metashell.fs.contents.GridCodes`.
+    `metashell.fs.texts.GridCodes`.
     """
 
     def __init__(self, directories: I64, leaves: I64, bounds: I64) -> None:

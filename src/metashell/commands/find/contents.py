@@ -27,7 +27,7 @@ _TOPIC, _BROKER = 2, 4
 
 
 class ContentTests:
-    """The tests of a query; a `metashell.fs.contents.Judge`.
+    """The tests of a query; a `metashell.fs.texts.Judge`.
 
     The last computed outcomes are kept: nodes come cluster by cluster.
 

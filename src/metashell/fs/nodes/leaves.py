@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.leaf_table import LeafTable, LeafTexts, TopicLeaves
 from metashell.fs.node import Directory, Grid, Leaf, Node, TextLeaf
 from metashell.fs.record_paths import fields_text
+from metashell.fs.texts import GridCodes, Judge
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.schema.arena import I64
 

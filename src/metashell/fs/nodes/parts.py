@@ -15,7 +15,7 @@ from metashell.parts.known import parts_below
 from metashell.parts.spec import NamedCodes, PartSpec, hook
 
 if TYPE_CHECKING:
-    from metashell.fs.contents import Judge
+    from metashell.fs.texts import Judge
     from metashell.image.image import Image
     from metashell.redact import Redaction
     from metashell.schema.arena import I64

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.node import Directory, Grid, JsonValue, Leaf, Node
+from metashell.fs.texts import GridCodes, Judge
 from metashell.fs.touch_times import GridTimes, TableTimes, Times
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.java import java_list
 from metashell.fs.name_order import in_order
 from metashell.fs.node import Directory, FixedDirectory, Grid, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
-from metashell.fs.texts import Texts
+from metashell.fs.texts import GridCodes, Judge, Texts
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions, shape_names

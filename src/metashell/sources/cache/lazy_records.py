@@ -23,8 +23,7 @@ from metashell.errors import SourceError
 from metashell.image.image import Image
 from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultCode, FaultKind
-from metashell.log.frames import FILLED, Batches, Frames, Merged, control_key
-from metashell.log.header_fields import HEADER
+from metashell.log.frames import FILLED, HEADER, Batches, Frames, Merged, control_key
 from metashell.log.read import Loaded
 from metashell.log.splits import Plan, plan_splits
 from metashell.log.truncation import ReadUpTo
