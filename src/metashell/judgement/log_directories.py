@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
 from metashell.errors import SourceError
-from metashell.judgement.node_roles import is_broker, loaded_directories
+from metashell.findings.kind import AtStart
+from metashell.judgement.node_roles import is_broker, knows_roles, loaded_directories
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.node_directories import (
     Conflict,
+    ConflictKind,
     conflicting_identities,
     conflicting_logs,
     conflicts_in,
@@ -65,8 +68,12 @@ def find_conflicts(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator
     if is_broker(evidence):
         logs = conflicting_logs(loaded_directories(evidence))
         found += [one for one in logs if not _sets_aside(evidence, one)]
+    # A controller takes no notice of other directories.
+    is_sure = knows_roles(evidence)
     for conflict in found:
-        yield _of_conflict(conflict, "")
+        is_name = conflict.kind is ConflictKind.NOT_A_LOG and not is_sure
+        finding = _of_conflict(conflict, "if the node is a broker: " * is_name)
+        yield replace(finding, at_start=AtStart.NOTES) if is_name else finding
 
 
 def _sets_aside(evidence: Evidence, conflict: Conflict) -> bool:

@@ -34,6 +34,13 @@ def is_broker(evidence: Evidence) -> bool:
     return has_logs or not is_controller(evidence)
 
 
+def knows_roles(evidence: Evidence) -> bool:
+    """Whether anything tells the node's roles."""
+    has_logs = any(one.logs_of_topics for one in evidence.directories)
+    is_known = node_of(evidence) in evidence.image.brokers.ids.tolist() or is_controller(evidence)
+    return _roles(evidence) is not None or has_logs or is_known
+
+
 def is_controller(evidence: Evidence) -> bool:
     """Whether the node is a controller, by its configuration, its registration or its vote."""
     roles = _roles(evidence)

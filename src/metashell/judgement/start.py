@@ -13,7 +13,7 @@ from metashell.findings.kind import AtStart, Severity, StopKind
 from metashell.findings.known import all_kinds
 from metashell.image.image import Image
 from metashell.judgement.evidence import Evidence, find
-from metashell.judgement.node_roles import is_broker, is_controller, node_of
+from metashell.judgement.node_roles import is_broker, is_controller, knows_roles, node_of
 from metashell.judgement.quorum_findings import of_live, of_lost
 from metashell.log.names import BOOTSTRAP
 from metashell.log.read import SLACK, Loaded, anonymous
@@ -172,11 +172,8 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
 
 def _roles_of(evidence: Evidence) -> str:
     """The roles that something tells, with commas."""
-    controls, brokers = is_controller(evidence), is_broker(evidence)
-    known = node_of(evidence) is not None
-    return ", ".join(
-        name for name, has in (("broker", brokers and known), ("controller", controls)) if has
-    )
+    found = (("broker", is_broker(evidence)), ("controller", is_controller(evidence)))
+    return ", ".join(name for name, has in found if has and knows_roles(evidence))
 
 
 def _whose(node: StartingNode, against: Source | None) -> str:

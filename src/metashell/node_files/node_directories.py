@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from heapq import merge
 from typing import Final, Protocol, TypeVar
 
 from metashell.dataclass import dataclass
@@ -201,22 +202,29 @@ def _of_names(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
 
 def _of_logs(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
     """Partitions with two logs, or two futures. Logs to be deleted and stray ones do not count."""
-    found: dict[tuple[str, int, LogState], tuple[LogDirectory, LogName]] = {}
-    kinds = {LogState.CURRENT: ConflictKind.TWO_LOGS, LogState.FUTURE: ConflictKind.TWO_FUTURES}
-    for directory in directories:
-        for log in directory.logs:
-            if log.state not in kinds:
-                continue
-            key = (log.topic, log.partition, log.state)
-            other, known = found.setdefault(key, (directory, log))
-            if (other, known) != (directory, log):
-                places = other.place_of(known), directory.place_of(log)
-                said = _TWO_FUTURES if log.state is LogState.FUTURE else _TWO_LOGS
-                name = f"{log.topic}-{log.partition}"
-                yield Conflict(
-                    kinds[log.state],
-                    f"{name}: two {log.state} logs, {places[0]} and {places[1]}",
-                    directory,
-                    said.format(*places, name=name),
-                    places,
-                )
+    first: tuple[LogName, LogDirectory] | None = None
+    # Side by side: a table of all logs would take more memory than their names.
+    for log, directory in merge(*map(_loaded_logs, directories), key=lambda pair: pair[0]):
+        if first is None or _replica_of(first[0]) != _replica_of(log):
+            first = log, directory
+            continue
+        known, other = first
+        places = other.place_of(known), directory.place_of(log)
+        name, is_future = f"{log.topic}-{log.partition}", log.state is LogState.FUTURE
+        yield Conflict(
+            ConflictKind.TWO_FUTURES if is_future else ConflictKind.TWO_LOGS,
+            f"{name}: two {log.state} logs, {places[0]} and {places[1]}",
+            directory,
+            (_TWO_FUTURES if is_future else _TWO_LOGS).format(*places, name=name),
+            places,
+        )
+
+
+def _loaded_logs(directory: LogDirectory) -> Iterator[tuple[LogName, LogDirectory]]:
+    """The current and future logs of a directory, in order."""
+    states = (LogState.CURRENT, LogState.FUTURE)
+    return ((log, directory) for log in directory.logs if log.state in states)
+
+
+def _replica_of(log: LogName) -> tuple[str, int, LogState]:
+    return log.topic, log.partition, log.state

@@ -205,9 +205,10 @@ def nodes_to_start_at(paths: Sequence[str], *, is_one: bool, is_fleet: bool) -> 
         return [replace(_joined(found), path=paths[0], log_dirs=_texts(found[1:]), notes=())]
     groups = group_by_node(found)
     having = [one for one in found if one.has_metadata_log]
+    telling = having or [one for one in found if one.identity is not None]
     ids = {one.identity.directory_id if one.identity else None for one in having}
     lie_together = len({str(parent_of(one.place)) for one in having}) <= 1
-    are_of_one = len({_node_of(one) for one in having}) <= 1 and len(ids) == len(having)
+    are_of_one = len({_node_of(one) for one in telling}) <= 1 and len(ids) == len(having)
     if not is_fleet and are_of_one and lie_together:
         groups = [found]
     return [_joined(group) for group in groups]

@@ -388,6 +388,23 @@ def test_formatted(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == told.status
 
 
+def test_roles_that_nothing_tells(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory that is no log's hinders a broker alone."""
+    (node / "new" / "lost+found").mkdir(parents=True)
+    shutil.copy(node / "d1" / "meta.properties", node / "new")
+    told = Told(capsys, "-d", node / "new", "preflight")
+    assert "node 102 starts, but has warnings" == told.out.splitlines()[0]
+    assert "if the node is a broker" in told.out
+
+
+def test_directories_of_two_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a metadata log each is of the node that it names."""
+    dirs = [fixture_dir("node-44") / f"broker{i}" / "d2" for i in (102, 103)]
+    rows = Told(capsys, "-d", dirs[0], "-d", dirs[1], "preflight", "--summary", "-o", "json").rows
+    assert ["102", "103"] == [row["node"] for row in rows]
+    assert all(row["verdict"].startswith("starts") for row in rows)
+
+
 def test_a_fleet(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A row for each node: of one whose directories lie below, too."""
     (node / "backups" / "b").mkdir(parents=True)
