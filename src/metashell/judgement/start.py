@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 _WITHOUT_LOG: Final = frozenset(
     f"metashell.judgement.{name}"
-    for name in ("start_findings:find", "log_directories:find_conflicts", "config_findings:find")
+    for name in (
+        "start_findings:find",
+        "log_directories:find_conflicts",
+        "log_directories:find_missing",
+        "config_findings:find",
+    )
 )
 """Finders that need no metadata log of the node's own."""
 _OF_REPLICAS: Final = "metashell.judgement.replica_findings:find"

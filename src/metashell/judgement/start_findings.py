@@ -23,7 +23,7 @@ from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files import epoch_checkpoint, partition_metadata
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.meta_properties import FILE_NAME
-from metashell.node_files.node_directories import no_meta_properties
+from metashell.node_files.node_directories import NO_READABLE, no_meta_properties
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.places.bounded_file import read_if_present
 from metashell.places.place import child_of
@@ -62,7 +62,7 @@ def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> 
         yield Finding(
             "no-readable-log-dir",
             subject="log directories",
-            kafka="No readable meta.properties files found.",
+            kafka=NO_READABLE,
         )
     for one in directories:
         place, reason = shown(str(one.place)), _unusable(one)
@@ -72,7 +72,7 @@ def _of_directories(evidence: Evidence, directories: Sequence[LogDirectory]) -> 
                 f"{place}: there is no such directory: the node does not start",
                 subject=f"log directory {place}",
                 directory=place,
-                kafka=no_meta_properties(one),
+                kafka=no_meta_properties(one, directories),
             )
         elif reason is not None and not (
             one is metadata and one.identity is None and evidence.source.capabilities.has_image

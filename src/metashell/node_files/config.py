@@ -87,7 +87,7 @@ class KafkaConfig:
     def _paths(self, key: str) -> list[str]:
         """The directories that a key names, as they stand there."""
         value = self.settings.get(key, "")
-        words = value.split(",") if key == "log.dirs" else [value]
+        words = value.split(",") if key in _LOGS else [value]
         return [word.strip() for word in words if word.strip()]
 
     def _plain(self, path: str, key: str) -> LogDir:

@@ -41,6 +41,8 @@ _OTHER_NODE: Final = (
     " data, make sure your configured node id matches. If you intend to create a new node, you"
     " should remove all data in your data directories."
 )
+NO_READABLE: Final = "No readable meta.properties files found."
+"""Kafka's text where no directory has a usable ``meta.properties``."""
 _TWO_LOGS: Final = (
     "Duplicate log directories for {name} are found in both {0} and {1}. It is likely because log"
     " directory failure happened while broker was replacing current replica with future replica."
@@ -150,7 +152,7 @@ def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
                     ConflictKind.NO_META_PROPERTIES,
                     f"{place}: there is no meta.properties",
                     directory,
-                    no_meta_properties(directory),
+                    no_meta_properties(directory, directories),
                 )
             continue
         file = child_of(place, FILE_NAME)
@@ -180,8 +182,10 @@ def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
                 )
 
 
-def no_meta_properties(directory: LogDirectory) -> str:
-    """Kafka's text about a directory without ``meta.properties``."""
+def no_meta_properties(directory: LogDirectory, directories: Sequence[LogDirectory]) -> str:
+    """Kafka's text about a directory without ``meta.properties``, among those of its node."""
+    if all(one.identity is None for one in directories):
+        return NO_READABLE
     return (
         f"No `meta.properties` found in {directory.place} (have you run `kafka-storage.sh` to"
         " format the directory?)"

@@ -351,6 +351,25 @@ def test_settings(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "findings that come later" in words.out
 
 
+@pytest.mark.parametrize("key", ["log_dirs", "log_dir"])
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_no_log_directory_is_there(
+    node: Path, capsys: pytest.CaptureFixture[str], key: str, is_empty: bool
+) -> None:
+    """Each log directory of the settings is gone, or an empty mount point."""
+    gone = [node / "gone", node / "empty"]
+    for place in gone if is_empty else ():
+        place.mkdir()
+    config = config_of(node, **{"log_dirs": "", key: ",".join(map(str, gone))})
+    told = Told(capsys, "--config", config, "preflight", "-o", "json")
+    assert {str(place) for place in gone} == {row["directory"] for row in told.rows}
+    assert {"refuses"} == {row["effect"] for row in told.rows}
+    assert {"No readable meta.properties files found."} == {row["kafka"] for row in told.rows}
+    words = Told(capsys, "--config", config, "preflight")
+    assert "node 102 (broker) does not start" == words.out.splitlines()[0]
+    assert 1 == words.status
+
+
 def test_a_metadata_directory_of_its_own(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """LogManager does not look at a metadata.log.dir that is not in log.dirs."""
     (node / "meta").mkdir()

@@ -86,7 +86,7 @@ def test_unreadable(tmp_path: Path) -> None:
     [
         ({}, []),
         ({"log.dirs": "/a, /c,/a", "log.dir": "/b"}, ["/a", "/c"]),
-        ({"log.dirs": " , ", "log.dir": "/b,c"}, ["/b,c"]),
+        ({"log.dirs": " , ", "log.dir": "/b, /c"}, ["/b", "/c"]),
         ({"log.dirs": "/a,/c", "metadata.log.dir": "/m"}, ["/a", "/c", "/m"]),
         ({"log.dirs": "/a,/c", "metadata.log.dir": "/c"}, ["/a", "/c"]),
         ({"metadata.log.dir": "/m"}, ["/m"]),
