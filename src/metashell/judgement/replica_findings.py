@@ -31,9 +31,15 @@ if TYPE_CHECKING:
 _READ: Final = frozenset({"state", "log_end_offset", DIVERGES})
 """Columns that decide what is read."""
 _COLUMNS: Final = (
-    *("broker", "topic", "partition", "state", "reason", "bytes"),
+    *("broker", "topic", "partition", "state", "reason", "bytes", "topic_id", "directory", "name"),
     *("recovery_segments", "recovery_bytes"),
 )
+_FIRST: Final = {
+    "replica-lost": "do not start the broker",
+    "replica-leads-empty": "start the other brokers of the ISR and ELR first",
+    "replica-missing": "nothing if a leader lives: the broker copies its log. Else do not start it",
+}
+"""The advice where the log of a missing replica is there, until it is made usable."""
 _NAMED: Final = 3
 """So many logs are named; `replicas` has all."""
 
@@ -90,7 +96,10 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("replica-missing", Reason.CREATED, "on no disk of the broker"),
     ):
         some = missing.filter(pc.equal(missing["reason"], reason))
-        yield from _told(code, broker, some, text, _set_aside(some, rows))
+        is_there, logs = _logs_of(some, rows)
+        gone, some = some.filter(pc.invert(is_there)), some.filter(is_there)
+        yield from _told(code, broker, gone, text, _set_aside(gone, rows))
+        yield from _told(code, broker, some, text, *_brought_back(code, some, logs))
     for code, state, text in (
         ("becomes-stray", ReplicaState.BECOMES_STRAY, "set aside at the next start"),
         ("stray-left", ReplicaState.STRAY, "stray"),
@@ -143,17 +152,25 @@ def _owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:
     return {broker: frozenset(map(bytes, some)) for broker, some in pairs}
 
 
-def _told(code: str, broker: str, rows: pa.Table, text: str, more: str) -> Iterator[Finding]:
+def _told(
+    code: str, broker: str, rows: pa.Table, text: str, more: str, action: str | None = None
+) -> Iterator[Finding]:
     """The finding of a kind about rows, where there are any."""
     n = len(rows)
     if not n:
         return
     kind, n_bytes = all_kinds()[code], pc.sum(rows["bytes"]).as_py()
     noun = kind.counts if n > 1 else {"directories": "directory"}.get(kind.counts, kind.counts[:-1])
-    names = _logs(rows).slice(0, _NAMED).to_pylist() + [f"{n - _NAMED:,} more"] * (n > _NAMED)
     size = "" if n_bytes is None else f" ({size_text(n_bytes)})"
-    message = f"{n:,} {noun}{size} {'is' if n == 1 else 'are'} {text}: {', '.join(names)}{more}"
-    yield Finding(code, message, subject=broker, count=n)
+    message = f"{n:,} {noun}{size} {'is' if n == 1 else 'are'} {text}: {_few(_logs(rows))}{more}"
+    yield Finding(code, message, action, subject=broker, count=n)
+
+
+def _few(names: pa.ChunkedArray) -> str:
+    """The first names, and how many there are more."""
+    n = len(names)
+    told = names.slice(0, _NAMED).to_pylist() + [f"{n - _NAMED:,} more"] * (n > _NAMED)
+    return ", ".join(told)
 
 
 def _logs(rows: pa.Table) -> pa.ChunkedArray:
@@ -191,3 +208,46 @@ def _set_aside(missing: pa.Table, rows: pa.Table) -> str:
     strays = rows.filter(is_in(rows, *STRAY_STATES))
     n = pc.sum(pc.is_in(_logs(missing), pc.unique(_logs(strays)))).as_py()
     return f"; {n:,} with a log of this name that is set aside" if n else ""
+
+
+def _logs_of(missing: pa.Table, rows: pa.Table) -> tuple[pa.ChunkedArray, pa.Table]:
+    """Find logs of missing replicas, which lie there under another name or without a topic id.
+
+    Returns:
+        Which of the replicas have such a log, and the logs.
+    """
+    logs = rows.filter(is_in(rows, *STRAY_STATES, ReplicaState.GHOST))
+    logs = logs.filter(pc.fill_null(pc.greater(logs["bytes"], 0), False))
+    has_name = pc.and_(pc.is_null(logs["topic_id"]), _is_in(_logs(logs), _logs(missing)))
+    logs = logs.filter(pc.or_(has_name, _is_in(_by_id(logs), _by_id(missing))))
+    without_id = logs.filter(pc.is_null(logs["topic_id"]))
+    is_there = pc.or_(
+        _is_in(_logs(missing), _logs(without_id)), _is_in(_by_id(missing), _by_id(logs))
+    )
+    return is_there, logs
+
+
+def _is_in(names: pa.ChunkedArray, others: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.is_in(names, pc.unique(others), skip_nulls=True)
+
+
+def _by_id(rows: pa.Table) -> pa.ChunkedArray:
+    """The topic id and the partition of logs; null without an id."""
+    return pc.binary_join_element_wise(rows["topic_id"], rows["partition"].cast(pa.string()), "-")
+
+
+def _brought_back(code: str, missing: pa.Table, logs: pa.Table) -> tuple[str, str]:
+    """Where the logs of missing replicas are, and the advice about them."""
+    its, it, name, topic_id = "their logs are", "each", "TOPIC-PARTITION", "ID"
+    if len(missing) == 1:
+        its, it, name = "its log is", "it", _logs(missing)[0].as_py()
+        topic_id = missing["topic_id"][0].as_py()
+    places = pc.binary_join_element_wise(logs["directory"], logs["name"], "/")
+    action = (
+        f"{_FIRST[code]}. Copy the directory of the log. If its records are of an older"
+        f" topic of this name, leave it. Else name {it} {name}, and write `version: 0` and"
+        f" `topic_id: {topic_id}` into its partition.metadata"
+    )
+    if topic_id == "ID":
+        action += ". `replicas --state missing --columns topic,partition,topic_id` has the ids"
+    return f"; {its} {_few(places)}", action

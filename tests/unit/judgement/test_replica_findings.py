@@ -100,11 +100,51 @@ def test_a_copy_that_the_broker_deletes(node: Path) -> None:
     assert "replica-lost" not in _counts(_open(node))
 
 
-def test_a_lost_partition_metadata(node: Path) -> None:
-    """The log is there, and is set aside for want of its topic id: that loses the data too."""
-    (node / "d2" / "only-on-b-0" / "partition.metadata").unlink()
+@pytest.mark.parametrize(
+    ("name", "keeps_id"),
+    [
+        ("only-on-b-0", False),
+        ("oldname-0", True),
+        (f"only-on-b-0.{'ab' * 16}-stray", True),
+        (f"only-on-b-0.{'ab' * 16}-stray", False),
+    ],
+)
+def test_a_log_that_is_not_known_again(node: Path, name: str, keeps_id: bool) -> None:
+    """The log is there, under another name or without its topic id: it can be brought back."""
+    replica = node / "d2" / "only-on-b-0"
+    if not keeps_id:
+        (replica / "partition.metadata").unlink()
+    replica = replica.rename(replica.with_name(name))
+    found = _found(_open(node))["replica-lost"]
+    assert found["explanation"].endswith(f": only-on-b-0; its log is {replica}")
+    assert (
+        "do not start the broker. Copy the directory of the log. If its records are of an older"
+        " topic of this name, leave it. Else name it only-on-b-0, and write `version: 0` and"
+        " `topic_id: 5T2AzP_MQq21Oa2D2oIgDw` into its partition.metadata" == found["action"]
+    )
+
+
+def test_a_log_of_an_older_topic(node: Path) -> None:
+    """A log with the id of another topic is not the replica: its volume is asked for."""
+    (node / "d2" / "only-on-b-0" / "partition.metadata").write_text(
+        f"version: 0\ntopic_id: {uuid_text(_TOPIC)}"
+    )
     found = _found(_open(node))["replica-lost"]
     assert found["explanation"].endswith("; 1 with a log of this name that is set aside")
+    assert "partition.metadata" not in found["action"]
+    assert "the partitions have other replicas" in found["action"]
+
+
+def test_logs_without_partition_metadata(node: Path) -> None:
+    """Of several logs a command tells the ids; a living leader makes them needless."""
+    for name in ("keep-0", "hand-moved-1"):
+        (node / "d1" / name / "partition.metadata").unlink()
+    told = [one for one in _all(_open(node)) if one.code == "replica-missing"]
+    gone, there = told
+    assert "partition.metadata" not in gone.what_to_do
+    assert there.count == 2
+    assert there.what_to_do.startswith("nothing if a leader lives:")
+    assert "`topic_id: ID`" in there.what_to_do
 
 
 def test_a_new_disk(node: Path) -> None:
@@ -298,9 +338,12 @@ def test_directories_of_other_brokers(node: Path) -> None:
 
 def _starts(source: Source, after: StopKind | None = None) -> dict[str, Finding]:
     """What `preflight` finds about replicas, by code."""
+    return {one.code: one for one in _all(source, after)}
+
+
+def _all(source: Source, after: StopKind | None = None) -> list[Finding]:
     asked = Evidence(source=source, image=source.image, starts=True, looks_in=True, after=after)
-    found = [one for one in find(asked, _CODES) if isinstance(one, Finding)]
-    return {one.code: one for one in found}
+    return [one for one in find(asked, _CODES) if isinstance(one, Finding)]
 
 
 def test_a_clean_stop(node: Path) -> None:

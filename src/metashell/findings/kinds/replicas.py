@@ -37,8 +37,8 @@ KINDS: Final = (
         meaning="no other broker has the data, and the replica is on no disk of its own broker. It"
         " begins empty when this broker starts: the data is lost",
         do="do not start the broker. Mount the missing volume, or put the directories back. If they"
-        " are gone, let another replica lead before: kafka-leader-election.sh --election-type"
-        " unclean saves what it has",
+        " are gone, and the partitions have other replicas, let one of these lead before."
+        " kafka-leader-election.sh --election-type unclean saves what it has",
         avoid="format no empty disk in its place",
         see="replicas --state missing",
         source=_CREATE,
