@@ -84,6 +84,7 @@ def _finding(kind: FindingKind, example: str | None) -> str:
         *([f"- see: `{see}`"] if see else []),
         f"- about: a {kind.about.value}; counts {kind.counts}",
         *([f"- part of: [{kind.part_of}](#{kind.part_of})"] if kind.part_of else []),
+        *([f"- at a start: {kind.at_start}"] if kind.at_start else []),
         *([f"- rule: {kind.source.replace('; ', ', ')}"] if kind.source else []),
         *([f"- example: {_literal(example)}"] if example else []),
     ]

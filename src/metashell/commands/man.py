@@ -102,6 +102,7 @@ def render_kind(kind: FindingKind, width: int = 80) -> str:
         ("beware", kind.avoid),
         ("see", kind.see and kind.see.replace(" {subject}", "").replace("{subject}", "")),
         ("part of", kind.part_of),
+        ("at a start", kind.at_start),
         ("reads", kind.needs.value),
         ("rule", kind.source),
     )

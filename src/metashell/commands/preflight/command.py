@@ -67,8 +67,8 @@ class PreflightCommand(RowsCommand):
             "The settings that are checked are those about roles, listeners, voters, node.id and "
             "log directories. Locks and ports are not checked.\n\n"
             "The exit status is 0 if the node starts, joins and votes, and nothing has to be "
-            "decided before. It is 1 if it does not, if data may be lost, or if a log is set "
-            "aside."
+            "decided before. It is 1 if it does not, if data may be lost, or if a finding is worse "
+            "than a note."
         ),
         options=(AGAINST, AFTER, SOFTWARE, SUMMARY),
         examples=(
