@@ -69,7 +69,7 @@ LINES: Final = (
     Line("whole cluster", "topics", "topics with their health", True),
     Line("whole cluster", "config retention.ms topic:orders", "a value and its source", True),
     Line("whole cluster", "quorum", "leader, voters and their lag"),
-    Line("whole cluster", "quorum --copies", "after a loss: which copy wins, whom to start"),
+    Line("whole cluster", "quorum --copies", "after a loss: whose copy wins"),
     Line("whole cluster", "checksum", "a digest, equal on nodes that agree"),
     Line("whole cluster", "export topics --format csv", "a table for other programs"),
     Line("whole cluster", "save copy", "a copy of the metadata"),
