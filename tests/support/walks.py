@@ -245,9 +245,10 @@ class _Notes:
     def _has_ended(self) -> bool:
         """Whether no job goes on, not even in the background, and nothing is being mounted."""
         is_busy = any(job.key != "following" for job in self._driver.app.jobs.running)
+        resting = {worker._task for worker in self._driver.app.workers if worker.name == "keys"}
         return not is_busy and not any(
             getattr(task.get_coro(), "__qualname__", "") not in _RESTING
-            for task in asyncio.all_tasks()
+            for task in asyncio.all_tasks() - resting
         )
 
     def _named(self, text: str) -> str:

@@ -67,23 +67,6 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         check_restored(terminal)
 
 
-def test_malformed_input(tmp_path: Path) -> None:
-    """What is no key does nothing, and the next key is one."""
-    with explorer(tmp_path, "demo", "tui") as terminal:
-        modes = terminal.modes
-        terminal.read_until(END)
-        assert modes != terminal.modes
-        for typed in ("\udcff", "\udce9(", "\0", "\x1b[99999999u", "\x1b[48;0;0;9;9t", "\x1b[999q"):
-            terminal.send(typed)
-            terminal.send(":")
-            terminal.read_until("a command of the shell")
-            terminal.send("\x1b")
-            terminal.read_while(lambda: END not in terminal.text, f"the line is closed: {typed!r}")
-        terminal.send("q")
-        assert terminal.read_to_end() == 0
-        check_restored(terminal, modes)
-
-
 def test_what_is_typed_at_once(tmp_path: Path) -> None:
     """Keys that come before a line is there are for the line, those behind it for what follows."""
     with explorer(tmp_path, "demo", "tui") as terminal:
@@ -97,36 +80,33 @@ def test_what_is_typed_at_once(tmp_path: Path) -> None:
         terminal.read_until(re.compile("^.? *orders$", re.MULTILINE))
 
 
-def test_defect_of_the_keyboard(tmp_path: Path) -> None:
-    """What goes wrong where keys are read is told as any defect; the terminal is as it was."""
+def test_a_defect_restores_the_terminal(tmp_path: Path) -> None:
+    """What goes wrong while a picture is drawn is told as any defect; the terminal is as it was."""
     program = (
-        "from metashell.tui.keyboard import Keyboard; from metashell.cli import run_process;"
-        "Keyboard.feed = lambda self, data: 1 / 0; run_process()"
+        "from metashell.tui.frame.key_bar import KeyBar; from metashell.cli import run_process;"
+        "KeyBar.on_mouse_down = lambda self, event: 1 / 0; run_process()"
     )
     command = [sys.executable, "-c", program, "demo", "tui"]
     with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:
         modes = terminal.modes
         terminal.read_until(END)
-        terminal.send("x")
+        terminal.send("\x1b[<0;3;24M")
         assert terminal.read_to_end() == int(ExitCode.INTERNAL)
-        assert "ZeroDivisionError" in terminal.text
+        assert "internal error: ZeroDivisionError" in terminal.text
         check_restored(terminal, modes)
 
 
-def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
-    """Nothing is looked at again and again while nothing is typed; leaving wakes it up."""
-    program = (
-        "import os, selectors; from metashell.cli import main; waits = [];"
-        "select = selectors.SelectSelector.select;"
-        "selectors.SelectSelector.select = lambda s, t=None: (waits.append(t), select(s, t))[1];"
-        "code = main(); print('then', waits[-1], flush=True); os._exit(code)"
-    )
-    command = [sys.executable, "-c", program, "demo", "tui"]
-    with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:
+@pytest.mark.parametrize("key", ["\x1c", "\0"])
+def test_keys_of_signals_do_nothing(tmp_path: Path, key: str) -> None:
+    """A key that would end a program without its knowledge is a key as any other."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        modes = terminal.modes
         terminal.read_until(END)
-        terminal.send("2q")
+        terminal.send(key)
+        terminal.read_until("does nothing here")
+        terminal.send("q")
         assert terminal.read_to_end() == 0
-        assert "then None" in terminal.text
+        check_restored(terminal, modes)
 
 
 def test_terminal_is_gone(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Final
 import pytest
 from textual.events import Key, Paste
 from textual.keys import _character_to_key
-from textual.timer import Timer
 from textual.widgets import Input
 
 import metashell
@@ -23,7 +22,6 @@ from metashell.tui.app import Explorer
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
 from metashell.tui.jobs import Job, Jobs
-from metashell.tui.keyboard import MOST_PASTED
 from metashell.tui.node.pane import NodePane
 from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.rows.table import RowTable
@@ -31,6 +29,7 @@ from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.go_to import PathTarget
 from metashell.tui.session import ExplorerSession
 from metashell.tui.tree.jump_bar import JumpBar
+from metashell.tui.type_ahead import MOST_PASTED
 from metashell.tui.views.records import RecordsView
 from support.fleets import backups
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
@@ -391,30 +390,6 @@ def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.Mo
         goes_on.set()
         if not driver.app._exit:
             await driver.settled()  # what is half there can't be left
-
-    drive(test)
-
-
-def test_nothing_is_awaited_behind_the_last_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time after which a wait is told ends with the wait: the next wait has all of its own."""
-    told_after_s = LIMIT_S
-    monkeypatch.setattr("metashell.tui.type_ahead._PATIENCE_S", told_after_s)
-
-    def waited(app: Explorer) -> list[Timer]:
-        tasks = ((timer, timer._task) for timer in app._timers if timer._interval == told_after_s)
-        return [timer for timer, task in tasks if task is not None and not task.done()]
-
-    async def test(driver: Driver) -> None:
-        goes_on = threading.Event()
-        jobs, owner = driver.app.jobs, driver.view
-        jobs.start("led", lambda _: goes_on.wait(LIMIT_S), id, owner=owner, leads=True)
-        for key in ("colon", "x"):
-            driver.app.post_message(Key(key, None))
-        await driver.until(lambda: waited(driver.app), "no key waits")
-        goes_on.set()
-        await driver.settled()
-        assert isinstance(driver.app.screen, CommandScreen)
-        assert waited(driver.app) == []
 
     drive(test)
 

@@ -6,39 +6,35 @@ Owns the one `ViewState` that all views show. Everything slow is a job; this thr
 from __future__ import annotations
 
 import importlib
+import os
+import signal
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, ComposeResult
-from textual.css.query import NoMatches
-from textual.events import Event, InputEvent, Key, Paste
-from textual.filter import Monochrome, NoColor
-from textual.widget import AwaitMount, MountError
+from textual.events import Event, Key, Paste
+from textual.filter import LineFilter, Monochrome, NoColor
+from textual.widget import AwaitMount
 from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, InternalError, MetashellError, SourceError
-from metashell.tui.ahead import ViewsAhead
 from metashell.tui.error_text import error_text
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
-from metashell.tui.frame.callbacks import count_parameters_once
-from metashell.tui.frame.compositor import ask_styles_once
-from metashell.tui.frame.idle_keys import IdleKeys
+from metashell.tui.frame.idle_keys import is_idle, nothing_done
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
-from metashell.tui.frame.layout import tell_all_sizes
 from metashell.tui.frame.main_screen import MainScreen
 from metashell.tui.frame.passing import PassingMessages
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
-from metashell.tui.gc_policy import Collecting
-from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
+from metashell.tui.jobs import Job, Jobs, Told
 from metashell.tui.moving import VIEW_STATE, Moving, looked_at
 from metashell.tui.places import Places
-from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.session import ExplorerSession
 from metashell.tui.type_ahead import TypeAhead
@@ -55,7 +51,6 @@ from metashell.tui.view_state import (
 
 if TYPE_CHECKING:
     from textual.command import Provider
-    from textual.driver import Driver
     from textual.message_pump import MessagePump
 
     from metashell.commands.shared.status import SourceStatus
@@ -64,13 +59,32 @@ if TYPE_CHECKING:
     from metashell.tui.timeline.timeline import Timeline
 
 
+OF_HELP: Final = frozenset({"escape", "pageup", "pagedown"})
+"""Keys that are for help while it is shown."""
+_NEWLINE: Final = "ctrl+j"
+"""The name of enter if it was typed before the terminal was ours."""
+_NO_COLOR: Final = NoColor()
+_TERMINAL_S: Final = 1.0
+"""How often it is looked whether the terminal is still there."""
+_TUI: Final = "metashell.tui"
+_PARTS: Final = (
+    f"{_TUI}.timeline.timeline",
+    *(spec.module for spec in VIEWS),
+    f"{_TUI}.frame.filter_bar",
+    *(f"{_TUI}.screens.{name}" for name in ("command", "find", "go_to", "bookmarks", "export")),
+    f"{_TUI}.frame.help",
+    f"{_TUI}.frame.palette",
+)
+"""Modules that are imported before a key needs them, the likely ones first."""
+
+
 def _providers() -> type[Provider]:
     from metashell.tui.frame.palette import Palette
 
     return Palette
 
 
-class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
+class Explorer(Actions, Moving, PassingMessages, App[int]):
     """The explorer's program.
 
     Args:
@@ -87,11 +101,6 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
 
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
-        # The library's own filter for NO_COLOR sends shades of grey.
-        self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
-        tell_all_sizes()
-        ask_styles_once()
-        count_parameters_once()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
         self.jobs = Jobs(self, self.job_failed, self._jobs_changed)
@@ -114,15 +123,14 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.following = Following(self)
         """Watches the source for news."""
         self.defect: Exception | None = None
-        """The error in the thread that draws: the program then ends."""
+        """The error that keeps anything from being shown: the program then ends."""
+        self.status: int | None = None
+        """The exit status of the program; None until it is known that it ends."""
         self.type_ahead = TypeAhead(self)
         """Holds back what is typed before it can be taken."""
         self.kept: dict[str, Any] = {}
         """Values that commands keep from one run to the next."""
-        self.ahead = ViewsAhead(self)
-        """Mounts views before they are asked for."""
         self._timeline: Timeline | None = None
-        self._collecting = Collecting()
         self._shown: dict[str, int] = {}
         """By view, the serial of the view state that it shows."""
 
@@ -145,40 +153,41 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.set_keymap(dict(self.session.keys))
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.call_after_refresh(self._open)
-        self.set_interval(1.0, self._collecting.look)
-        if not self.is_headless:  # there is a user who waits
-            self.ahead.begin()
+        threading.Thread(target=_import_parts, daemon=True).start()
+        self.set_interval(_TERMINAL_S, self._look_for_terminal)
+        self.run_worker(self.type_ahead.run(), name="keys")
 
-    def get_driver_class(self) -> type[Driver]:
-        """Textual's driver of this platform, in our hands."""
-        driver = super().get_driver_class()
-        if driver.__name__ != "LinuxDriver":
-            return driver
-        from metashell.tui.terminal import Terminal
-
-        return Terminal
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's filters; its own for NO_COLOR sends shades of grey."""
+        return [_NO_COLOR if isinstance(f, Monochrome) else f for f in super().get_line_filters()]
 
     def action_redraw(self) -> None:
         """Draw everything anew, where another program wrote over it."""
-        from metashell.tui.terminal import Terminal
-
-        if isinstance(self._driver, Terminal):
-            self._driver.forget_cells()
         self.screen.refresh()
 
     async def on_event(self, event: Event) -> None:
-        """Note that the user does something, and have one key done before the next is begun."""
-        if isinstance(event, InputEvent):
-            self._collecting.touch()
-            self.ahead.touch()
+        """Have one key done before the next is begun."""
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self.type_ahead.admits(event):
-            self.note_key()
-            is_line = isinstance(self.focused, Input)
-            await super().on_event(event)
-            is_text = is_line and (isinstance(event, Paste) or event.is_printable)
-            self.type_ahead.follow(is_text=is_text)
+        elif not self.type_ahead.keeps(event):
+            await self.press(event)
+
+    async def press(self, event: Key | Paste) -> None:
+        """Handle a key, or what was pasted; first comes help, wherever the focus is."""
+        self.note_key()
+        if isinstance(event, Key):
+            panels: Any = self.screen.query_children("HelpPanel") if event.key in OF_HELP else ()
+            for panel in panels:
+                panel.take_key(event.key)
+                return
+            if event.key == _NEWLINE:
+                event = Key("enter", "\r")
+        await super().on_event(event)
+
+    def on_key(self, event: Key) -> None:
+        """Say that a key does nothing here: no part took it."""
+        if self.is_open and is_idle(self, event.key):
+            self.tell(nothing_done(self, event.key))
 
     @property
     def escape_to_minimize(self) -> bool:
@@ -211,19 +220,26 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             def progress(done: int, whole: int) -> None:
                 job.progress = (done, whole)
 
-            imported = import_first()
             try:
                 view_state = looked_at(view_state_of(session.open(progress), session.path))
                 self.cluster_id = bookmarked_cluster(view_state)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None
-            imported()
             return view_state
 
         self.jobs.start(
             f"opening {session.name}", work, self._opened, owner=self, key="open",
             failed=self._not_opened,
         )  # fmt: skip
+
+    def _look_for_terminal(self) -> None:
+        """End the program if its terminal is gone, and let what is still drawn vanish."""
+        if self.is_headless or os.isatty(0):
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        self.exit(return_code=128 + signal.SIGHUP)
 
     def _not_opened(self, error: MetashellError) -> None:
         self.failure = error
@@ -239,9 +255,6 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.show_view_state(view_state)
         self.show_view(first_view(view_state, self.session.path))
         self.following.begin()
-        self.jobs.start(
-            "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key=IMPORTING
-        )
 
     def show_view_state(self, view_state: ViewState) -> None:
         """Have everything show a view state."""
@@ -342,25 +355,6 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         """Whether a view is mounted."""
         return bool(self.query(f"#views > #{spec.id}"))
 
-    @property
-    def can_mount_views(self) -> bool:
-        """Whether the frame is there, and stays."""
-        frames = self.query("#views")
-        return not self._exit and any(frame.is_attached and frame.is_mounted for frame in frames)
-
-    def mount_view(self, spec: ViewSpec) -> None:
-        """Mount a view that can't be seen yet."""
-        view = make_view(spec)
-        view.display = False
-        self.query_one("#views", ContentSwitcher).mount(view)
-
-    @property
-    def is_switching(self) -> bool:
-        """Whether keys are at work, or a view is on its way."""
-        view = self.view
-        is_here = view is None or (view.is_composed and view.is_ready)
-        return not (is_here and self.type_ahead.is_at_rest)
-
     def come_to_view(self) -> None:
         """Bring the view that can be seen up to date, and the focus into it."""
         self._bring_up_to_date()
@@ -369,8 +363,6 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             self.view.is_ready = True
             if not self.is_open:
                 self.is_open = True
-                self.call_later(self.type_ahead.go_on)  # behind what has the focus
-            self.type_ahead.go_on_behind()
 
     # Asking.
 
@@ -401,8 +393,10 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     def on_told(self, told: Told) -> None:
         """Do what a job has to say, unless the program ends and the frame is gone."""
         if self._status_line.is_attached:
-            self.jobs.carry_out(told)
-            self.type_ahead.go_on_behind()
+            try:
+                self.jobs.carry_out(told)
+            except Exception as error:
+                self.job_failed(error)
 
     def _jobs_changed(self) -> None:
         # Asked for at each job, several a key: not looked for among all widgets.
@@ -451,23 +445,24 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         if text or view is None or not view.leave():
             self.tell(f"filter dropped: {text}" if text else "no job runs and no filter holds")
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Take what goes wrong in this thread. A program that ends mounts no parts any more.
-
-        A view that is on its way then can't be mounted, or looks for its own in vain.
-        """
-        if not (self._exit and isinstance(error, NoMatches | MountError)):
-            super()._handle_exception(error)
-
-    def _fatal_error(self) -> None:
-        """Leave a defect of this thread to the program, which tells it as every other."""
-        self.defect = self._exception
-        self._close_messages_no_wait()
+    def exit(
+        self, result: int | None = None, return_code: int = 0, message: object | None = None
+    ) -> None:
+        """End the program; from here on the status is known, whatever goes wrong."""
+        if self.status is None:
+            self.status = return_code
+        super().exit(result, return_code)
 
     async def action_quit(self) -> None:
         """Leave."""
         self.jobs.cancel_all()
         self.exit()
+
+
+def _import_parts() -> None:
+    """Import what is drawn once the source is open, then what a key may bring up."""
+    for module in _PARTS:
+        importlib.import_module(module)
 
 
 def make_view(spec: ViewSpec) -> View:

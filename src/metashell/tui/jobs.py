@@ -12,8 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from textual.message import Message
@@ -21,7 +21,7 @@ from textual.widget import Widget
 
 from metashell.errors import MetashellError
 from metashell.kernel.threads import leave_a_cpu
-from metashell.tui.turns import Turns
+from metashell.tui.memory import release_freed
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -36,8 +36,6 @@ READING_OLDER = "reading older files: since when"
 """Title of the jobs that fill in times."""
 OPENING = "open"
 """Key of the job that opens the source: nothing is left to be shown without it."""
-IMPORTING = "import"
-"""Key of the job that imports what a key may bring up later."""
 _NICENESS = 10
 """How much a job gives way to the thread that draws, and to other programs."""
 _LOOK_S = 0.05
@@ -57,7 +55,7 @@ class Job:
         owner: MessagePump,
         key: str,
         post: Callable[[Told], Any],
-        turns: Turns,
+        turn: threading.Lock,
         *,
         leads: bool = False,
         is_awaited: bool = False,
@@ -75,9 +73,9 @@ class Job:
         """Whether keys alone wait for it."""
         self.progress: tuple[int, int] | None = None
         """(done, in all) where it tells."""
-        self.comes_last = self.waits = comes_last
-        """``waits``: whether it waits for the others to end."""
-        self._post, self._turns = post, turns
+        self.waits = comes_last
+        """Whether it waits for the others to end."""
+        self._post, self._turn = post, turn
         self._cancelled = threading.Event()
 
     def cancelled(self) -> bool:
@@ -88,13 +86,21 @@ class Job:
         """Want the result no more."""
         self._cancelled.set()
 
-    def turn(self) -> AbstractContextManager[None]:
-        """Wait until no other job works on all partitions; from within the work, as `with`.
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until no other job works on all partitions: together they take the memory of each.
 
         Raises:
             KeyboardInterrupt: It was cancelled meanwhile.
         """
-        return self._turns.take(self.cancelled, is_urgent=not self.comes_last)
+        while not self._turn.acquire(timeout=_LOOK_S):
+            if self.cancelled():
+                raise KeyboardInterrupt
+        try:
+            yield
+        finally:
+            self._turn.release()
+            release_freed()
 
     def rest(self, seconds: float) -> None:
         """Sleep, no longer than the result is wanted; from within the work."""
@@ -140,7 +146,7 @@ class Jobs:
     ) -> None:
         self._app, self._fails, self._changed = app, fails, changed
         self._running: list[Job] = []
-        self._turns = Turns()
+        self._turn = threading.Lock()
         self.spent_s = 0.0
         """How long all took that have ended, but for those in the background."""
 
@@ -187,7 +193,7 @@ class Jobs:
         """
         self.cancel(owner, key)
         job = Job(
-            *(title, owner, key, self._post, self._turns),
+            *(title, owner, key, self._post, self._turn),
             leads=leads,
             is_awaited=is_awaited,
             comes_last=comes_last,
@@ -199,7 +205,7 @@ class Jobs:
             if key != OPENING:
                 _give_way()
             try:
-                if title or key == IMPORTING:  # others without a title are short
+                if title:  # others without a title are short
                     self._let_pass(job, older)
                 self._wait_for_others(job)
                 result = work(job)

@@ -6,22 +6,29 @@ explorer.
 
 from __future__ import annotations
 
+import gc
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.dataclass import dataclass
-from metashell.tui.gc_policy import ready_for_keys
+from metashell.errors import InternalError
+from metashell.tui.memory import ready_for_keys
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
+_FRAME: Final = re.compile(r"(?m)^│ +(\S+\.py):(\d+) in .*$")
+"""A frame in a traceback of Rich's."""
+_KIND: Final = re.compile(r"(?m)^(\w+)(?::|$)")
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all)."""
 
@@ -72,16 +79,29 @@ def run(session: ExplorerSession) -> int:
         MetashellError: The source could not be opened.
     """
     with ready_for_keys():
+        from rich.console import Console
+
         from metashell.tui.app import Explorer  # Textual takes a quarter of a second to import
 
+        gc.freeze()  # modules and classes stay for good
         explorer = Explorer(session)
+        crash = StringIO()
+        explorer.error_console = Console(file=crash, color_system=None)
         with _ended_politely(explorer):
             explorer.run()
     if explorer.failure is not None:
         raise explorer.failure
     if explorer.defect is not None:
         raise explorer.defect
-    return explorer.return_code or 0
+    if explorer.status is None:
+        raise _defect(crash.getvalue())
+    return explorer.status
+
+
+def _defect(crash: str) -> InternalError:
+    """The error that reports the traceback of a program that ended by itself."""
+    traceback = _FRAME.sub(r'  File "\1", line \2', crash)
+    return InternalError.told(traceback, (_KIND.findall(crash) or ["error"])[-1])
 
 
 @contextmanager

@@ -5,13 +5,9 @@ from __future__ import annotations
 from time import time
 from typing import TYPE_CHECKING, Any, Final
 
-from textual.widgets._toast import ToastRack
-
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from textual.notifications import Notification, Notify, SeverityLevel
 
 _TOLD_S: Final = 6.0
@@ -27,8 +23,10 @@ class PassingMessages:
     """Mixed into the program; owns the path, whose change is seen."""
 
     _path = "/"
-    _told_before: tuple[Notification, ...] = ()
-    """The messages shown before the last key."""
+    _told: Notification | None = None
+    """The message that was shown last."""
+    _told_before: Notification | None = None
+    """The one shown before the last key."""
 
     @property
     def path(self) -> str:
@@ -49,8 +47,8 @@ class PassingMessages:
 
     def on_notify(self, event: Notify) -> None:
         """Show a message in place of the one before."""
-        app: Any = self
-        self._end(list(app._notifications))
+        self._end(self._told)
+        self._told = event.notification
 
     def tell_batch(self, offset: int, batch: tuple[int, int]) -> None:
         """Say why another state is shown than that of an offset, where it is: a batch counts whole.
@@ -81,15 +79,15 @@ class PassingMessages:
 
     def note_key(self) -> None:
         """End what was there long enough to be read, and note what else was told before a key."""
-        app: Any = self
-        now = time()
-        self._end([told for told in app._notifications if now - told.raised_at >= _READ_S])
-        self._told_before = tuple(app._notifications)
+        if self._told is not None and time() - self._told.raised_at >= _READ_S:
+            self._end(self._told)
+        self._told_before = self._told
 
     def end_messages(self) -> None:
         """Take away what was told before the last key: something else is shown now."""
-        before, self._told_before = self._told_before, ()
-        self._end([told for told in before if told.severity in _PASSING])
+        before, self._told_before = self._told_before, None
+        if before is not None and before.severity in _PASSING:
+            self._end(before)
 
     def pass_messages(self) -> None:
         """Take away messages, and what the timeline says besides, of what was shown before."""
@@ -98,12 +96,13 @@ class PassingMessages:
         for timeline in app.screen_stack[0].query_children("Timeline"):
             timeline.drop_remark()
 
-    def _end(self, messages: Iterable[Notification]) -> None:
+    def _end(self, told: Notification | None) -> None:
+        """Take a message away, if it is the one that is shown."""
+        if told is None or told is not self._told:
+            return
+        self._told = None
         app: Any = self
-        for told in messages:
-            if told not in app._notifications:
-                continue
-            app._unnotify(told)
-            # The library takes the text away and leaves what holds it, which moves the next one.
-            for screen in app.screen_stack:
-                screen.query(f"#{ToastRack._toast_id(told)}").remove()
+        app.clear_notifications()
+        # The library leaves what holds the text, which moves the next one.
+        for screen in app.screen_stack:
+            screen.query("ToastRack > *").remove()

@@ -57,6 +57,8 @@ class LineView(AppPart, ScrollView, can_focus=True):
         self._lines: Sequence[ValueLine] = ()
         self._rows: list[Row] = []
         self._filter = ""
+        self._laid_at = 0
+        """Cells of the lines when they were wrapped."""
         self.wraps = True
         """Whether long lines go on below."""
 
@@ -118,14 +120,19 @@ class LineView(AppPart, ScrollView, can_focus=True):
 
     def on_resize(self, event: events.Resize) -> None:
         """Wrap again."""
-        self._lay_out()
+        if self._room_for_lines != self._laid_at:
+            self._lay_out()
 
     def watch_show_vertical_scrollbar(self) -> None:
         """Wrap again: the bar takes a column, and its coming is no resize in each case."""
         self._lay_out()
 
+    @property
+    def _room_for_lines(self) -> int:
+        return self.scrollable_content_region.width or self.size.width
+
     def _lay_out(self) -> None:
-        width = self.scrollable_content_region.width or self.size.width
+        self._laid_at = width = self._room_for_lines
         wanted = self._filter.casefold()
         rows: list[Row] = []
         n_shown = 0

@@ -45,6 +45,8 @@ class RecordPane(LineView):
         self.detail: RecordDetail | None = None
         self._room = 0
         """Columns of the screen where the details are beside the list; else 0."""
+        self._drawn_at = 0
+        """The width for which the bytes were drawn."""
         self._needed = 0
         """Columns that the widest record took so far: what narrows again moves the list."""
 
@@ -72,13 +74,14 @@ class RecordPane(LineView):
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the bytes into the width."""
-        self._draw()
-        super().on_resize(event)
+        if self.size.width != self._drawn_at:
+            self._draw()
 
     def _draw(self, *, afresh: bool = False) -> None:
         detail = self.detail
         if detail is None:
             return
+        self._drawn_at = self.size.width
         is_long = not self._room or self._room >= _LONG_ROWS
         width = (self._room // 2 or self.size.width) - _AROUND
         lines = list(_lines(detail, fitting_width(width if is_long else 0)))

@@ -205,13 +205,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self._settle(is_new=False)
 
     def _make_room(self, n_rows: int) -> None:
-        """Tell how many rows there are; the screen is laid out only where the scroll bar goes."""
-        size = Size(self.size.width, n_rows)
-        if self.show_vertical_scrollbar and n_rows > self.container_size.height:
-            self.set_reactive(RecordList.virtual_size, size)
-            self._scroll_update(size)
-        else:
-            self.virtual_size = size
+        """Tell how many rows there are."""
+        self.virtual_size = Size(self.size.width, n_rows)
 
     def _settle(self, *, is_new: bool) -> None:
         here = self.here

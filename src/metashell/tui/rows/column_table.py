@@ -64,6 +64,8 @@ class ColumnTable(AppPart, DataTable):
         self._rows: TableRows | None = None
         self._sort: Sort | None = None
         self._first: tuple[str, ...] = ()
+        self._laid_at = 0
+        """The width for which the columns were laid out."""
 
     @property
     def columns_shown(self) -> tuple[str, ...]:
@@ -95,7 +97,10 @@ class ColumnTable(AppPart, DataTable):
 
     def on_resize(self) -> None:
         """Give columns the room that there is."""
-        self._lay_out()
+        if self.size.width != self._laid_at:
+            self._lay_out()
+        else:
+            self._tell_fit()
 
     def _cursor_name(self) -> str | None:
         names = self.columns_shown
@@ -152,7 +157,8 @@ class ColumnTable(AppPart, DataTable):
         rows = self._rows
         if rows is None:
             return
-        room, x = self.size.width or _WIDE, int(self.scroll_x)
+        self._laid_at = self.size.width
+        room, x = self._laid_at or _WIDE, int(self.scroll_x)
         before = starts(self._laid_out, self.fixed_columns)
         self._laid_out = self._columns(rows, room, has_arrows=True)
         if sum(column.render_width for column in self._laid_out) > room:

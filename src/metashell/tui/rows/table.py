@@ -31,6 +31,8 @@ from metashell.tui.rows.table_lines import Styles, draw_row, readable, styles_of
 
 __all__ = ["RowTable", "order_of"]
 
+_MOVING: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter")
+"""Keys after which no row is marked because of the mouse."""
 _SORT_TIP: Final = "sort by the underlined column, which left and right choose"
 
 
@@ -125,6 +127,8 @@ class RowTable(ColumnTable):
         """The styles of the lines that are being drawn."""
         self._is_moved = False
         """Whether the user moved the cursor."""
+        self._is_hovered = False
+        """Whether the mouse was used after the keyboard."""
         self._goes_up = False
         """Whether the first row of the order that the user asked for is to be seen."""
 
@@ -258,6 +262,16 @@ class RowTable(ColumnTable):
         super().watch_cursor_coordinate(old_coordinate, new_coordinate)
         self._is_moved = self._is_moved or old_coordinate != new_coordinate
 
+    def on_mouse_move(self, event: events.MouseEvent) -> None:
+        """Mark the row under the mouse."""
+        self._is_hovered = bool(event.style.meta)
+
+    on_mouse_down = on_mouse_move
+
+    def on_leave(self) -> None:
+        """Mark none: the mouse is elsewhere."""
+        self._is_hovered = False
+
     def on_click(self, event: events.Click) -> None:
         """Take the row that was clicked on twice."""
         if event.chain == 2 and event.style.meta.get("row", -1) >= 0:
@@ -311,6 +325,7 @@ class RowTable(ColumnTable):
 
     def on_key(self, event: events.Key) -> None:
         """Sort by the column that begins with a letter that is typed with shift."""
+        self._is_hovered = self._is_hovered and event.key not in _MOVING
         letter = event.character or ""
         if not ("A" <= letter <= "Z") or event.key in self.explorer.active_bindings:
             return
@@ -354,7 +369,7 @@ class RowTable(ColumnTable):
             width=width,
             room=room,
             is_cursor=self.show_cursor and row == self.cursor_row,
-            is_hover=self._show_hover_cursor and row == self.hover_row,
+            is_hover=self._is_hovered and row == self.hover_row,
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:

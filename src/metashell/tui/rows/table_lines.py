@@ -49,16 +49,8 @@ class Styles:
 
 
 def styles_of(table: Any) -> Styles:
-    """Ask a table for its styles; they stay as long as those of its components and around it."""
-    kept = table._rich_style_cache
-    key = ("table", table.rich_style, *table.background_colors)
-    if key not in kept:
-        kept[key] = _found_styles(table)
-    styles: Styles = kept[key]
-    return styles
+    """Ask a table for its styles."""
 
-
-def _found_styles(table: Any) -> Styles:
     def component(name: str) -> Style:
         style: Style = table.get_component_styles(f"datatable--{name}").rich_style
         return style

@@ -304,7 +304,6 @@ class Timeline(AppPart, Widget, can_focus=True):
         if not self.is_travelling and (view_state.is_newest if is_newest else offset == self.shown):
             self._tentative = None
             self.refresh()
-            self.explorer.type_ahead.go_on_behind()
             return
         self.explorer.travel(None if is_newest else offset)
         if self._watch is None:

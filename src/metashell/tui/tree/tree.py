@@ -418,17 +418,21 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor on the screen."""
-        self._resize()
+        self._take_lines()
         if self.outline is not None:
             self._scroll_to_cursor()
 
     def _resize(self) -> None:
+        """Draw that there are more lines or fewer."""
+        self.refresh()
+        self._take_lines()
+
+    def _take_lines(self) -> None:
         """Take over that there are more lines or fewer."""
         if self.outline is not None:
             self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
             self.virtual_size = Size(1, self.outline.n_lines)
             self.filter.show()
-        self.refresh()
         self._come_into_sight()
 
     # The mouse.

@@ -154,6 +154,8 @@ class BrokersView(View):
         self._view_state: ViewState | None = None
         self._losses: dict[tuple[int, ...], Loss] = {}
         self._timer: Timer | None = None
+        self._drawn_at = 0
+        """The width of the bars as they are drawn."""
 
     def compose(self) -> ComposeResult:
         """The title, the bars, and what the cursor is on."""
@@ -224,11 +226,15 @@ class BrokersView(View):
             self._list(self.listed.brokers)
         self._about()
 
+    @property
+    def _bar_width(self) -> int:
+        return next(cells for least, cells in _BARS if self.size.width >= least)
+
     def _draw(self) -> None:
         load = self.load
         if load is None:
             return
-        width = next(cells for least, cells in _BARS if self.size.width >= least)
+        self._drawn_at = width = self._bar_width
         for table, rows, changed in (
             (self._brokers, broker_rows(load, width, self.picked), load.changed_brokers),
             (self._racks, rack_rows(load, width, self.picked), load.changed_racks),
@@ -257,7 +263,8 @@ class BrokersView(View):
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""
-        self._draw()
+        if self._bar_width != self._drawn_at:
+            self._draw()
 
     # The broker or rack under the cursor.
 

@@ -84,6 +84,7 @@ class RecordsView(FilteredRecords):
         self._scan: Job | None = None
         self._then: Callable[[RecordDetail], object] | None = None
         """The action for the record under the cursor, once its details are there."""
+        self._width = 0
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
@@ -108,6 +109,9 @@ class RecordsView(FilteredRecords):
 
     def on_resize(self, event: events.Resize) -> None:
         """Put the details below or beside the list, no wider than they need."""
+        if event.size.width == self._width:
+            return
+        self._width = event.size.width
         is_wide = event.size.width >= _WIDE
         self.set_class(is_wide, "-wide")
         self.pane.fit(event.size.width if is_wide else 0)

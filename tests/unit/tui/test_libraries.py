@@ -1,0 +1,94 @@
+"""The explorer uses the public names of its libraries alone, so that new releases fit."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from metashell import tui
+
+_LIBRARIES: Final = ("textual", "textual_fastdatatable", "rich")
+_SHARED: Final = frozenset({"_abc_impl"})
+"""Names that Python itself gives classes; Textual's metaclass adds those that begin with these."""
+_MADE: Final = (
+    "_inherit_",
+    "_css_",
+    "_reactives",
+    "_merged_",
+    "_computes",
+    "_decorated_",
+    "_has_",
+    "_default_",
+)
+_FILES: Final = sorted(Path(tui.__path__[0]).rglob("*.py"))
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is its owner's alone."""
+    return name.startswith("_") and not name.startswith("__")
+
+
+def of_self(kind: type) -> set[str]:
+    """Names that a class has of its own, or its methods ask of `self`, and that are private."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    asked = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+    return {name for name in asked | set(vars(kind)) if is_private(name)}
+
+
+def is_of_library(module: str) -> bool:
+    """Whether a module is one of theirs."""
+    return module.partition(".")[0] in _LIBRARIES
+
+
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_no_private_module_is_imported(path: Path) -> None:
+    """No part of an imported name begins with an underscore."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        assert [] == [
+            name for name in names if is_of_library(name) and any(map(is_private, name.split(".")))
+        ]
+
+
+def test_no_private_name_is_used_or_replaced() -> None:
+    """What a library's class keeps for itself is neither asked of `self` nor defined anew."""
+    for module in pkgutil.walk_packages(tui.__path__, "metashell.tui."):
+        importlib.import_module(module.name)
+    kinds = {
+        kind
+        for name, module in list(sys.modules.items())
+        if name.startswith("metashell.tui.")
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and kind.__module__ == name
+    }
+    theirs = {
+        base: of_self(base)
+        for kind in kinds
+        for base in kind.__mro__
+        if is_of_library(base.__module__)
+    }
+    found = [
+        f"{kind.__module__}.{kind.__name__}.{name}"
+        for kind in kinds
+        for base in kind.__mro__
+        if base in theirs
+        for name in of_self(kind) & theirs[base] - _SHARED
+        if not name.startswith(_MADE)
+    ]
+    assert [] == sorted(set(found))
