@@ -37,7 +37,8 @@ def _scrolls(node: object, action: str) -> bool:
     way, method = action.rpartition("_")[2], f"action_{action}"
     if not isinstance(node, Widget) or not action.startswith(("scroll_", "page_")):
         return True
-    if getattr(type(node), method) is not getattr(Widget, method):
+    inherited = getattr(Widget, method, None)
+    if inherited is None or getattr(type(node), method) is not inherited:
         return True
     across, down = node.allow_horizontal_scroll, node.allow_vertical_scroll
     return across if way in ("left", "right") else down or (across and way in ("home", "end"))

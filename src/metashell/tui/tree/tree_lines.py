@@ -65,7 +65,8 @@ def draw_line(
     if line.text:
         left = room - cell_len(shown)
         segments.append(Segment(cut(f" /{line.text}", left), style + part("node-tree--note")))
-    return Strip(segments).adjust_cell_length(width, style)
+    # A terminal would be told the style of an empty text, too.
+    return Strip([piece for piece in segments if piece.text]).adjust_cell_length(width, style)
 
 
 def cut(text: str, width: int) -> str:
