@@ -24,6 +24,7 @@ from metashell.log.read import windows
 from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart
 from metashell.places.place import FileRef
+from metashell.records.log_records import MAX_FAULTS
 from metashell.schema.arena import Arena
 
 _UNSOUND: Final = (
@@ -71,15 +72,16 @@ def check_epochs(facts: CheckedFile, entries: Sequence[EpochStart]) -> Iterator[
     """
     begins = np.flatnonzero(np.diff(facts.epoch, prepend=-2))
     begins = begins[facts.epoch[begins] >= 0]
-    starts = np.array([entry.start_offset for entry in entries], dtype=np.int64)
-    at = np.searchsorted(starts, facts.base[begins], side="right") - 1
-    for batch, entry in zip(begins.tolist(), at.tolist(), strict=True):
-        epoch, offset = int(facts.epoch[batch]), int(facts.base[batch])
-        if entry >= 0 and entries[entry].epoch != epoch:
-            told = f"leader epoch {epoch}, and by this file its epoch is {entries[entry].epoch}"
-            text = f"the batch of offset {offset} has {told}"
-            place: FaultPlace = {"file": EPOCH_CHECKPOINT, "offset": offset}
-            yield Finding("epoch-entry", text, REPLACE_REPLICA, **place)
+    # In front of the file's first entry any epoch may be.
+    starts = np.array([-1, *(entry.start_offset for entry in entries)], dtype=np.int64)
+    epochs = np.array([-1, *(entry.epoch for entry in entries)], dtype=np.int64)
+    told = epochs[np.searchsorted(starts, facts.base[begins], side="right") - 1]
+    wrong = np.flatnonzero((told >= 0) & (told != facts.epoch[begins]))[:MAX_FAULTS]
+    for batch, epoch in zip(begins[wrong].tolist(), told[wrong].tolist(), strict=True):
+        offset, own = int(facts.base[batch]), int(facts.epoch[batch])
+        text = f"the batch of offset {offset} has leader epoch {own}, by this file it is {epoch}"
+        place: FaultPlace = {"file": EPOCH_CHECKPOINT, "offset": offset}
+        yield Finding("epoch-entry", text, REPLACE_REPLICA, **place)
 
 
 @dataclass(slots=True)

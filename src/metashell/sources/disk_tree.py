@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.fs.field_texts import lines_one_by_one
 from metashell.fs.leaf_table import Entries, leaves_by_name
@@ -69,7 +70,7 @@ class _Disks:
     def rows(self, number: int, places: I64) -> pa.Table:
         """The rows of some of the replicas in a log directory, by their places among its names."""
         if len(places) == 1:
-            return self._one(number, int(places[0]))
+            return self._one(self.directories[number], int(places[0]))
         before = sum(len(_all_names(directory)) for directory in self.directories[:number])
         return self._all.take(pa.array(before + places))
 
@@ -77,27 +78,22 @@ class _Disks:
     def _all(self) -> pa.Table:
         return self._read(self.directories)
 
-    def _one(self, number: int, place: int) -> pa.Table:
+    def _one(self, directory: LogDirectory, place: int) -> pa.Table:
         """The row of one replica; others of its partition tell what becomes of it."""
-        directory = self.directories[number]
-        if place >= len(directory.logs):
-            name = directory.not_logs[place - len(directory.logs)]
-            return self._read([replace(directory, logs=(), not_logs=(name,))]).slice(0, 1)
-        log = directory.logs[place]
-        alike = [
-            replace(
-                each,
-                logs=tuple(
-                    one
-                    for one in each.logs
-                    if one.topic == log.topic and one.partition == log.partition
-                ),
-                not_logs=(),
-            )
-            for each in self.directories
-        ]
-        before = sum(len(each.logs) for each in alike[:number])
-        return self._read(alike).slice(before + alike[number].logs.index(log), 1)
+        name = _all_names(directory)[place]
+        of = {(log.topic, log.partition) for log in directory.logs[place : place + 1]}
+        rows = self._read(
+            [
+                replace(
+                    each,
+                    logs=tuple(log for log in each.logs if (log.topic, log.partition) in of),
+                    not_logs=tuple(one for one in each.not_logs if one == name),
+                )
+                for each in self.directories
+            ]
+        )
+        is_here = pc.equal(rows["directory"], text_of(shown(str(directory.place))))
+        return rows.filter(pc.and_(is_here, pc.equal(rows["name"], text_of(name))))
 
     def _read(self, directories: Sequence[LogDirectory]) -> pa.Table:
         unread = Unread()
