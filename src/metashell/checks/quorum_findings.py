@@ -330,9 +330,11 @@ class QuorumCheck:
                 "directory-id",
                 f"directory.id is {directory}, but by the log voter {node} has"
                 f" {self.voters[node]}: with this directory the node does not vote",
-                "find out which it is: a new disk, or another node's log dir. After a new disk, and"
-                " only while all other voters follow one leader: `kafka-metadata-quorum"
-                " remove-controller` with the old directory id, then `add-controller`",
+                "find out which it is: a rewritten meta.properties, a new disk, or another node's"
+                " log dir. If only the file was rewritten, put the old directory.id back. After a"
+                " new disk, and only while all other voters follow one leader:"
+                " `kafka-metadata-quorum remove-controller` with the old directory id, then"
+                " `add-controller`",
                 file="meta.properties",
             )
             return
@@ -351,7 +353,7 @@ class QuorumCheck:
                     f"directory.id is {directory}, which is none of the directories that broker"
                     f" {node} has registered",
                     "find out which it is: a metadata.log.dir of its own, which needs nothing, a"
-                    " new disk, or another node's log dir",
+                    " rewritten meta.properties, a new disk, or another node's log dir",
                     file="meta.properties",
                     at_start=AtStart.NOTES,
                 )

@@ -76,7 +76,7 @@ def _copy(row: FleetRow, doubt: Callable[[str], None]) -> DiskCopy | None:
     name, node, epoch, end = (row[key] for key in ("name", "nodeId", "logEpoch", "logEndOffset"))
     if not isinstance(node, int) or not isinstance(epoch, int) or not isinstance(end, int):
         why = "meta.properties does not name its node" if node is None else "it is no log directory"
-        doubt(f"{name}: {why}: it is left out")
+        doubt(f"{name}: {why}: it is left out; `check` there says what helps")
         return None
     directory, reached, checkpoint = (row[k] for k in ("directoryId", "epoch", "checkpointEnd"))
     ranges = (map(int, word.split(",")) for word in str(row["epochs"]).split())

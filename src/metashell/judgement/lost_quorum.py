@@ -76,6 +76,8 @@ class LostQuorum:
     """Sentences about what is not sure."""
     notes: Sequence[str]
     """Sentences about copies that have no vote, and about addresses."""
+    left_out: Sequence[str] = ()
+    """Names of directories that can't be judged; `doubts` say why."""
 
     @property
     def voters(self) -> Mapping[int, str | None]:
@@ -102,20 +104,28 @@ class LostQuorum:
         return [running for running, won in self.starts if best.issuperset(w.name for w in won)]
 
     @property
+    def troubles(self) -> Mapping[str, str]:
+        """By name, why a node does not start on its copy, or may vote twice in an epoch."""
+        told = {name: row["ownFile"] for name, row in self.facts.items()}
+        return {name: str(why) for name, why in told.items() if why is not None}
+
+    @property
     def chosen(self) -> list[Sequence[VoterLog]]:
         """The sets to start: the smallest of which only one with the best log can win.
 
-        All voters at hand where that holds for every set.
+        All voters at hand where that holds for every set. Sets without `troubles` are preferred.
         """
-        starts = self.best_starts
+        starts, troubles = self.best_starts, self.troubles
         if not starts:
             # A majority and no voter more elects the one whose log ends last.
             found = (copy.log for copy in voting(self.copies))
-            voters = sorted(found, key=lambda log: (log.end, log.node_id))
+            voters = sorted(found, key=lambda log: (log.name in troubles, log.end, log.node_id))
             others = [log for log in voters if log is not self.best[0]]
             return [[self.best[0], *others[: len(self.voters) // 2]]]
-        if len(starts) == len(self.starts):
+        if len(starts) == len(self.starts) and not troubles:
             return starts[-1:]
+        sound = [some for some in starts if troubles.keys().isdisjoint(log.name for log in some)]
+        starts = sound or starts
         return [running for running in starts if len(running) == len(starts[0])]
 
     @property
@@ -169,6 +179,7 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
         losses={name: losing.of(name) for name in found.commitment.winners},
         doubts=[*doubts, *found.doubts],
         notes=[*found.notes, *_of_addresses(sources, found.facts)],
+        left_out=[*(sources.keys() - {copy.name for copy in found.copies})],
     )
 
 
@@ -209,7 +220,11 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
 def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[str]) -> list[FleetRow]:
     """The rows that can be judged together."""
     found = [row for row in rows if row["error"] is None]
-    doubts += (f"{row['name']}: {row['error']}" for row in rows if row["error"] is not None)
+    doubts += (
+        f"{row['name']}: {row['error']}: it is left out; `check` there says what helps"
+        for row in rows
+        if row["error"] is not None
+    )
     by_cluster: dict[str, list[str]] = {}
     for row in found:
         if row["clusterId"] is not None:

@@ -186,3 +186,29 @@ def test_whole_logs_only() -> None:
     assert (2, "quorum: a vote compares the ends of whole logs") == (ran.status, ran.err[0])
     ran = ask(*disks("voters-static-3", 1), options="--copies --starts")
     assert (2, "quorum: --copies and --starts exclude each other") == (ran.status, ran.err[0])
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_voter_that_may_have_forgotten_its_vote(tmp_path: Path, *, is_there: bool) -> None:
+    """It is started last where the others suffice; else the first lines and a step tell of it."""
+    lost = copy_of("voters-changed-address-3/voter-2", tmp_path)
+    state = lost / LOG_DIR_NAME / "quorum-state"
+    state.write_bytes(b"") if is_there else state.unlink()
+    others = disks("voters-changed-address-3", 1, 3)
+    told = ask(lost, *others).out
+    assert told.startswith("Voter 1's copy wins; start 1 and 3.\n")
+    assert "Start 2 last, while all others follow one leader: quorum-state: " in told
+    assert "Then start 2" not in told
+    told = ask(lost, others[0]).out
+    assert told.startswith("Voter 1's copy wins; start 1 and 2.\nFirst see to voter 2: quorum-")
+    assert told.index("Before you start 2: quorum-state: ") < told.index("Start 1 and 2, each on")
+
+
+def test_a_directory_that_is_left_out_may_be_the_one_that_is_needed(tmp_path: Path) -> None:
+    """It is named where no copy can win, and so is the log that ends last."""
+    broken = copy_of("voters-minority-5/voter-4", tmp_path)
+    (broken / "meta.properties").write_bytes(b"")
+    told = ask(broken, *disks("voters-minority-5", 4, 5)).out
+    assert f"Or mend what is here and left out: {broken.name}. See below.\n" in told
+    assert "Keep all disks. Of these, the log of voter 4 ends last.\n" in told
+    assert f"- {broken.name}: " in told

@@ -162,7 +162,9 @@ def _lines(start: Start, width: int) -> Iterator[str]:
     for (_, _), events in groupby(start.events, key=lambda e: (e.code, e.effect)):
         yield from _paragraph(list(events)).lines(width)
     if start.n_later:
-        yield f"Not told: {start.n_later} findings that come later. Run preflight again then."
+        n, many = start.n_later, "s" * (start.n_later > 1)
+        later = f"{n} finding{many} that come{'' if many else 's'} later"
+        yield f"Not told: {later}. Run preflight again then."
 
 
 def _paragraph(events: Sequence[Finding]) -> Paragraph:

@@ -17,6 +17,7 @@ from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.commitment import Certainty, JudgedRange
+from metashell.judgement.log_copies import voting
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
 from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
@@ -97,7 +98,8 @@ def _examined(context: Context) -> LostQuorum:
             except SourceError as error:
                 unread.append(f"{name}: {error.message}: it is left out")
     found = examine(sources, lambda: stop_if_cancelled(context))
-    return replace(found, doubts=[*unread, *found.doubts])
+    closed = () if fleet is None else [name for name in fleet.members if name not in sources]
+    return replace(found, doubts=[*unread, *found.doubts], left_out=[*closed, *found.left_out])
 
 
 # Words.
@@ -113,10 +115,18 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     if not found.winners:
         if (needed := needed_disks(found)) is not None:
             yield f"Bring back {needed}."
+        if found.left_out:
+            yield f"Or mend what is here and left out: {', '.join(found.left_out)}. See below."
+        if found.here and len(found.voters) > 1:
+            last = max(voting(found.copies), key=lambda copy: copy.log.end).log
+            yield f"Keep all disks. Of these, the log of voter {last.node_id} ends last."
         return
     if found.too_old:
         yield "A copy is older than its node left it: find the directories that were used last."
         return
+    for log in found.chosen[0]:
+        if log.name in found.troubles:
+            yield f"First see to voter {log.node_id}: {found.troubles[log.name]}."
     losses = found.losses[found.best[0].name]
     if not losses:
         they = "They have" if len(found.best) > 1 else "It has"

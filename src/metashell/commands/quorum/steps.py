@@ -20,8 +20,13 @@ _STATUS: Final = "kafka-metadata-quorum.sh --bootstrap-controller {} describe --
 def steps(found: LostQuorum) -> Iterator[str]:
     """Lines with the steps, numbered, each with its command on a line, and what no step can do."""
     todo = [
-        "Ask each voter once more. If one names a leader, the quorum is not lost: do nothing of"
-        f" this.\n{_STATUS.format(_address(found, found.here or found.voters))}",
+        "\n".join(
+            [
+                "Ask each voter once more. If one names a leader, the quorum is not lost: do"
+                " nothing of this.",
+                *_asked(found),
+            ]
+        ),
         "With all voters stopped, copy every directory away. Format none: a formatted voter has no"
         " log, and no vote.",
         *(_starting(found) if found.winners and not found.too_old else _searching(found)),
@@ -38,6 +43,12 @@ def steps(found: LostQuorum) -> Iterator[str]:
         f"No supported way in 4.4: {fewer}a leader that no vote elects, other voters while nobody"
         " leads, a broker's log in a voter's place."
     )
+
+
+def _asked(found: LostQuorum) -> list[str]:
+    """A command for each voter that the log has an address of."""
+    voters = [node for node in found.voters if found.endpoints(node)]
+    return [_STATUS.format(_address(found, [node])) for node in sorted(voters) or [-1]]
 
 
 def _address(found: LostQuorum, nodes: Iterable[int]) -> str:
@@ -58,7 +69,13 @@ def _searching(found: LostQuorum) -> Iterator[str]:
 def _starting(found: LostQuorum) -> Iterator[str]:
     """The steps to a leader."""
     running = found.chosen[0]
-    nodes = [log.node_id for log in running]
+    nodes = sorted(log.node_id for log in running)
+    troubles = {node: why for name, why in found.troubles.items() for node in found.nodes([name])}
+    for node in sorted(troubles.keys() & set(nodes)):
+        yield (
+            f"Before you start {node}: {troubles[node]}. Run `check` there. The node does not start"
+            " with a file that it can't use, and without the file it may vote twice in an epoch."
+        )
     addresses = {node: found.endpoints(node) for node in nodes}
     yield (
         f"Start {spoken(nodes)}, {'each ' * (len(nodes) > 1)}on its own directory with its own"
@@ -79,11 +96,16 @@ def _starting(found: LostQuorum) -> Iterator[str]:
         )
     winners = [log.node_id for log in found.best if log.node_id in nodes]
     yield f"Wait until {one_of(winners)} leads.\n{_STATUS.format(_address(found, nodes))}"
-    others = [node for node in found.here if node not in nodes]
+    others = [node for node in found.here if node not in nodes and node not in troubles]
     if others:
         yield (
             f"Then start {spoken(others)}: a follower takes over the leader's log, and cuts off"
             " what the leader has not."
+        )
+    for node in sorted(troubles.keys() & set(found.here) - set(nodes)):
+        yield (
+            f"Start {node} last, while all others follow one leader: {troubles[node]}. `check`"
+            " there says what to do with the file."
         )
     missing = [node for node, _ in found.commitment.missing]
     if missing:

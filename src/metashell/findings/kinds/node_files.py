@@ -135,7 +135,8 @@ KINDS: Final = (
         at_start=AtStart.NOT_VOTING,
         start_order=39,
         meaning="the node does not have this directory by the log",
-        do="find out which it is: a new disk, or another node's log dir",
+        do="find out which it is: a rewritten meta.properties, a new disk, or another node's log"
+        " dir",
         source="org.apache.kafka.raft.KafkaRaftClient; KIP-853",
     ),
     _warning(
