@@ -75,28 +75,22 @@ def roles_of(image: Image, rows: I64, broker: I32) -> Roles:
     """
     known = np.flatnonzero(rows >= 0)
     at = rows[known]
+    lists = [lists_of(image, name, at) for _, name in _LISTS]
+    brokers = np.concatenate([one.brokers for one in lists])
+    row = known[np.concatenate([one.row for one in lists])]
+    code = np.repeat([code for code, _ in _LISTS], [len(one.row) for one in lists])
+    in_sync = np.zeros(len(rows), dtype=np.bool_)
+    in_sync[row[code > Role.LAST_LEADER]] = True
+    counts = (code > Role.LAST_LEADER) | ~in_sync[row]
+    is_own = brokers == broker[row]
     role = np.zeros(len(rows), dtype=np.int8)
     role[known] = Role.OUT_OF_SYNC
-    in_sync = np.zeros(len(rows), dtype=np.bool_)
-    found = []
-    lists = {name: lists_of(image, name, at) for _, name in _LISTS}
-    for one in (lists["isr"], lists["elr"]):
-        in_sync[known[one.row]] = True
-    for code, name in _LISTS:
-        of = known[lists[name].row]
-        counts = ~in_sync[of] if code is Role.LAST_LEADER else np.ones(len(of), dtype=np.bool_)
-        one = Ragged(lists[name].brokers[counts], of[counts])
-        is_own = one.brokers == broker[one.row]
-        role[one.row[is_own]] = code
-        found.append(Ragged(one.brokers[~is_own], one.row[~is_own]))
+    # Of a broker in two lists the last counts.
+    role[row[counts & is_own]] = code[counts & is_own]
     role[known[image.partitions.leader[at] == broker[known]]] = Role.LEADER
-    others = Ragged(*(np.concatenate(parts) for parts in _columns(found)))
+    others = Ragged(brokers[counts & ~is_own], row[counts & ~is_own])
     is_led = np.zeros(len(rows), dtype=np.bool_)
     is_led[others.row[np.isin(others.brokers, active_brokers(image))]] = True
     unclean = np.zeros(len(rows), dtype=np.bool_)
     unclean[known] = unclean_election(image, rows=at).values != 0
     return Roles(role, others, is_led, unclean)
-
-
-def _columns(lists: list[Ragged]) -> tuple[list[AnyArray], list[I64]]:
-    return [one.brokers for one in lists], [one.row for one in lists]

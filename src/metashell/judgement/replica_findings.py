@@ -112,7 +112,7 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("future-promoted", Reason.PROMOTED, "made current at the next start"),
         ("future-log", Reason.COPIED, "on the way to another log directory"),
         ("replica-elsewhere", Reason.ELSEWHERE, "in another directory than the metadata has"),
-        ("replica-found", Reason.LOST_DIRECTORY, "here, and lost by the metadata"),
+        ("replica-elsewhere", Reason.LOST_DIRECTORY, "in a lost directory by the metadata"),
         ("log-start-beyond-end", Reason.EMPTIED, "without the records that their log start tells"),
         ("ends-below-high-watermark", Reason.SHORT, "without records that were committed"),
         ("replica-epochs-diverge", Reason.DIVERGES, "unlike the leader's replica"),

@@ -15,7 +15,6 @@ import numpy as np
 
 from metashell.answers.replica_states import Found, Judged, ReplicaState
 from metashell.checks.agreement import Epochs, first_epoch_conflict
-from metashell.checks.replicas import reach_of
 from metashell.errors import SourceError
 from metashell.node_files.epoch_checkpoint import FILE_NAME, read_epoch_checkpoint
 from metashell.places.place import Place, child_of
@@ -51,46 +50,35 @@ def diverging_at(
         int64[n]: an offset; -1 where nothing shows that it leaves it.
     """
     out = np.full(len(ends), -1, dtype=np.int64)
-    broker = found.broker
-    if len(np.unique(broker[broker >= 0])) < 2:
-        return out
     rows = np.flatnonzero(judged.are(ReplicaState.IN_PLACE) & ~found.is_metadata & (ends >= 0))
+    broker = found.broker
+    if len(np.unique(broker[rows])) < 2:
+        return out
     key = np.column_stack([id_pairs(found.topic_id[rows]), found.partition[rows].astype(np.uint64)])
-    _, group, counts = np.unique(key, axis=0, return_inverse=True, return_counts=True)
-    group = group.ravel()
+    group = np.unique(key, axis=0, return_inverse=True)[1].ravel()
     order = np.argsort(group, kind="stable")
-    for some in np.split(rows[order], np.cumsum(counts)[:-1]):
+    leaders = None if image is None else image.partitions.leader
+    for some in np.split(rows[order], np.flatnonzero(np.diff(group[order])) + 1):
         if len(np.unique(broker[some])) < 2:
             continue
-        epochs = {row: _entries(places[row], report) for row in some.tolist()}
-        known = {row: entries for row, entries in epochs.items() if entries}
-        if len(known) < 2:
-            continue
-        row_of = judged.at[some[0]]
-        leader = -1 if image is None or row_of < 0 else int(image.partitions.leader[row_of])
-        best = max(
-            known,
-            key=lambda row: (
-                int(broker[row]) == leader,
-                *reach_of(-1, (epoch for epoch, _ in known[row]), int(ends[row])),
-            ),
-        )
-        of = {row: _epochs(entries, int(ends[row])) for row, entries in known.items()}
-        for row, told in of.items():
-            at = None if row == best else first_epoch_conflict(of[best], told)
+        read = ((row, _epochs(places[row], int(ends[row]), report)) for row in some.tolist())
+        known = {row: epochs for row, epochs in read if epochs.ranges}
+        leader = -1 if leaders is None or judged.at[some[0]] < 0 else leaders[judged.at[some[0]]]
+        # The leader's first; else by the last epoch, and then by the end.
+        reach = {row: (broker[row] == leader, *one.ranges[-1][:0:-1]) for row, one in known.items()}
+        best = max(known, default=-1, key=reach.__getitem__)
+        for row, epochs in known.items():
+            at = first_epoch_conflict(known[best], epochs)
             out[row] = -1 if at is None else at
     return out
 
 
-def _entries(place: Place, report: ReadReport) -> Sequence[tuple[int, int]]:
-    """(epoch, first offset) of a replica's checkpoint file; none where it can't be read."""
+def _epochs(place: Place, end: int, report: ReadReport) -> Epochs:
+    """The leader epochs of a replica; none where its checkpoint file can't be read."""
     try:
         found = read_epoch_checkpoint(child_of(place, FILE_NAME))
     except SourceError as error:
         report.unread(f"{error.message}: its leader epochs are not compared")
-        return ()
-    return [(one.epoch, one.start_offset) for one in found or ()]
-
-
-def _epochs(entries: Sequence[tuple[int, int]], end: int) -> Epochs:
+        found = None
+    entries = [(one.epoch, one.start_offset) for one in found or ()]
     return Epochs.of(_NO_BATCHES, entries, (), end - 1)

@@ -424,7 +424,7 @@ def test_a_future_that_takes_a_logs_place(node: Path) -> None:
     ("assigned", "codes"),
     [
         (_DIRS[0], {"directory-cordoned"}),
-        (LOST, {"directory-cordoned", "replica-found"}),
+        (LOST, {"directory-cordoned", "replica-elsewhere"}),
         (bytes(16), {"directory-cordoned"}),
         (bytes([3]) * 16, {"directory-cordoned", "replica-elsewhere"}),
     ],
