@@ -1,6 +1,6 @@
 """The effective value of a config and where it comes from, as Kafka's DescribeConfigs tells it.
 
-Owns which configs an answer has, and its columns; `config_chain` knows what falls back to what.
+Owns which configs an answer has, and its columns; `config_defaults` knows what falls back to what.
 
 Source: kafka.server.ConfigHelper.
 """

@@ -61,7 +61,7 @@ class LeafTable:
     """
 
     last_texts: tuple[tuple[int, bool], pa.LargeStringArray] | None = None
-    """The last result of `metashell.fs.leaf_table`."""
+    """The texts of the last grid."""
 
     def __init__(
         self,

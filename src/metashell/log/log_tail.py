@@ -121,7 +121,7 @@ class ProducerHistory:
     """The data from which a broker makes the state of a partition's producers."""
 
     snapshot: AnyArray
-    """Entries as of `metashell.log.log_tail`; none where there is no sound snapshot."""
+    """Entries of the newest sound ``.snapshot`` file; none where there is no sound snapshot."""
     snapshot_offset: int
     """Up to which offset they are; the log's start where there is no snapshot."""
     behind: MarkedHeaders

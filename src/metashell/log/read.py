@@ -7,7 +7,7 @@ which decoders rely on (`metashell.schema.arena`).
 A file's batches a window at a time, for what streams a log of any size in bounded memory.
 
 A window ends where the last batch that fits in it does, so a batch is never cut. Batches and faults
-are those of the file read in one (`metashell.log.read`): a batch larger than a window makes the
+are those of the file read in one: a batch larger than a window makes the
 window grow, and so does damage behind which no sound batch is found.
 """
 
@@ -62,7 +62,7 @@ class LogFile:
 
     name: str
     start: int
-    """Where it begins in the buffer; for a window of it (`metashell.log.read`) before that."""
+    """Where it begins in the buffer; for a window of it before that."""
     size: int
     chain: Chain
     end_offset: int | None = None

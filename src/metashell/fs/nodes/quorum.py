@@ -2,7 +2,7 @@
 
 The control records of the log tell the voters, kraft.version and who led when; ``quorum-state`` and
 ``meta.properties`` are the node's own word, and what of all that does not fit together stands under
-``disagreements``. Lag and observers only a live quorum knows: `metashell.fs.nodes.quorum`.
+``disagreements``. Lag and observers only a live quorum knows: `live_parts`.
 
 The parts of ``/quorum`` that a live quorum's leader tells: replicas, lag, the high watermark.
 
