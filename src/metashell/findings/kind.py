@@ -82,6 +82,8 @@ class AtStart(StrEnum):
     """The controller starts, and does not vote."""
     LOSES = "loses"
     """A replica begins empty, or records are lost."""
+    UNKNOWN = "unknown"
+    """Nothing tells whether the node votes, or whether it loses data."""
     CHANGES = "changes"
     """The start changes files: it sets logs aside, promotes, deletes, cuts or recovers them."""
     NOTES = "notes"

@@ -65,6 +65,8 @@ class Evidence:
     """Whether the source has the log directories of one node that is to be started."""
     against: Source | None = None
     """The quorum, or a controller's directory, whose metadata `image` is."""
+    no_log: str | None = None
+    """Why the metadata log of a node that is to be started can't be read; None: it can."""
     at_hand: Collection[int] = ()
     """The nodes whose directories are given."""
     software: str | None = None
@@ -94,6 +96,11 @@ class Evidence:
             yield Need.DISKS
         if self.source.live is None:
             yield Need.LIVE
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the state is that of `against`."""
+        return self.against is not None and self.image is self.against.image
 
     @property
     def config(self) -> KafkaConfig | None:

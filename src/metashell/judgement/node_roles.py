@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from metashell.checks.votes import log_end, segment_ends
 from metashell.image.quorum_members import voters_in_log
 
 if TYPE_CHECKING:
@@ -39,6 +41,27 @@ def knows_roles(evidence: Evidence) -> bool:
     has_logs = any(one.logs_of_topics for one in evidence.directories)
     is_known = node_of(evidence) in evidence.image.brokers.ids.tolist() or is_controller(evidence)
     return _roles(evidence) is not None or has_logs or is_known
+
+
+def is_told_broker(evidence: Evidence) -> bool:
+    """Whether the configuration makes the node a broker alone."""
+    return _roles(evidence) == ["broker"]
+
+
+def lacks_log(evidence: Evidence) -> bool:
+    """Whether the node's own metadata log has no record, or can't be read."""
+    source = evidence.source
+    if not source.capabilities.has_image:
+        return True
+    return log_end(source.log.listing, segment_ends(source.log.loaded.files)).offset == 0
+
+
+def knows_brokers(evidence: Evidence, brokers: Sequence[int | None]) -> bool:
+    """Whether the metadata can tell what becomes of these brokers' replicas.
+
+    A broker's own log that ends before its registration can't: the broker fetches the rest first.
+    """
+    return evidence.is_compared or not {*brokers}.isdisjoint(evidence.image.brokers.ids.tolist())
 
 
 def is_controller(evidence: Evidence) -> bool:

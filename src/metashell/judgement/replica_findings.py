@@ -15,6 +15,7 @@ from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
 from metashell.findings.kind import FindingKind, Need
 from metashell.findings.known import all_kinds
+from metashell.judgement.node_roles import knows_brokers
 from metashell.judgement.stop_findings import of_stop
 from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
@@ -81,7 +82,8 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
-        found += _of_broker(f"broker {broker}", some)
+        if knows_brokers(evidence, [broker]):
+            found += _of_broker(f"broker {broker}", some)
         own = [one for one in directories if one.identity and one.identity.node_id == broker]
         is_whole = len(directories) == len(source.log_places)
         found += of_stop(evidence, broker, own, some, is_whole=is_whole)

@@ -38,7 +38,14 @@ _WITHOUT_LOG: Final = frozenset(
 _OF_REPLICAS: Final = "metashell.judgement.replica_findings:find"
 """The finder that needs metadata, of whomever."""
 _HINDERS: Final = frozenset(
-    {AtStart.REFUSES, AtStart.OFFLINE, AtStart.NOT_JOINED, AtStart.NOT_VOTING, AtStart.LOSES}
+    {
+        AtStart.REFUSES,
+        AtStart.OFFLINE,
+        AtStart.NOT_JOINED,
+        AtStart.NOT_VOTING,
+        AtStart.LOSES,
+        AtStart.UNKNOWN,
+    }
 )
 
 
@@ -80,6 +87,8 @@ class Start:
         """The verdict: ``starts, but ...``."""
         if self.count(AtStart.REFUSES):
             return "does not start"
+        if self.count(AtStart.UNKNOWN):
+            return "cannot be judged"
         joins = "starts"
         if self.count(AtStart.NOT_JOINED):
             joins += " and does not join the quorum"
@@ -140,6 +149,7 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
         image=_image_of(source),
         starts=True,
         looks_in=True,
+        no_log=node.unread,
         at_hand=node.at_hand,
         against=against,
         after=asked.after,
@@ -188,7 +198,7 @@ def _whose(node: StartingNode, against: Source | None) -> str:
     if node.unread is None:
         return "its own metadata log: the cluster may be ahead (--against)"
     is_new = any(is_file(child_of(place, BOOTSTRAP)) for place in node.source.log_places)
-    return "no metadata log" + (": formatted, and never started" if is_new else "")
+    return "no metadata log" + (": a formatted directory" if is_new else "")
 
 
 def _image_of(source: Source) -> Image:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.nodes import nodes_of
@@ -18,15 +19,24 @@ from metashell.findings.kind import AtStart, FindingKind
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.quorum_members import voters_in_log
 from metashell.judgement.evidence import Evidence
-from metashell.judgement.node_roles import is_broker, is_controller, loaded_directories, node_of
-from metashell.log.names import METADATA_DIRECTORY
-from metashell.node_files import epoch_checkpoint, partition_metadata
+from metashell.judgement.node_roles import (
+    is_broker,
+    is_controller,
+    is_told_broker,
+    knows_brokers,
+    lacks_log,
+    loaded_directories,
+    node_of,
+)
+from metashell.log.names import BOOTSTRAP, METADATA_DIRECTORY, list_names
+from metashell.node_files import epoch_checkpoint, partition_metadata, quorum_state
+from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import NO_READABLE, no_meta_properties
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.places.bounded_file import read_if_present
-from metashell.places.place import child_of
+from metashell.places.place import child_of, names_in
 from metashell.places.uri import shown
 
 if TYPE_CHECKING:
@@ -38,6 +48,8 @@ _FIRST_DIRECTORY_IDS: Final = 19
 """The level (3.7-IV4) of the first release that gives directories ids."""
 _MOST_FILES: Final = 10
 """Broken files of a log directory that are told one by one: one takes it offline."""
+_OF_RUN: Final = frozenset({".lock", CLEAN_SHUTDOWN, *OffsetCheckpoint})
+"""Files of a log directory that a node writes while it runs."""
 _RESET: Final = {
     OffsetCheckpoint.RECOVERY_POINT: "resetting the recovery checkpoint to 0",
     OffsetCheckpoint.LOG_START: "resetting to the base offset of the first segment",
@@ -51,6 +63,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     if is_broker(evidence):
         yield from _of_log_dirs(evidence, directories)
     yield from _of_software(evidence)
+    yield from _of_metadata_log(evidence)
     yield from _of_quorum(evidence)
 
 
@@ -251,6 +264,70 @@ def _offline(directory: LogDirectory, why: str, kafka: str | None) -> Finding:
     )
 
 
+# Metadata log.
+
+
+def _of_metadata_log(evidence: Evidence) -> Iterator[Finding]:
+    """A node whose own metadata log tells nothing: it is gone, empty, unreadable or too short."""
+    if not lacks_log(evidence):
+        has_logs = any(one.logs_of_topics for one in evidence.directories)
+        if has_logs and not knows_brokers(evidence, [node_of(evidence)]):
+            said = "the metadata log ends before the broker is registered"
+            yield _not_known(evidence, said)
+        return
+    directory, node = evidence.directories[0], node_of(evidence)
+    place, names = child_of(directory.place, METADATA_DIRECTORY), frozenset[str]()
+    with suppress(SourceError):
+        names = frozenset(names_in(place) if directory.has_metadata_log else ())
+    files = list_names(names)
+    is_compared, has_run = evidence.is_compared, quorum_state.FILE_NAME in names
+    has_run |= any(one.logs_of_topics or one.files & _OF_RUN for one in evidence.directories)
+    is_new = BOOTSTRAP in directory.files or bool(files.checkpoints and not files.segments)
+    is_new = not has_run and (is_new or is_told_broker(evidence))
+    said = f"{shown(str(directory.place))} has no metadata log"
+    if directory.has_metadata_log:
+        said = f"{shown(str(place))} has no record"
+    if evidence.no_log is not None and not files.is_empty:
+        if is_controller(evidence) or not is_compared:
+            yield _not_known(evidence, f"the metadata log cannot be read: {evidence.no_log}")
+    elif node is not None and node in _voters(evidence) and (is_compared or not is_new):
+        yield _lost(evidence, node, said)
+    elif not is_compared and not is_new:
+        yield _not_known(evidence, said)
+
+
+def _not_known(evidence: Evidence, said: str) -> Finding:
+    place = shown(str(evidence.directories[0].place))
+    votes = "" if is_told_broker(evidence) else "whether the node is a voter, and "
+    message = f"{said}: nothing tells {votes}what becomes of its replicas"
+    return Finding("metadata-log-unknown", message, subject="the node", directory=place)
+
+
+def _lost(evidence: Evidence, node: int, said: str) -> Finding:
+    """A voter without a log: with a new directory.id it has no vote that can do harm."""
+    directory = evidence.directories[0]
+    voters = {one.id: one.directory_id for one in voters_in_log(evidence.image.quorum)}
+    own = None if directory.identity is None else directory.identity.directory_id
+    logged, place = voters.get(node), shown(str(directory.place))
+    has_vote = logged in (None, own)
+    return Finding(
+        "metadata-log-lost",
+        f"{said}, and node {node} is a voter: its vote and the committed records that it had are"
+        " forgotten"
+        if has_vote
+        else f"{said}. Voter {node} of the quorum has directory.id {logged}, and this directory has"
+        f" {own}: the node follows without a vote",
+        None
+        if has_vote
+        else "remove the old voter while a majority of the others runs:"
+        " `kafka-metadata-quorum.sh remove-controller`. Then start the node, and add it:"
+        " `add-controller`",
+        subject=f"voter {node}",
+        at_start=None if has_vote else AtStart.NOT_VOTING,
+        directory=place,
+    )
+
+
 # Software and quorum.
 
 
@@ -293,13 +370,16 @@ def _of_software(evidence: Evidence) -> Iterator[Finding]:
 
 def _voters(evidence: Evidence) -> list[int]:
     """The voters by the log, else by the configuration, else by ``quorum-state``."""
-    config, directory = evidence.config, evidence.source.metadata_directory
+    config = evidence.config
     found = [one.id for one in voters_in_log(evidence.image.quorum)]
     if not found and config is not None:
         words = config.settings.get("controller.quorum.voters", "").split(",")
         ids = (word.partition("@")[0].strip() for word in words)
         found = [int(one) for one in ids if one.isascii() and one.isdigit()]
-    if not found and directory is not None:
+    if not found:
+        directory = evidence.source.metadata_directory
+        if directory is None:
+            directory = child_of(evidence.directories[0].place, METADATA_DIRECTORY)
         state = read_node_files(directory).state
         found = list((state.current_voters or ()) if state is not None else ())
     return found

@@ -403,8 +403,80 @@ def test_formatted(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (node / "new" / "bootstrap.checkpoint").write_bytes(b"")
     told = Told(capsys, "-d", node / "new", "preflight")
     assert "node 102 starts" == told.out.splitlines()[0]
-    assert "formatted, and never started" in told.out
+    assert "a formatted directory" in told.out
     assert 0 == told.status
+    (node / "new" / ".lock").touch()
+    told = Told(capsys, "-d", node / "new", "preflight")
+    assert "node 102 cannot be judged" == told.out.splitlines()[0]
+    assert 1 == told.status
+
+
+def _wipe(voter: Path, name: str) -> None:
+    """Take the metadata log from a voter's directory."""
+    log = voter / "__cluster_metadata-0"
+    shutil.rmtree(log)
+    if name != "gone":
+        log.mkdir()
+    if name == "no record":
+        (log / f"{0:020}.log").touch()
+    if name == "pipe":
+        os.mkfifo(log / f"{0:020}.log")
+
+
+@pytest.mark.parametrize("name", ["gone", "empty", "no record"])
+def test_a_voter_without_its_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """With its vote a leader can be elected that lacks committed records."""
+    place = copy_of("voters-all-killed-3", tmp_path / "node")
+    _wipe(place / "voter-1", name)
+    told = Told(capsys, "-d", place / "voter-1", "preflight", "-o", "json")
+    assert {"metadata-log-unknown"} == told.codes("unknown")
+    assert 1 == told.status
+    line = ("-d", place / "voter-1", "preflight", "--against", place / "voter-2")
+    told = Told(capsys, *line, "-o", "json")
+    assert "metadata-log-lost" in told.codes("loses")
+    assert set() == told.codes("unknown")
+    assert 1 == told.status
+    file = place / "voter-1" / "meta.properties"
+    file.write_text(
+        re.sub("directory.id=.*", "directory.id=AAAAAAAAAAAAAAAAAAABAA", file.read_text())
+    )
+    assert "metadata-log-lost" in Told(capsys, *line, "-o", "json").codes("not-voting")
+
+
+def test_a_metadata_log_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing tells what a controller with it loses, not even other metadata."""
+    place = copy_of("voters-all-killed-3", tmp_path / "node")
+    _wipe(place / "voter-1", "pipe")
+    for words in ((), ("--against", place / "voter-2")):
+        told = Told(capsys, "-d", place / "voter-1", "preflight", *words)
+        assert told.out.splitlines()[0].endswith("cannot be judged")
+        assert "not a regular file" in told.out
+        assert 1 == told.status
+
+
+@pytest.mark.parametrize("size", [None, 0, 40, 3000])
+def test_a_broker_whose_metadata_log_is_short(
+    node: Path, capsys: pytest.CaptureFixture[str], size: int | None
+) -> None:
+    """It fetches the log before it sets replicas aside, so its own log tells nothing of them."""
+    log = node / "d1" / "__cluster_metadata-0"
+    if size is None:
+        shutil.rmtree(log)
+    else:
+        os.truncate(log / f"{0:020}.log", size)
+    told = asked(capsys, node)
+    assert {"metadata-log-unknown"} == told.codes("unknown")
+    assert not {"becomes-stray", "replica-missing"} & {row["code"] for row in told.rows}
+    assert 1 == told.status
+    told = asked(capsys, node, "--against", node / "controller1")
+    assert set() == told.codes("unknown")
+    assert [12] == [row["count"] for row in told.rows if row["code"] == "becomes-stray"]
+    health = Told(capsys, "-d", node / "d1", "-d", node / "d2", "health", "-o", "json")
+    assert "becomes-stray" not in health.out
 
 
 def test_roles_that_nothing_tells(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -412,7 +484,7 @@ def test_roles_that_nothing_tells(node: Path, capsys: pytest.CaptureFixture[str]
     (node / "new" / "lost+found").mkdir(parents=True)
     shutil.copy(node / "d1" / "meta.properties", node / "new")
     told = Told(capsys, "-d", node / "new", "preflight")
-    assert "node 102 starts, but has warnings" == told.out.splitlines()[0]
+    assert "node 102 cannot be judged" == told.out.splitlines()[0]
     assert "if the node is a broker" in told.out
 
 
@@ -421,7 +493,7 @@ def test_directories_of_two_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[
     dirs = [fixture_dir("node-44") / f"broker{i}" / "d2" for i in (102, 103)]
     rows = Told(capsys, "-d", dirs[0], "-d", dirs[1], "preflight", "--summary", "-o", "json").rows
     assert ["102", "103"] == [row["node"] for row in rows]
-    assert all(row["verdict"].startswith("starts") for row in rows)
+    assert {"cannot be judged"} == {row["verdict"] for row in rows}
 
 
 def test_a_fleet(node: Path, capsys: pytest.CaptureFixture[str]) -> None:

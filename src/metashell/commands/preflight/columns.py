@@ -7,7 +7,7 @@ from typing import Final
 from metashell.commands.rows.columns import integer, sentence, text, time_at
 from metashell.findings.kind import AtStart
 
-_BAD: Final = (AtStart.REFUSES, AtStart.OFFLINE, AtStart.NOT_JOINED, AtStart.LOSES)
+_BAD: Final = (AtStart.REFUSES, AtStart.OFFLINE, AtStart.NOT_JOINED, AtStart.LOSES, AtStart.UNKNOWN)
 
 COLUMNS: Final = (
     text("node", "The node's id; its first directory where nothing tells the id.", priority=7),
@@ -15,8 +15,8 @@ COLUMNS: Final = (
         "effect",
         "refuses: the node does not start. offline: a log directory goes offline. not-joined, "
         "not-voting: the node starts, and does not join the quorum or vote. loses: a replica "
-        "begins empty, or records are lost. changes: logs are set aside, promoted, deleted or "
-        "recovered. notes: worth knowing.",
+        "begins empty, or records are lost. unknown: nothing tells whether it does. "
+        "changes: logs are set aside, promoted, deleted or recovered. notes: worth knowing.",
         priority=9,
         red=_BAD,
         yellow=(AtStart.NOT_VOTING, AtStart.CHANGES),

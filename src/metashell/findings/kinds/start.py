@@ -133,6 +133,35 @@ KINDS: Final = (
         source="org.apache.kafka.raft.KafkaRaftClient.handleUnexpectedError",
     ),
     _of(
+        code="metadata-log-lost",
+        about=About.CONTROLLER,
+        at_start=AtStart.LOSES,
+        start_order=37,
+        order=79,
+        counts="voters",
+        meaning="a voter's metadata log is gone or empty: with its vote a node can be elected that"
+        " lacks committed records",
+        do="do not start it yet. First start the other voters, and wait until all of them follow"
+        " one leader without a lag. See `kafka-metadata-quorum.sh describe --replication`",
+        avoid="never start it while another voter is down. Put no older copy of the log in its"
+        " place",
+        source="org.apache.kafka.raft.KafkaRaftClient; KIP-856",
+    ),
+    _of(
+        code="metadata-log-unknown",
+        severity=Severity.WARNING,
+        at_start=AtStart.UNKNOWN,
+        start_order=37,
+        order=124,
+        counts="nodes",
+        meaning="the node's metadata log tells nothing: it is gone, empty, unreadable or too short",
+        do="give all log directories of the node, or --config server.properties; and --against with"
+        " a controller's directory or the quorum's HOST:PORT. A broker fetches the log again. A"
+        " voter that forgot it can lose committed records",
+        avoid="start no voter before that is known",
+        source="org.apache.kafka.raft.KafkaRaftClient; KIP-856",
+    ),
+    _of(
         code="software-lacks-level",
         at_start=AtStart.STOPS_CONTROLLER,
         start_order=34,
