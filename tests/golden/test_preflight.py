@@ -87,6 +87,17 @@ def test_each_line_is_foretold(name: str) -> None:
             assert any(text in line for text in texts), line
 
 
+@pytest.mark.parametrize("name", ["garbage-partition-metadata", "zero-topic-id", "offline-dir"])
+def test_only_copies_in_an_offline_directory(name: str) -> None:
+    """The broker's only copies there are named: after the start they had no leader."""
+    offline = [one for one in _start(f"variants/{name}").events if one.effect is AtStart.OFFLINE]
+    assert offline[0].directory is not None
+    assert offline[0].directory.endswith("/d2")
+    assert offline[0].meaning.endswith(
+        "; replicas in it: 12; no other broker has all data of only-on-b-0"
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "starts"),
     [

@@ -132,7 +132,8 @@ class Judged:
     reason: AnyArray
     """int8[n]: where `REASONS` has the reason."""
     at: I64
-    """int64[n]: the partition in the image of which each is a replica; -1 for none."""
+    """int64[n]: the partition in the image of which each is a replica; -1 for none. A directory
+    that can't tell its topic id is taken by its name."""
     present: I64
     """int64[p]: the partitions that brokers have, as `_of_broker` numbers them."""
 
@@ -161,8 +162,10 @@ class Missing:
     reason: AnyArray
     """int8[m]: where `REASONS` has the consequence."""
     roles: Roles
-    n_elsewhere: int
-    """How many replicas are in log directories that are not at hand."""
+    elsewhere: I64
+    """int64[]: the partitions of replicas in log directories that are not at hand."""
+    alone_elsewhere: I64
+    """int64[]: those of them of whose data no other broker has all."""
 
 
 def judge(found: Found, image: Image | None, *, is_refused: bool) -> Judged:
@@ -215,6 +218,7 @@ def note_ends(judged: Judged, start: I64, end: I64, mark: I64, diverges: I64) ->
 
 def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     """Decide for directories with a topic id, by the metadata."""
+    _take_by_name(judged, found, image)
     topic = image.topics.index_of(found.topic_id[rows])
     at = _partition_rows(image, topic, found.partition[rows])
     named = _named(found, image)[found.topic[rows]]
@@ -249,6 +253,15 @@ def _compare(judged: Judged, found: Found, rows: I64, image: Image) -> None:
     is_replaced = is_current & ~is_other & np.isin(key, key[promoted & ~is_other])
     judged.put(rows[is_replaced], ReplicaState.REPLACED, Reason.REPLACED)
     judged.present = key[(is_current | promoted) & ~is_other]
+
+
+def _take_by_name(judged: Judged, found: Found, image: Image) -> None:
+    """Find the partitions of directories by their names, where they can't tell their topic ids."""
+    rows = np.flatnonzero(judged.are(ReplicaState.MALFORMED, ReplicaState.UNREADABLE))
+    at = _partition_rows(image, _named(found, image)[found.topic[rows]], found.partition[rows])
+    rows, at = rows[at >= 0], at[at >= 0]
+    is_held, _ = _assigned(image, at, found.broker[rows])
+    judged.at[rows[is_held]] = at[is_held]
 
 
 def _named(found: Found, image: Image) -> I64:
@@ -315,7 +328,7 @@ def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
     hits = np.flatnonzero(np.isin(values, found.brokers[found.brokers >= 0]))
     row, broker = np.searchsorted(bounds[1:], hits, side="right"), values[hits]
     there = np.concatenate(
-        [judged.present, _not_readable(found, judged, image), _deleted(found, judged, image)]
+        [judged.present, _not_readable(found, judged), _deleted(found, judged, image)]
     )
     is_missing = ~np.isin(_of_broker(broker, row), there)
     row, broker = row[is_missing], broker[is_missing]
@@ -324,13 +337,15 @@ def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
     for number, own in enumerate(id_pairs(found.directory_ids)):
         log_dir[(id_pairs(assigned) == own).all(axis=1)] = number
     is_elsewhere = _is_real(assigned) & (log_dir < 0) & ~np.isin(broker, _complete(found, image))
+    elsewhere = row[is_elsewhere]
+    is_alone = roles_of(image, elsewhere, broker[is_elsewhere]).is_alone
     row, broker, log_dir = row[~is_elsewhere], broker[~is_elsewhere], log_dir[~is_elsewhere]
     roles = roles_of(image, row, broker)
     reason = np.full(len(row), REASONS.index(Reason.CREATED), dtype=np.int8)
     # A broker that starts before those with the data is elected, and they cut their logs to its.
     reason[(roles.has_data | roles.unclean) & ~roles.is_led] = REASONS.index(Reason.LEADS)
     reason[roles.is_alone] = REASONS.index(Reason.LOST)
-    return Missing(row, broker, log_dir, reason, roles, int(is_elsewhere.sum()))
+    return Missing(row, broker, log_dir, reason, roles, elsewhere, elsewhere[is_alone])
 
 
 def _complete(found: Found, image: Image) -> list[int]:
@@ -342,11 +357,10 @@ def _complete(found: Found, image: Image) -> list[int]:
     return [broker for broker, n in pairs if n >= registered.get(broker, n + 1)]
 
 
-def _not_readable(found: Found, judged: Judged, image: Image) -> I64:
-    """Partitions, as of `Judged.present`, whose directory by its name has no topic id to tell."""
-    lost = judged.are(ReplicaState.MALFORMED, ReplicaState.UNREADABLE)
-    at = _partition_rows(image, _named(found, image)[found.topic[lost]], found.partition[lost])
-    return _of_broker(found.broker[lost], at)[at >= 0]
+def _not_readable(found: Found, judged: Judged) -> I64:
+    """Partitions, as of `Judged.present`, whose directory can't tell its topic id."""
+    lost = judged.are(ReplicaState.MALFORMED, ReplicaState.UNREADABLE) & (judged.at >= 0)
+    return _of_broker(found.broker[lost], judged.at[lost])
 
 
 def _deleted(found: Found, judged: Judged, image: Image) -> I64:

@@ -81,6 +81,8 @@ class Evidence:
     """Takes a diagnostic."""
     stop: Callable[[], None] = _never
     """Called again and again; it raises to end everything."""
+    holds: dict[str, str] = field(default_factory=dict)
+    """The replicas in each log directory, in words: for what is said of it if it goes offline."""
     _image_findings: list[ImageFindings] = field(default_factory=list)
     _directories: list[LogDirectory] = field(default_factory=list)
 

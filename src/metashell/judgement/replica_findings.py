@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.replica_counts import STRAY_STATES, is_in
+from metashell.answers.replica_roles import Role
 from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
 from metashell.dataclass import dataclass
@@ -21,7 +22,7 @@ from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid
-from metashell.sources.replicas import DIVERGES, replicas_table
+from metashell.sources.replicas import DIVERGES, first_of, only_here, replicas_table
 
 if TYPE_CHECKING:
     from metashell.image.cluster import Brokers
@@ -33,16 +34,20 @@ _READ: Final = frozenset({"state", "log_end_offset", DIVERGES})
 """Columns that decide what is read."""
 _COLUMNS: Final = (
     *("broker", "topic", "partition", "state", "reason", "bytes", "topic_id", "directory", "name"),
-    *("recovery_segments", "recovery_bytes"),
+    *("recovery_segments", "recovery_bytes", "role", "in_sync_elsewhere"),
 )
+_THERE: Final = (
+    *(ReplicaState.IN_PLACE, ReplicaState.REPLACED),
+    *(ReplicaState.MALFORMED, ReplicaState.UNREADABLE),
+)
+"""The states of replicas that a broker serves, as long as their log directory is online."""
+_IN_IT: Final = "; replicas in it: "
 _FIRST: Final = {
     "replica-lost": "do not start the broker",
     "replica-leads-empty": "start the other brokers of the ISR and ELR first",
     "replica-missing": "nothing if a leader lives: the broker copies its log. Else do not start it",
 }
 """The advice where the log of a missing replica is there, until it is made usable."""
-_NAMED: Final = 3
-"""So many logs are named; `replicas` has all."""
 
 
 @dataclass(slots=True)
@@ -79,6 +84,12 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     ).select(_COLUMNS)
     wanted = {kind.code for kind in kinds}
     found = [*_of_directories(directories, evidence.image)]
+    evidence.holds |= _in_directories(rows)
+    unread = [one for one in evidence.directories if one.identity is None and not one.is_gone]
+    if len(unread) == 1 and report.remarks:
+        evidence.holds[shown(str(unread[0].place))] = (
+            _IN_IT + report.remarks.pop().partition(": ")[2]
+        )
     found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
@@ -88,6 +99,19 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
         is_whole = len(directories) == len(source.log_places)
         found += of_stop(evidence, broker, own, some, is_whole=is_whole)
     yield from (finding for finding in found if finding.code in wanted)
+
+
+def _in_directories(rows: pa.Table) -> Mapping[str, str]:
+    """The words about the replicas that are in each log directory."""
+    there = rows.filter(pc.and_(is_in(rows, *_THERE), pc.is_valid(rows["role"])))
+    told = {}
+    for directory in pc.unique(there["directory"]).to_pylist():
+        some = there.filter(pc.equal(there["directory"], directory))
+        is_alone = pc.equal(pc.list_value_length(some["in_sync_elsewhere"]), 0)
+        is_alone = pc.and_(is_alone, pc.not_equal(some["role"], Role.OUT_OF_SYNC.text))
+        alone = only_here(_logs(some.filter(is_alone)))
+        told[directory] = f"{_IN_IT}{len(some):,}{alone}"
+    return told
 
 
 def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
@@ -164,15 +188,9 @@ def _told(
     kind, n_bytes = all_kinds()[code], pc.sum(rows["bytes"]).as_py()
     noun = kind.counts if n > 1 else {"directories": "directory"}.get(kind.counts, kind.counts[:-1])
     size = "" if n_bytes is None else f" ({size_text(n_bytes)})"
-    message = f"{n:,} {noun}{size} {'is' if n == 1 else 'are'} {text}: {_few(_logs(rows))}{more}"
+    names = first_of(_logs(rows))
+    message = f"{n:,} {noun}{size} {'is' if n == 1 else 'are'} {text}: {names}{more}"
     yield Finding(code, message, action, subject=broker, count=n)
-
-
-def _few(names: pa.ChunkedArray) -> str:
-    """The first names, and how many there are more."""
-    n = len(names)
-    told = names.slice(0, _NAMED).to_pylist() + [f"{n - _NAMED:,} more"] * (n > _NAMED)
-    return ", ".join(told)
 
 
 def _logs(rows: pa.Table) -> pa.ChunkedArray:
@@ -252,4 +270,4 @@ def _brought_back(code: str, missing: pa.Table, logs: pa.Table) -> tuple[str, st
     )
     if topic_id == "ID":
         action += ". `replicas --state missing --columns topic,partition,topic_id` has the ids"
-    return f"; {its} {_few(places)}", action
+    return f"; {its} {first_of(places)}", action

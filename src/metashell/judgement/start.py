@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -163,6 +163,7 @@ def start_of(node: StartingNode, asked: StartOptions) -> Start:
     found = [*_found(evidence, knows_cluster=knows), *_of_quorum(asked)]
     found = [one for one in found if asked.after is None or one.after in (None, asked.after)]
     found.sort(key=lambda one: one.kind.start_order)
+    found = [*_with_contents(found, evidence.holds)]
     refusals = [one.kind.start_order for one in found if one.effect is AtStart.REFUSES]
     events = [
         one
@@ -231,6 +232,17 @@ def _found(evidence: Evidence, *, knows_cluster: bool) -> Iterator[Finding]:
         if key not in seen:
             yield replace(found, at_start=stops if is_stop else found.effect)
         seen.add(key)
+
+
+def _with_contents(found: Sequence[Finding], holds: Mapping[str, str]) -> Iterator[Finding]:
+    """Findings, with the replicas that are in a log directory behind the first that fails it."""
+    told: set[str | None] = set()
+    for one in found:
+        is_first = one.effect is AtStart.OFFLINE and one.directory not in told
+        if is_first:
+            told.add(one.directory)
+        more = holds.get(one.directory or "", "") if is_first else ""
+        yield replace(one, message=one.meaning + more) if more else one
 
 
 def _of_quorum(asked: StartOptions) -> Iterator[Finding]:

@@ -71,6 +71,8 @@ _NUMBERS: Final = (
     "last_time open_producers recovery_segments recovery_bytes"
 )
 """The columns that are read: keys, and behind them those of the table."""
+_NAMED: Final = 3
+"""So many partitions are named; the rows have all."""
 _NO_ID: Final = bytes(16)
 _BROKERS: Final = SCHEMA.field("in_sync_elsewhere").type
 _OFFSETS: Final = (
@@ -165,9 +167,9 @@ def replicas_table(
     if image is None or is_refused:
         return table
     missing = missing_replicas(found, judged, image)
-    if missing.n_elsewhere and wanted is None:
-        n = f"{missing.n_elsewhere:,}"
-        report.remark(f"replicas in log directories that were not given: {n}")
+    if len(missing.elsewhere) and wanted is None:
+        n, alone = f"{len(missing.elsewhere):,}", _names(image, missing.alone_elsewhere)
+        report.remark(f"replicas in log directories that were not given: {n}{only_here(alone)}")
     rows = _missing_table(missing, image, names)
     if wanted is not None:
         rows = rows.filter(pa.array(map(wanted, rows["topic"].to_pylist()), pa.bool_()))
@@ -385,6 +387,25 @@ def text_of(name: str) -> str:
     if name.isascii():
         return name
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def only_here(names: pa.ChunkedArray) -> str:
+    """The words about partitions of which other brokers lack the data; none without any."""
+    return f"; no other broker has all data of {first_of(names)}" if len(names) else ""
+
+
+def first_of(names: pa.ChunkedArray) -> str:
+    """The first names, and how many there are more."""
+    n_more = len(names) - _NAMED
+    more = [f"{n_more:,} more"] if n_more > 0 else []
+    return ", ".join([*names.slice(0, _NAMED).to_pylist(), *more])
+
+
+def _names(image: Image, rows: AnyArray) -> pa.Array:
+    """The names of partitions, such as ``orders-3``."""
+    topics = string_array(image.topics.raw_names.take(image.partitions.topic[rows]))
+    numbers = number_array(image.partitions.partition[rows]).cast(pa.string())
+    return pc.binary_join_element_wise(topics, numbers, "-")
 
 
 def _missing_table(missing: Missing, image: Image, names: Sequence[str]) -> pa.Table:

@@ -129,7 +129,10 @@ def test_directories_that_are_not_given(node: Path) -> None:
     missing = [row for row in _rows(ran) if row["state"] == "missing"]
     assert {"topic": "keep", "partition": 2, "state": "missing"} in missing
     assert {"topic": "keep", "partition": 5, "state": "missing"} not in missing
-    assert "replicas: replicas in log directories that were not given: 4" in ran.err
+    assert (
+        "replicas: replicas in log directories that were not given: 4; no other broker has all data"
+        " of only-on-b-0" in ran.err
+    )
 
 
 def test_nothing_of_a_log_is_read_for_names(node: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,7 +168,10 @@ def test_a_directory_that_is_not_given(node: Path) -> None:
     source = _open(node, "d1")
     assert "replica-lost" not in _counts(source)
     found = _starts(source)["replicas-not-given"]
-    assert "replicas in log directories that were not given: 4" == found.message
+    assert (
+        "replicas in log directories that were not given: 4; no other broker has all data of"
+        " only-on-b-0" == found.message
+    )
 
 
 def test_an_earlier_state_has_no_disks(node: Path) -> None:
