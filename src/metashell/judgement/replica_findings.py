@@ -22,7 +22,7 @@ from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid
-from metashell.sources.replicas import DIVERGES, first_of, only_here, replicas_table
+from metashell.sources.replicas import DIVERGES, first_of, only_here, replicas_table, text_of
 
 if TYPE_CHECKING:
     from metashell.image.cluster import Brokers
@@ -91,6 +91,7 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             _IN_IT + report.remarks.pop().partition(": ")[2]
         )
     found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
+    found += [one for directory in directories for one in _of_taken_names(directory, rows)]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))
         if knows_brokers(evidence, [broker]):
@@ -99,6 +100,27 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
         is_whole = len(directories) == len(source.log_places)
         found += of_stop(evidence, broker, own, some, is_whole=is_whole)
     yield from (finding for finding in found if finding.code in wanted)
+
+
+def _of_taken_names(directory: LogDirectory, rows: pa.Table) -> Iterator[Finding]:
+    """Files in a log directory that have the names of replicas that its broker makes there."""
+    place = shown(str(directory.place))
+    missing = rows.filter(is_in(rows, ReplicaState.MISSING))
+    is_here = pc.fill_null(pc.equal(missing["directory"], text_of(place)), True)
+    names = _logs(missing.filter(is_here))
+    files = pa.array(map(text_of, directory.files), pa.string())
+    taken = pc.unique(names.filter(pc.is_in(names, files)))
+    if len(taken):
+        text = f"{place}: a file has the name of a replica that is to be made: {first_of(taken)}"
+        kafka = f"Error while creating log for {taken[0]} in dir {directory.place}"
+        yield Finding(
+            "log-name-taken",
+            text,
+            subject=f"log directory {place}",
+            count=len(taken),
+            directory=place,
+            kafka=kafka,
+        )
 
 
 def _in_directories(rows: pa.Table) -> Mapping[str, str]:

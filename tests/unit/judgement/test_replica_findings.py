@@ -147,6 +147,20 @@ def test_logs_without_partition_metadata(node: Path) -> None:
     assert "`topic_id: ID`" in there.what_to_do
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_file_in_the_place_of_a_replica(node: Path, is_link: bool) -> None:
+    """The broker can't make the replica, and takes the directory offline that the metadata has."""
+    shutil.rmtree(node / "d1" / "keep-0")
+    for name in ("d1/keep-0", "d2/keep-0", "d1/readme-0"):
+        if is_link:
+            (node / name).symlink_to(node / "controller1" / "meta.properties")
+        else:
+            (node / name).write_text("notes")
+    (found,) = (one for one in _all(_open(node)) if one.code == "log-name-taken")
+    assert (f"{node}/d1", 1) == (found.directory, found.count)
+    assert f"Error while creating log for keep-0 in dir {node}/d1" == found.kafka
+
+
 def test_a_new_disk(node: Path) -> None:
     """An empty disk with a new directory.id stands for all log directories of the broker."""
     for replica in (node / "d2").iterdir():

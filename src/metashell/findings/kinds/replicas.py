@@ -175,6 +175,16 @@ _BEHIND: Final = (
         " leaders",
         do="nothing for new topics and reassignments. Else see whether a volume is not mounted",
     ),
+    _missing(
+        code="log-name-taken",
+        severity=Severity.CRITICAL,
+        at_start=AtStart.OFFLINE,
+        order=97,
+        meaning="a file has the name of a replica that the broker makes: it can't make it, and"
+        " takes the log directory offline",
+        do="move the file out of the log directory before the broker starts, and keep it",
+        source=f"{_MANAGER}.createLogDirectory",
+    ),
     _lacks(
         code="ends-below-high-watermark",
         order=133,
