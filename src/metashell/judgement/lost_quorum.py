@@ -179,7 +179,7 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
         losses={name: losing.of(name) for name in found.commitment.winners},
         doubts=[*doubts, *found.doubts],
         notes=[*found.notes, *_of_addresses(sources, found.facts)],
-        left_out=[*(sources.keys() - {copy.name for copy in found.copies})],
+        left_out=sorted(sources.keys() - {copy.name for copy in found.copies}),
     )
 
 

@@ -108,9 +108,11 @@ def _examined(context: Context) -> LostQuorum:
 def _answer(found: LostQuorum) -> Iterator[str]:
     """The first lines."""
     yield _sentence(headline(found))
-    if found.doubts:
-        more = f" ({len(found.doubts) - 1} more below)" if len(found.doubts) > 1 else ""
-        yield f"Not sure: {found.doubts[0]}{more}."
+    told = {*(found.troubles if found.winners else found.left_out)}
+    doubts = [text for text in found.doubts if text.partition(": ")[0] not in told]
+    if doubts:
+        more = f" ({len(doubts) - 1} more below)" if len(doubts) > 1 else ""
+        yield f"Not sure: {doubts[0]}{more}."
     missing = [node for node, _ in found.commitment.missing]
     if not found.winners:
         if (needed := needed_disks(found)) is not None:
