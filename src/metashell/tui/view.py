@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import events
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.dataclass import dataclass
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from textual.visual import VisualType
-    from textual.widget import Widget
 
     from metashell.tui.view_state import ViewState
 
 
+_TOLD_S: Final = 0.1
+"""A view is laid out by then."""
 _LOW: Final = 12
 """Lines below which what explains rows gives way to them."""
 
@@ -96,8 +98,16 @@ class View(AppPart, Vertical):
     def on_mount(self) -> None:
         """Show the view state now that the parts are there."""
         self.is_composed = True
+        self.set_timer(_TOLD_S, self._tell_sizes)
         if self.explorer.view is self:
             self.call_after_refresh(self.explorer.come_to_view)
+
+    def _tell_sizes(self) -> None:
+        """Tell all parts their size: Textual forgets a part that is mounted while others scroll."""
+        for part in self.walk_children(with_self=True):
+            if isinstance(part, Widget) and isinstance(part, AppPart) and part.size:
+                size = part.outer_size
+                part.post_message(events.Resize(size, part.virtual_size, part.container_size))
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave the room to rows where there is little: see ``-low`` in the styles of views."""
