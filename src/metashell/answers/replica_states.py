@@ -319,10 +319,13 @@ def _find_twice(judged: Judged, found: Found, rows: I64) -> None:
     judged.put(rows[twice], ReplicaState.DUPLICATE, Reason.TWICE)
 
 
-def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
+def missing_replicas(
+    found: Found, judged: Judged, image: Image, *, is_whole: bool = False
+) -> Missing:
     """Find the replicas that the brokers should have and do not.
 
-    A broker of which fewer log directories are here than it registered may have others in these.
+    A broker of which fewer log directories are here than it registered may have others in these;
+    not if a configuration names no more (`is_whole`).
     """
     values, bounds = image.partitions.list_column("replicas").gather()
     hits = np.flatnonzero(np.isin(values, found.brokers[found.brokers >= 0]))
@@ -337,6 +340,7 @@ def missing_replicas(found: Found, judged: Judged, image: Image) -> Missing:
     for number, own in enumerate(id_pairs(found.directory_ids)):
         log_dir[(id_pairs(assigned) == own).all(axis=1)] = number
     is_elsewhere = _is_real(assigned) & (log_dir < 0) & ~np.isin(broker, _complete(found, image))
+    is_elsewhere &= not is_whole
     elsewhere = row[is_elsewhere]
     is_alone = roles_of(image, elsewhere, broker[is_elsewhere]).is_alone
     row, broker, log_dir = row[~is_elsewhere], broker[~is_elsewhere], log_dir[~is_elsewhere]

@@ -21,8 +21,15 @@ from metashell.judgement.stop_findings import of_stop
 from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
-from metashell.schema.uuids import parse_uuid
-from metashell.sources.replicas import DIVERGES, first_of, only_here, replicas_table, text_of
+from metashell.schema.uuids import parse_uuid, uuid_text
+from metashell.sources.replicas import (
+    DIVERGES,
+    first_of,
+    names_each,
+    only_here,
+    replicas_table,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from metashell.image.cluster import Brokers
@@ -84,6 +91,8 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     ).select(_COLUMNS)
     wanted = {kind.code for kind in kinds}
     found = [*_of_directories(directories, evidence.image)]
+    if names_each(source, directories):
+        found += _left_out(directories, evidence.image)
     evidence.holds |= _in_directories(rows)
     unread = [one for one in evidence.directories if one.identity is None and not one.is_gone]
     if len(unread) == 1 and report.remarks:
@@ -173,8 +182,7 @@ def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterat
     brokers = image.brokers
     registered, cordoned = _owners(brokers, "log_dirs"), _owners(brokers, "cordoned_log_dirs")
     for directory in directories:
-        of = directory.identity
-        own = None if of is None or of.directory_id is None else parse_uuid(of.directory_id)
+        of, own = directory.identity, _directory_id(directory)
         if of is None or own is None or of.node_id is None or of.node_id not in registered:
             continue
         place = shown(str(directory.place))
@@ -189,6 +197,22 @@ def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterat
             if holds:
                 message = f"{place}: {text} directory.id {of.directory_id}"
                 yield Finding(code, message, subject=f"broker {of.node_id}", directory=place)
+
+
+def _left_out(directories: Sequence[LogDirectory], image: Image) -> Iterator[Finding]:
+    """Log directories that the broker registered, and that its configuration does not name."""
+    known = [one.identity for one in directories if one.identity is not None]
+    here = {uuid_text(raw) for raw in map(_directory_id, directories) if raw is not None}
+    registered = _owners(image.brokers, "log_dirs")
+    for broker in dict.fromkeys(one.node_id for one in known if one.node_id in registered):
+        for text in sorted({*map(uuid_text, registered[broker])} - here):
+            message = f"no log directory of log.dirs has directory.id {text}, which it registered"
+            yield Finding("directory-left-out", message, subject=f"broker {broker}")
+
+
+def _directory_id(directory: LogDirectory) -> bytes | None:
+    of = directory.identity
+    return None if of is None or of.directory_id is None else parse_uuid(of.directory_id)
 
 
 def _owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:

@@ -6,6 +6,7 @@ kept.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -35,6 +36,7 @@ from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.log.unread import Unread, UnreadReport
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
+from metashell.node_files.config import KafkaConfig
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import conflicting_identities
@@ -106,6 +108,15 @@ def log_directories_here(source: Source, report: ReadReport) -> Sequence[LogDire
         return found
 
 
+def names_each(source: Source, directories: Sequence[LogDirectory]) -> bool:
+    """Whether these are all log directories that the node's configuration names, none unusable."""
+    if source.settings.config is None:
+        return False
+    here = {str(one.place) for one in directories if one.identity is not None}
+    named = {*map(os.path.abspath, KafkaConfig(*source.settings.config).named_log_dirs())}
+    return bool(named) and named <= here and len(here) == len(source.log_places)
+
+
 def disk_bytes(source: Source, by: str, poll: Callable[[], None]) -> Mapping[Any, int]:
     """The bytes that `replicas` counts with each value of a column.
 
@@ -166,7 +177,8 @@ def replicas_table(
     table = read.table(found, judged, names, image, diverges)
     if image is None or is_refused:
         return table
-    missing = missing_replicas(found, judged, image)
+    is_whole = names_each(source, directories)
+    missing = missing_replicas(found, judged, image, is_whole=is_whole)
     if len(missing.elsewhere) and wanted is None:
         n, alone = f"{len(missing.elsewhere):,}", _names(image, missing.alone_elsewhere)
         report.remark(f"replicas in log directories that were not given: {n}{only_here(alone)}")

@@ -351,6 +351,24 @@ def test_settings(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "findings that come later" in words.out
 
 
+def test_a_log_directory_left_out(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The only copy in a directory that log.dirs does not name any more begins empty."""
+    line = ("preflight", "-o", "json", "--against", node / "controller1")
+    whole = Told(capsys, "--config", config_of(node), *line)
+    assert set() == whole.codes("loses")
+    assert "directory-left-out" not in whole.out
+    told = Told(capsys, "--config", config_of(node, log_dirs=f"{node}/d1"), *line)
+    (row,) = (row for row in told.rows if row["code"] == "replica-lost")
+    assert "only-on-b-0" in row["message"]
+    (row,) = (row for row in told.rows if row["code"] == "directory-left-out")
+    text = (node / "d2" / "meta.properties").read_text()
+    assert re.search("directory.id=(.*)", text)[1] in row["message"]  # type: ignore[index]
+    # A configuration of other places does not say that these are all.
+    elsewhere = config_of(node, log_dirs="/nowhere")
+    told = Told(capsys, "--config", elsewhere, "-d", node / "d1", *line)
+    assert not {"replica-lost", "directory-left-out"} & {row["code"] for row in told.rows}
+
+
 @pytest.mark.parametrize("key", ["log_dirs", "log_dir"])
 @pytest.mark.parametrize("is_empty", [False, True])
 def test_no_log_directory_is_there(

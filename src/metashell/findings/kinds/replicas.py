@@ -60,6 +60,16 @@ _AT_REGISTRATION: Final = (
         do="nothing for a new disk. Else see `replicas --state missing` before the broker starts",
     ),
     _directory(
+        code="directory-left-out",
+        severity=Severity.WARNING,
+        at_start=AtStart.NOTES,
+        order=131,
+        meaning="the broker registered a log directory that its configuration does not have: the"
+        " replicas there begin empty elsewhere",
+        do="name the directory in log.dirs again, or mount its disk, before the broker starts. To"
+        " take it away, move its replicas first: kafka-reassign-partitions.sh",
+    ),
+    _directory(
         code="directory-cordoned",
         at_start=AtStart.NOTES,
         meaning="the log directory is cordoned: the broker puts no new replica into it",
