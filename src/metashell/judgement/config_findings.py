@@ -134,9 +134,9 @@ class _Comparison:
 
     def run(self) -> Iterator[Finding]:
         """All that is found."""
-        for text in self._refusals():
+        for text, keys in self._refusals():
             told = None if self._starts else f'the node does not start with it: "{text}"'
-            yield replace(self._finding("config-refused", told), kafka=text)
+            yield replace(self._finding("config-refused", told, self._advice(keys)), kafka=text)
         voters = _voters(self._image)
         if voters:
             yield from self._dynamic(voters)
@@ -153,55 +153,79 @@ class _Comparison:
                 "compare these addresses with the voters': an alias or a load balancer is fine",
             )
 
-    def _refusals(self) -> Iterator[str]:
-        """Kafka's reasons not to start with the file."""
+    def _advice(self, keys: Sequence[str]) -> str | None:
+        """The settings to correct; None where the log directory may be the wrong one."""
+        if not keys:
+            return None
+        brokers, ids = self._image.brokers.ids.tolist(), nodes(_controllers(self._image))
+        known = [
+            role
+            for role, some in (
+                (_BROKER, brokers),
+                (_CONTROLLER, [*ids, *nodes(_voters(self._image))]),
+            )
+            if self.node in some
+        ]
+        stored = "" if self._stored is None else f". meta.properties has node.id {self._stored}"
+        has_roles = "process.roles" in keys and known and set(known) != set(self.roles)
+        return (
+            f"correct {' or '.join(keys)}: compare with a running node of the same roles"
+            + stored * (keys == ("node.id",))
+            + f". The metadata has node {self.node} as {' and '.join(known)}" * bool(has_roles)
+        )
+
+    def _refusals(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Kafka's reasons not to start with the file, and the settings that they are about."""
         is_controller = _CONTROLLER in self.roles
         names, listeners = set(self.names), set(self.listeners)
         voters = f"{_VOTERS}=Set({listed(map(str, sorted(self.static)))})"
         stored = self._stored
         odd = [role for role in self.roles if role not in (_BROKER, _CONTROLLER)]
-        is_in = self.node in self.static
+        is_in, roles = self.node in self.static, ("process.roles", "listeners", _NAMES)
         missing = 'Missing required configuration "{}" which has no default value.'
         number = (
             f"Invalid value {self.node_text} for configuration node.id: Not a number of type INT"
         )
         rules = (
-            (not self.roles, missing.format("process.roles")),
-            (not self.node_text, missing.format("node.id")),
-            (self.node_text and self.node is None, number),
+            (not self.roles, missing.format("process.roles"), roles[:1]),
+            (not self.node_text, missing.format("node.id"), ("node.id",)),
+            (self.node_text and self.node is None, number, ("node.id",)),
             (odd, f"Unknown process role '{''.join(odd[:1])}' (only 'broker' and 'controller' are"
-             " allowed roles)"),
+             " allowed roles)", roles[:1]),
             (None not in (stored, self.node) and stored != self.node,
              f"Stored node id {stored} doesn't match previous node id {self.node} in"
-             " meta.properties. If you moved your data, make sure your configured node id matches"),
+             " meta.properties. If you moved your data, make sure your configured node id matches",
+             ()),
             (self.is_odd, f"Invalid configuration value for"
-             f" {_VOTERS}. Each entry should be in the form `{{id}}@{{host}}:{{port}}`."),
+             f" {_VOTERS}. Each entry should be in the form `{{id}}@{{host}}:{{port}}`.",
+             (_VOTERS,)),
             (not self._words(_VOTERS) and not self._words(_BOOTSTRAP),
              f"If using process.roles, either {_BOOTSTRAP} must contain the set of bootstrap"
-             f" controllers or {_VOTERS} must contain a parseable set of controllers."),
+             f" controllers or {_VOTERS} must contain a parseable set of controllers.",
+             (_BOOTSTRAP, f"{_VOTERS} (of a static quorum)")),
             (self.static and is_controller and not is_in,
              f"If process.roles contains the 'controller' role, the node id {self.node} must be"
-             f" included in the set of voters {voters}"),
+             f" included in the set of voters {voters}", (*roles[:1], "node.id", _VOTERS)),
             (self.roles == [_BROKER] and is_in,
              f"If process.roles contains just the 'broker' role, the node id {self.node} must not"
-             f" be included in the set of voters {voters}"),
+             f" be included in the set of voters {voters}", (*roles[:1], "node.id", _VOTERS)),
             (not is_controller and not names,
              f"{_NAMES} must contain at least one value when running KRaft with just the broker"
-             " role"),
+             " role", (_NAMES,)),
             (not is_controller and names & listeners,
              f"{_NAMES} must not contain a value appearing in the 'listeners' configuration when"
-             " running KRaft with just the broker role"),
+             " running KRaft with just the broker role", roles),
             (is_controller and not names & listeners,
              f"{_NAMES} must contain at least one value appearing in the 'listeners' configuration"
-             " when running the KRaft controller role"),
+             " when running the KRaft controller role", roles),
             (is_controller and names & listeners and names - listeners,
              f"{_NAMES} must only contain values appearing in the 'listeners' configuration when"
-             " running the KRaft controller role"),
+             " running the KRaft controller role", roles),
             (self.roles == [_CONTROLLER] and names and listeners - names,
              f"The listeners config must only contain KRaft controller listeners from {_NAMES} when"
-             " process.roles=controller"),
+             " process.roles=controller", roles),
         )  # fmt: skip
-        return (text for is_so, text in rules if is_so)
+        return ((text, keys) for is_so, text, keys in rules if is_so)
 
     def _dynamic(self, voters: Sequence[AdvertisedAddress]) -> Iterator[Finding]:
         ids = nodes(voters)

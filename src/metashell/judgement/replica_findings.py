@@ -204,9 +204,12 @@ def _left_out(directories: Sequence[LogDirectory], image: Image) -> Iterator[Fin
     known = [one.identity for one in directories if one.identity is not None]
     here = {uuid_text(raw) for raw in map(_directory_id, directories) if raw is not None}
     registered = _owners(image.brokers, "log_dirs")
-    for broker in dict.fromkeys(one.node_id for one in known if one.node_id in registered):
-        for text in sorted({*map(uuid_text, registered[broker])} - here):
-            message = f"no log directory of log.dirs has directory.id {text}, which it registered"
+    for broker in sorted({one.node_id for one in known if one.node_id is not None}):
+        for text in sorted({*map(uuid_text, registered.get(broker, ()))} - here):
+            message = (
+                f"broker {broker} registered directory.id {text}, and no log directory of log.dirs"
+                " has it"
+            )
             yield Finding("directory-left-out", message, subject=f"broker {broker}")
 
 

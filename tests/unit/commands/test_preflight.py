@@ -351,6 +351,28 @@ def test_settings(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "findings that come later" in words.out
 
 
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ({"process_roles": "borker"}, "correct process.roles: "),
+        ({"process_roles": "controller"}, "The metadata has node 102 as broker"),
+        ({"controller_quorum_bootstrap_servers": ""}, "correct controller.quorum.bootstrap.serv"),
+        ({"controller_listener_names": ""}, "correct controller.listener.names: "),
+        ({"node_id": "x"}, "correct node.id: "),
+        ({"node_id": "x"}, "meta.properties has node.id 102"),
+        ({"node_id": "7"}, "find out whether the file or the log dir is the wrong one"),
+    ],
+)
+def test_the_setting_to_correct(
+    node: Path, capsys: pytest.CaptureFixture[str], settings: dict[str, str], advice: str
+) -> None:
+    """Each text of Kafka's has the settings that it is about."""
+    told = Told(capsys, "--config", config_of(node, **settings), "preflight", "-o", "json")
+    rows = [row for row in told.rows if row["code"] == "config-refused"]
+    assert any(advice in row["action"] for row in rows)
+    assert {None} == {row["command"] for row in rows}
+
+
 def test_a_log_directory_left_out(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The only copy in a directory that log.dirs does not name any more begins empty."""
     line = ("preflight", "-o", "json", "--against", node / "controller1")

@@ -24,6 +24,7 @@ KINDS: Final = (
         start_order=10,
         severity=Severity.CRITICAL,
         order=91,
+        see=None,
         meaning="the node does not start with this configuration",
         do="find out whether the file or the log dir is the wrong one. Correct it before the next"
         " start",
