@@ -10,7 +10,7 @@ org.apache.kafka.controller.ReplicationControlManager.handleBrokerShutdown; KIP-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +19,21 @@ import pyarrow.compute as pc
 from metashell.answers.election import elr_enabled, lists_of
 from metashell.checks.finding import Finding
 from metashell.findings.kind import StopKind
+from metashell.findings.known import all_kinds
 from metashell.node_files.clean_shutdown import FILE_NAME, read_broker_epoch
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
+from metashell.sources.replicas import first_of, partition_names
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.judgement.evidence import Evidence
     from metashell.node_files.log_directory import LogDirectory
+
+_ALONE: Final = (
+    "see that all log directories are there before you start this one: no other broker has the data"
+    " of the partitions named"
+)
 
 
 def of_stop(
@@ -59,25 +66,31 @@ def of_stop(
         text += " are read before the broker works"
         yield Finding("log-recovery", text, subject=f"broker {broker}", count=n, after=after)
     why = _unclean(evidence.image, broker, directories) if is_whole else "a directory can't be read"
-    n, n_alone = _in_sync(evidence.image, broker)
+    n, alone = _in_sync(evidence.image, broker)
     if why is None or not n or not elr_enabled(evidence.image):
         return
-    text = f"{why}: the broker leaves the ISR and ELR of {_counted(n, 'partition')}"
-    more = f"; no other broker is in them for {n_alone:,} of these" if n_alone else ""
-    yield Finding("unclean-start", text + more, subject=f"broker {broker}", count=n, after=after)
+    text, action = f"{why}: the broker leaves the ISR and ELR of {_counted(n, 'partition')}", None
+    if len(alone):
+        text += (
+            f"; no other broker is in them for {len(alone):,} of these: {first_of(alone)}. It leads"
+            " these again as their last known leader, with the records that its logs have"
+        )
+        action = _ALONE if len(alone) == n else f"{all_kinds()['unclean-start'].do}. Then {_ALONE}"
+    subject = f"broker {broker}"
+    yield Finding("unclean-start", text, action, subject=subject, count=n, after=after)
 
 
 def _counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
-def _in_sync(image: Image, broker: int) -> tuple[int, int]:
-    """The partitions whose ISR or ELR has a broker, and those of them where no other is."""
+def _in_sync(image: Image, broker: int) -> tuple[int, pa.Array]:
+    """The partitions whose ISR or ELR has a broker, and the names of those where no other is."""
     lists = [lists_of(image, name, np.arange(len(image.partitions))) for name in ("isr", "elr")]
     brokers = np.concatenate([one.brokers for one in lists])
     row = np.concatenate([one.row for one in lists])
     own = np.unique(row[brokers == broker])
-    return len(own), int((~np.isin(own, row[brokers != broker])).sum())
+    return len(own), partition_names(image, own[~np.isin(own, row[brokers != broker])])
 
 
 def _unclean(image: Image, broker: int, directories: Sequence[LogDirectory]) -> str | None:

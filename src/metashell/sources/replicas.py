@@ -180,7 +180,7 @@ def replicas_table(
     is_whole = names_each(source, directories)
     missing = missing_replicas(found, judged, image, is_whole=is_whole)
     if len(missing.elsewhere) and wanted is None:
-        n, alone = f"{len(missing.elsewhere):,}", _names(image, missing.alone_elsewhere)
+        n, alone = f"{len(missing.elsewhere):,}", partition_names(image, missing.alone_elsewhere)
         report.remark(f"replicas in log directories that were not given: {n}{only_here(alone)}")
     rows = _missing_table(missing, image, names)
     if wanted is not None:
@@ -413,7 +413,7 @@ def first_of(names: pa.ChunkedArray) -> str:
     return ", ".join([*names.slice(0, _NAMED).to_pylist(), *more])
 
 
-def _names(image: Image, rows: AnyArray) -> pa.Array:
+def partition_names(image: Image, rows: AnyArray) -> pa.Array:
     """The names of partitions, such as ``orders-3``."""
     topics = string_array(image.topics.raw_names.take(image.partitions.topic[rows]))
     numbers = number_array(image.partitions.partition[rows]).cast(pa.string())

@@ -403,8 +403,10 @@ def test_an_unclean_start(node: Path, text: str | None, why: str) -> None:
     assert (2, None) == (found.count, found.after)
     assert (
         f"{node}/d2{why}: the broker leaves the ISR and ELR of 2 partitions; no other broker is in"
-        " them for 2 of these" == found.message
+        " them for 2 of these: only-on-b-0, only-on-b-1. It leads these again as their last known"
+        " leader, with the records that its logs have" == found.message
     )
+    assert found.what_to_do.startswith("see that all log directories are there")
 
 
 def test_segments_from_the_recovery_point_on(node: Path) -> None:

@@ -40,7 +40,7 @@ _AT_REGISTRATION: Final = (
         meaning="the controller takes the start for one after a crash: the broker leaves the ISR"
         " and the ELR",
         do="first start the other brokers of the ISR and ELR, and wait until they lead",
-        see="replicas --columns topic,partition,role,in_sync_elsewhere",
+        see="replicas --sort in_sync_elsewhere --columns topic,partition,role,in_sync_elsewhere",
         source=f"{_MANAGER}.readBrokerEpochFromCleanShutdownFiles; KIP-966",
     ),
     _directory(
@@ -107,7 +107,7 @@ _BEHIND: Final = (
         " and no client can read them",
         do="see the reason of each. Where a topic was deleted or moved, nothing. Else copy the"
         " directories before the broker starts, and find out whether they are of this cluster",
-        see="replicas --state becomes-stray",
+        see="replicas --state becomes-stray --columns name,bytes,reason",
         source="kafka.server.metadata.BrokerMetadataPublisher.initializeManagers",
     ),
     _of(
