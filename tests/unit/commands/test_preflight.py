@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any, Final
@@ -70,6 +71,21 @@ def config_of(node: Path, **settings: str) -> Path:
     return file
 
 
+def test_next_commands_compare_with_the_same_metadata(
+    node: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A next command about replicas finds as many as its finding counts."""
+    found = asked(capsys, node, "--against", node / "controller1").rows
+    told = [row for row in found if (row["command"] or "").startswith("replicas --state")]
+    assert {"becomes-stray", "replica-missing", "ghost-replica"} <= {row["code"] for row in told}
+    for row in told:
+        words = shlex.split(row["command"])
+        assert ["--against", str(node / "controller1")] == words[-2:]
+        dirs = ("-d", node / "d1", "-d", node / "d2")
+        rows = Told(capsys, *dirs, *words, "-o", "json").rows
+        assert row["code"] == "replica-elsewhere" or row["count"] == len(rows), row
+
+
 def test_words(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict comes first, then the metadata, then events in the order of Kafka."""
     told = Told(capsys, "-d", node / "d1", "-d", node / "d2", "preflight")
@@ -108,7 +124,7 @@ def test_a_lost_quorum(
     def lost(*_: object, **__: object) -> None:
         raise NoLeaderError("127.0.0.1:1: no leader", is_answered=True)
 
-    monkeypatch.setattr("metashell.commands.preflight.answer.open_quorum", lost)
+    monkeypatch.setattr("metashell.sources.opening.open_quorum", lost)
     told = asked(capsys, node, "--against", "127.0.0.1:1")
     assert {"quorum-no-leader"} == told.codes("not-joined")
     assert 1 == told.status
@@ -125,7 +141,7 @@ def test_a_live_quorum(
         seen.append(addresses)
         return quorum
 
-    monkeypatch.setattr("metashell.commands.preflight.answer.open_quorum", found)
+    monkeypatch.setattr("metashell.sources.opening.open_quorum", found)
     told = asked(capsys, node, "--against", "127.0.0.1:9093")
     assert ["127.0.0.1:9093"] == seen
     assert [12] == [row["count"] for row in told.rows if row["code"] == "becomes-stray"]
@@ -137,7 +153,7 @@ def test_a_quorum_that_has_lost_its_leader(
     """The quorum was followed, and does not answer any more."""
     quorum = Cluster(topic_batch(0))
     quorum.problem = "no leader answers"
-    name = "metashell.commands.preflight.answer.open_quorum"
+    name = "metashell.sources.opening.open_quorum"
     monkeypatch.setattr(name, lambda *_, **__: quorum.source())
     told = asked(capsys, node, "--against", "127.0.0.1:9093")
     assert {"quorum-unreachable", "cluster-id-unlike-quorum"} == told.codes("not-joined")

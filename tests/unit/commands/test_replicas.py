@@ -16,7 +16,7 @@ import pytest
 from metashell.read_settings import ReadSettings
 from metashell.sources.directory import open_place
 from metashell.sources.source import Source
-from support.fixtures import copy_of
+from support.fixtures import copy_of, fixture_dir
 from support.shell import Ran, run_on
 
 _SEGMENT = f"{0:020d}.log"
@@ -121,6 +121,16 @@ def test_without_metadata_or_coordinators(node: Path) -> None:
     """A log directory opens that has neither."""
     source = open_place(str(node / "d2"), ReadSettings())
     assert 11 == len(_rows(run_on(source, "replicas -o jsonl")))
+
+
+def test_metadata_of_another_cluster(node: Path) -> None:
+    """`--against` takes metadata of the same cluster only."""
+    own, other = _open(node, "d1"), fixture_dir("voters-static-3") / "voter-1"
+    ran = run_on(own, f"replicas --against {node / 'controller1'} --columns topic -o jsonl")
+    assert 0 == ran.status
+    ran = run_on(own, f"replicas --against {other}")
+    assert 2 == ran.status
+    assert "it is of cluster " in " ".join(ran.err)
 
 
 def test_directories_that_are_not_given(node: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -14,19 +13,16 @@ from metashell.commands.framework.command_line import quote_words
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.health.paragraphs import Paragraph, wrapped
 from metashell.commands.preflight.columns import NODES
-from metashell.commands.preflight.command import AFTER, AGAINST, SOFTWARE, SUMMARY, PreflightCommand
+from metashell.commands.preflight.command import AFTER, SOFTWARE, SUMMARY, PreflightCommand
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
+from metashell.commands.shared.against_option import AGAINST, open_against
 from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import AtStart, StopKind
 from metashell.fs.escape import escape
 from metashell.judgement.start import Start, StartOptions, start_of, weight
-from metashell.node_files.config import read_config
-from metashell.quorum.settings import security_of
 from metashell.schema.timestamps import iso_time
-from metashell.sources.opening import open_like, open_quorum
-from metashell.sources.source import Source
 from metashell.sources.starting import StartingNode, nodes_of, nodes_to_start
 
 _LABELS: Final[Mapping[AtStart, str]] = {
@@ -77,10 +73,19 @@ def _starts(context: Context, parsed: Parsed) -> Iterator[Start]:
             _warn(context, note)
         if against is not None and asked.against is None and asked.lost is None:
             try:
-                asked.against = _opened(against, node)
+                asked.against = open_against(against, node.source)
             except NoLeaderError as error:
                 asked.lost = error
-        yield start_of(node, replace(asked, warn=lambda text: _warn(context, text)))
+        start = start_of(node, replace(asked, warn=lambda text: _warn(context, text)))
+        yield replace(start, events=[_with_against(event, against) for event in start.events])
+
+
+def _with_against(event: Finding, against: str | None) -> Finding:
+    """A finding whose next command compares with what it was found against."""
+    words = (event.kind.see or "").split() if event.command is None else event.command
+    if against is None or not words or words[0] != "replicas":
+        return event
+    return replace(event, command=(*words, AGAINST.flags[0], against))
 
 
 def _warn(context: Context, text: str) -> None:
@@ -92,17 +97,6 @@ def _nodes(context: Context) -> Iterator[StartingNode]:
         yield from nodes_to_start(context.to_open)
     else:
         yield from nodes_of(context.fleet or context.needs_source())
-
-
-def _opened(against: str, node: StartingNode) -> Source:
-    """The quorum or the directory of `AGAINST`."""
-    host, colon, port = against.split(",", maxsplit=1)[0].rpartition(":")
-    if os.path.exists(against) or not (host and colon and port.isdecimal()):
-        return open_like(node.source, against)
-    config = node.source.settings.config
-    return open_quorum(
-        against, security=security_of(None if config is None else read_config(config[0]))
-    )
 
 
 # Rows.

@@ -11,14 +11,9 @@ from metashell.commands.preflight.columns import COLUMNS, NODES
 from metashell.commands.rows.columns import AnswerTable, Column
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.against_option import AGAINST
 from metashell.findings.kind import StopKind
 
-AGAINST: Final = Option(
-    ("--against",),
-    "Compare with the metadata of a controller's directory, or of the quorum at HOST:PORT. "
-    "Without it, with the node's own metadata log.",
-    "SOURCE",
-)
 AFTER: Final = Option(
     ("--after",),
     "How the node will have stopped: clean or kill. Both are told without it.",

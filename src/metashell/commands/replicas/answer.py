@@ -14,6 +14,7 @@ from metashell.answers.replica_states import ReplicaState
 from metashell.commands.framework.options import one_of
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.against_option import AGAINST, open_against
 from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.names import tell_unknown
 from metashell.errors import UsageError
@@ -23,6 +24,7 @@ from metashell.sources.partition_ends import latest_ms
 from metashell.sources.replicas import SCHEMA, log_directories_here, replicas_table
 
 if TYPE_CHECKING:
+    from metashell.image.image import Image
     from metashell.node_files.log_directory import LogDirectory
 
 _STATES: Final = tuple(state.text for state in ReplicaState)
@@ -55,6 +57,7 @@ def answer(query: RowsQuery, *, by: str | None, age_ms: int | None, states: str 
         report,
         columns=columns if age_ms is None else {*columns, "last_time"},
         wanted=_matching(words) if words else None,
+        image=_image_against(query, directories),
         poll=partial(stop_if_cancelled, query.context),
     )
     _tell_unknown(query, table, directories)
@@ -69,6 +72,26 @@ def answer(query: RowsQuery, *, by: str | None, age_ms: int | None, states: str 
         wanted = [one_of("--state", word, _STATES) for word in states.split(",")]
         table = table.filter(pc.is_in(table["state"], pa.array(wanted)))
     query.add(table if by is None else counted(table, by))
+
+
+def _image_against(query: RowsQuery, directories: Sequence[LogDirectory]) -> Image | None:
+    """The metadata that the user asks to compare with; None for the source's own.
+
+    Raises:
+        UsageError: It is of another cluster.
+    """
+    flag = AGAINST.flags[0]
+    against = query.parsed.values.get(flag)
+    if against is None:
+        return None
+    other = open_against(against, query.source)
+    known = {one.identity.cluster_id for one in directories if one.identity is not None}
+    if known and other.cluster_id is not None and other.cluster_id not in known:
+        raise UsageError(
+            f"{flag} {against}: it is of cluster {other.cluster_id}",
+            hint="the log directories are of another cluster",
+        )
+    return other.image
 
 
 def _matching(words: Sequence[str]) -> Callable[[str], bool]:

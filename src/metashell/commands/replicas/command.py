@@ -19,6 +19,7 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.commands.shared.against_option import AGAINST
 from metashell.errors import UsageError
 from metashell.log.time_spec import parse_duration
 
@@ -126,7 +127,8 @@ class ReplicasCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="replicas [--summary BY] [--state STATE] [--unused AGE] [OPTION...] [TOPIC...]",
+        synopsis="replicas [--summary BY] [--state STATE] [--unused AGE] [--against SOURCE] "
+        "[OPTION...] [TOPIC...]",
         description=(
             "Lists every directory of a replica in the node's log directories. Replicas that the "
             "metadata has on the node, and that are on none of its disks, follow. TOPIC may hold "
@@ -144,11 +146,11 @@ class ReplicasCommand(RowsCommand):
             "duplicate, not-a-log: the broker does not start.\n"
             "malformed: partition.metadata is malformed, and the log directory goes offline.\n"
             "unreadable, unknown: it could not be read, or there is nothing to compare with.\n\n"
-            "The metadata log of a stopped broker may be older than the cluster: `--join -d "
-            "CONTROLLER -d DIR` compares with a controller's. The exit status is 1 if something "
-            "could not be read, or if a name is unknown."
+            "The metadata log of a stopped broker may be older than the cluster: --against takes "
+            "newer metadata. The exit status is 1 if something could not be read, or if a name is "
+            "unknown."
         ),
-        options=(SUMMARY, STATE, UNUSED),
+        options=(SUMMARY, STATE, UNUSED, AGAINST),
         examples=(
             ("replicas --sort -bytes", "the largest first"),
             ("replicas --summary state", "how many bytes are stray"),
