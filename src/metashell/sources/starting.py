@@ -5,6 +5,7 @@ A directory that cannot be read is kept: that it cannot be read decides what Kaf
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,6 +15,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.log.directory import list_metadata_directory
 from metashell.log.names import METADATA_DIRECTORY, log_directories_below
+from metashell.node_files.config import KafkaConfig
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.places.place import names_in, place_of
 from metashell.places.uri import is_archive
@@ -50,6 +52,14 @@ def nodes_to_start(request: OpenRequest) -> Iterator[StartingNode]:
         SourceError: An archive cannot be read.
     """
     choice = request.choice
+    config = request.settings.config
+    if choice.quorum is not None and config is not None and KafkaConfig(*config).names_node:
+        raise UsageError(
+            f"{config[0]} names no log directory: Kafka takes /tmp/kafka-logs",
+            hint="set log.dirs to the directories of the node, if it has others;"
+            f" `metashell -d /tmp/kafka-logs --config {shlex.quote(config[0])} preflight` judges"
+            " these",
+        )
     if choice.quorum is not None or choice.is_file:
         raise UsageError(
             "this needs the log directories of the node",

@@ -590,6 +590,13 @@ def test_no_directory(capsys: pytest.CaptureFixture[str]) -> None:
     assert "needs the log directories" in told.err
 
 
+def test_settings_without_a_log_directory(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Kafka takes the default of log.dir."""
+    told = Told(capsys, "--config", config_of(node, log_dirs=""), "preflight")
+    assert 2 == told.status
+    assert "names no log directory: Kafka takes /tmp/kafka-logs" in told.err
+
+
 def test_hostile_places(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Pipes and links in place of files, and names that are no UTF-8, are told of."""
     os.mkdir(os.fsencode(node / "d1") + b"/caf\xe9-0")
