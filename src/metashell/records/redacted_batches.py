@@ -6,6 +6,10 @@ the place of a secret. A NoOpRecord stands in the place of a record that is not 
 control record that is not understood keeps its type and loses its value. Keys and headers, which no
 metadata record has, are left out. Offsets, times, epochs, producers and counts stay; a batch that
 was compressed is no longer.
+
+Which records of a message that decodes hold a secret, or bytes that its definition lacks.
+
+Owns the search by columns; `metashell.redact` decides about each value.
 """
 
 from __future__ import annotations
@@ -18,18 +22,81 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from metashell.log.crc import crc32c
-from metashell.log.frames import CONTROL_FRAME
+from metashell.log.frames import CONTROL_FRAME, Frames
 from metashell.log.layout import CODEC, CONTROL, HEAD, HEADER_BYTES
 from metashell.log.read import Loaded
 from metashell.records.records import Records
-from metashell.records.secret_rows import may_have_unknown_tags, secret_configs
-from metashell.redact import CONFIG_RECORD, record_secret_fields, stand_in
-from metashell.schema.arena import I64
+from metashell.redact import CONFIG_RECORD, Redaction, record_secret_fields, stand_in
+from metashell.schema.arena import I64, Bools
+from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.dump import fields_json
 from metashell.schema.encode import encode_message, encode_record, encode_varint
-from metashell.schema.model import MessageSpec, Registry
+from metashell.schema.model import MessageSpec, Registry, StructPlan, message_plan
+from metashell.schema.resource_types import resource_type_name
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message, default_value
-from metashell.schema.varint import read_varint, read_varlong
+from metashell.schema.varint import read_uvarint, read_varint, read_varlong
+
+_TAGS_MAX: Final = 16
+"""A record of more tagged fields is not looked at here."""
+
+
+def secret_configs(columns: Columns) -> I64:
+    """int64: the configs among ConfigRecords whose values are secret, if they have one."""
+    kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
+    keys = columns.span("name").texts()
+    hide = Redaction(show_secrets=False).hides_config
+    return np.flatnonzero([hide(kind, key) for kind, key in zip(kinds, keys, strict=True)])
+
+
+def may_have_unknown_tags(
+    frames: Frames, rows: I64, spec: MessageSpec, version: int, columns: Columns
+) -> Bools:
+    """bool[n]: where a tagged field is, or may be, that the definition lacks.
+
+    Args:
+        frames: Where the records lie.
+        rows: int64[n], records that decode.
+        spec: Their definition.
+        version: The version of all of them.
+        columns: Their fields.
+    """
+    plan = message_plan(spec, version)
+    at = _tags_at(frames, rows, plan, columns)
+    if at is None or not plan.has_tags or any(tag.struct for tag in plan.tags.values()):
+        return np.full(len(rows), plan.has_tags)
+    known, end = list(plan.tags), frames.stop[rows]
+    n_left, pos = read_uvarint(frames.arena, at, end)
+    found = np.zeros(len(rows), dtype=np.bool_)
+    left = np.flatnonzero(n_left)
+    for _ in range(_TAGS_MAX):
+        if not left.size:
+            break
+        tag, behind = read_uvarint(frames.arena, pos[left], end[left])
+        size, behind = read_uvarint(frames.arena, behind, end[left])
+        found[left] = ~np.isin(tag, known)
+        pos[left] = behind + size
+        n_left[left] -= 1
+        left = left[(n_left[left] > 0) & ~found[left]]
+    found[left] = True
+    return found
+
+
+def _tags_at(frames: Frames, rows: I64, plan: StructPlan, columns: Columns) -> I64 | None:
+    """int64[n]: where the number of tags is; None behind structs, which have tags of their own."""
+    behind = 0
+    for field in reversed(plan.fields):
+        column = columns.fields[field.name]
+        if field.size and not field.spec.is_array:
+            behind += field.size
+        elif isinstance(column, SpanColumn):
+            sizes = np.maximum(column.counts, 0) * np.dtype(column.dtype).itemsize
+            ends: I64 = column.starts + sizes + behind
+            return ends
+        else:
+            return None
+    begins: I64 = frames.body[rows] + behind
+    return begins
+
 
 PLACES_MAX: Final = 100
 """Places that are named of each reason why something is left out."""

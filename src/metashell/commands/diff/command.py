@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.diff.logs import (
     END,
+    ROOT,
     are_two,
     both_whole,
     cluster_ids,
     logs_differ,
     offset_in,
     one_point,
+    scope_of,
 )
-from metashell.commands.diff.scope import ROOT, scope_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.option import Option

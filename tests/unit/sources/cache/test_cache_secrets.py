@@ -70,7 +70,7 @@ def test_nothing_marked_is_sent(
     directory: Path, split_bytes: int, merges: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However the log is cut, and whether it is reduced once more or not."""
-    monkeypatch.setattr("metashell.reduced.masking._FEW_SPANS", few)
+    monkeypatch.setattr("metashell.reduced.table._FEW_SPANS", few)
     log = reduce_place(str(directory), merges=merges, split_bytes=split_bytes)
     assert_no_mark(log)
     how = Reducing.of_plan(log.plan)
