@@ -98,6 +98,14 @@ def test_only_copies_in_an_offline_directory(name: str) -> None:
     )
 
 
+def test_only_copies_in_a_directory_without_its_id() -> None:
+    """The broker's only copy there is named: it had no leader until the next start."""
+    events = _start("variants/directory-id-lost").events
+    (found,) = (one for one in events if one.code == "replica-elsewhere")
+    assert found.meaning.endswith("; no other broker has all data of only-on-b-0")
+    assert "write the old one into its meta.properties" in found.what_to_do
+
+
 @pytest.mark.parametrize(
     ("content", "starts"),
     [

@@ -138,11 +138,15 @@ def _in_directories(rows: pa.Table) -> Mapping[str, str]:
     told = {}
     for directory in pc.unique(there["directory"]).to_pylist():
         some = there.filter(pc.equal(there["directory"], directory))
-        is_alone = pc.equal(pc.list_value_length(some["in_sync_elsewhere"]), 0)
-        is_alone = pc.and_(is_alone, pc.not_equal(some["role"], Role.OUT_OF_SYNC.text))
-        alone = only_here(_logs(some.filter(is_alone)))
-        told[directory] = f"{_IN_IT}{len(some):,}{alone}"
+        told[directory] = f"{_IN_IT}{len(some):,}{_only_here(some)}"
     return told
+
+
+def _only_here(rows: pa.Table) -> str:
+    """The words about replicas of which other brokers lack the data; none without any."""
+    is_alone = pc.equal(pc.list_value_length(rows["in_sync_elsewhere"]), 0)
+    is_alone = pc.and_(is_alone, pc.not_equal(rows["role"], Role.OUT_OF_SYNC.text))
+    return only_here(_logs(rows.filter(pc.fill_null(is_alone, False))))
 
 
 def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
@@ -175,7 +179,8 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
         ("replica-epochs-diverge", Reason.DIVERGES, "unlike the leader's replica"),
     ):
         some = rows.filter(pc.fill_null(pc.equal(rows["reason"], reason), False))
-        yield from _told(code, broker, some, text, _of_current(some, rows))
+        more = _only_here(some) if code == "replica-elsewhere" else _of_current(some, rows)
+        yield from _told(code, broker, some, text, more)
 
 
 def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterator[Finding]:

@@ -221,8 +221,10 @@ _BEHIND: Final = (
         counts="partitions",
         meaning="the metadata has these replicas in another log directory, or in a lost one: the"
         " broker tells the controller where they are",
-        do="nothing if they were moved by hand",
-        see="replicas --state in-place",
+        do="nothing if they were moved by hand. If a log directory's directory.id was lost or"
+        " changed, write the old one into its meta.properties before the start. Else partitions"
+        " that no other broker has may have no leader until the next start",
+        see="nodes --brokers --columns id,directories,cordoned",
         source="kafka.server.ReplicaManager.maybeUpdateTopicAssignment; KIP-858",
     ),
 )

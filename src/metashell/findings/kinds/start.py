@@ -107,8 +107,9 @@ KINDS: Final = (
         start_order=27,
         order=210,
         meaning="a meta.properties has no directory.id: the node writes a new one into it",
-        do="nothing for a broker. A voter of a dynamic quorum votes only with its own id: write"
-        " that of `quorum` into the file",
+        do="nothing for a new log directory of a broker. Else write its old id, which `nodes"
+        " --brokers` has, into the file. A voter of a dynamic quorum votes only with its own id:"
+        " write that of `quorum` into the file",
         source="kafka.server.KafkaRaftServer.initializeLogDirs",
     ),
     _of(
