@@ -166,11 +166,13 @@ class _Comparison:
             )
             if self.node in some
         ]
-        stored = "" if self._stored is None else f". meta.properties has node.id {self._stored}"
         has_roles = "process.roles" in keys and known and set(known) != set(self.roles)
+        # A node.id is its node's own: another node's is no example.
+        own = "node.id" in keys
         return (
-            f"correct {' or '.join(keys)}: compare with a running node of the same roles"
-            + stored * (keys == ("node.id",))
+            f"correct {' or '.join(keys)}"
+            + ": compare with a running node of the same roles" * (not own)
+            + f". meta.properties has node.id {self._stored}" * (own and self._stored is not None)
             + f". The metadata has node {self.node} as {' and '.join(known)}" * bool(has_roles)
         )
 

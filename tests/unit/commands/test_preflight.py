@@ -374,8 +374,7 @@ def test_settings(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ({"process_roles": "controller"}, "The metadata has node 102 as broker"),
         ({"controller_quorum_bootstrap_servers": ""}, "correct controller.quorum.bootstrap.serv"),
         ({"controller_listener_names": ""}, "correct controller.listener.names: "),
-        ({"node_id": "x"}, "correct node.id: "),
-        ({"node_id": "x"}, "meta.properties has node.id 102"),
+        ({"node_id": "x"}, "correct node.id. meta.properties has node.id 102"),
         ({"node_id": "7"}, "find out whether the file or the log dir is the wrong one"),
     ],
 )
