@@ -38,6 +38,8 @@ FOLDER: Final = DATA / "approved"
 NOW_S: Final = 1_795_500_000.0
 HEAD, TAIL, WIDEST = 24, 8, 400
 MOST_BYTES: Final = 1_500_000
+LONG: Final = 120
+"""Characters of the path of the current directory."""
 CASES: Final = [(place, group) for place in PLACES for group in PLACES[place].groups]
 Texts = dict[str, dict[str, str]]
 
@@ -116,10 +118,15 @@ def outputs(place: str, group: str, parent: Path) -> dict[str, str]:
 
 @pytest.fixture
 def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, at a time that stands still."""
-    monkeypatch.chdir(tmp_path)
+    """The current directory, at a time that stands still.
+
+    Its path is of one length in every run: lines that hold it wrap alike.
+    """
+    made = tmp_path / "p".ljust(LONG - len(f"{tmp_path}/"), "-")
+    made.mkdir()
+    monkeypatch.chdir(made)
     monkeypatch.setattr(time, "time", lambda: NOW_S)
-    return tmp_path
+    return made
 
 
 @pytest.mark.cases(len(CASES))

@@ -201,7 +201,8 @@ def test_a_voter_that_may_have_forgotten_its_vote(tmp_path: Path, *, is_there: b
     assert "Start 2 last, while all others follow one leader: quorum-state: " in told
     assert "Then start 2" not in told
     told = ask(lost, others[0]).out
-    assert told.startswith("Voter 1's copy wins; start 1 and 2.\nFirst see to voter 2: quorum-")
+    assert told.startswith("Voter 1's copy wins; start 1 and 2.\n")
+    assert "First see to voter 2: quorum-state: " in told[: told.index("Copies")]
     assert told.index("Before you start 2: quorum-state: ") < told.index("Start 1 and 2, each on")
 
 
