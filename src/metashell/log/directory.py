@@ -29,12 +29,10 @@ from metashell.log.names import (
     CheckpointName,
     Listing,
     SegmentName,
-    has_keys,
-    keyed_error,
     list_names,
     parse_name,
-    refuse_other_logs,
 )
+from metashell.log.other_logs import has_keys, keyed_error, refuse_other_logs
 from metashell.log.read import Loaded, ReadProgress, load, not_read, opened
 from metashell.places.archives import HEAD_BYTES, UNPACK_HINT, archive_format
 from metashell.places.place import (

@@ -18,7 +18,8 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory
-from metashell.log.names import METADATA_DIRECTORY, log_directories_below
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.log.other_logs import log_directories_below
 from metashell.node_files.meta_properties import FILE_NAME, MetaProperties
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles

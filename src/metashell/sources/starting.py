@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.log.directory import list_metadata_directory
-from metashell.log.names import METADATA_DIRECTORY, log_directories_below
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.log.other_logs import log_directories_below
 from metashell.node_files.config import KafkaConfig
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.places.place import names_in, place_of
