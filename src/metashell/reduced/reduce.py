@@ -153,8 +153,12 @@ class _Reducer:
         self.keep[kept] = True
 
     def _producer_ids(self) -> None:
-        rows, _ = self._decode("ProducerIdsRecord", ())
+        rows, blocks = self._decode("ProducerIdsRecord", ("next_producer_id",))
         self._ends_of_groups(self._runs(rows), rows, np.zeros(len(rows), dtype=np.bool_))
+        # A controller stops at a block that does not go on: it is told with the one before it.
+        first = blocks.fixed("next_producer_id")
+        back = np.flatnonzero(first[1:] <= first[:-1])
+        self.keep[rows[back]] = self.keep[rows[back + 1]] = True
 
     def _ends_of_groups(self, groups: I64, rows: I64, removes: Bools) -> None:
         """Keep the first and the last record of each group that none removes."""
