@@ -19,7 +19,6 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import (
-    LOG_DIR_NAME,
     checkpoint_bytes,
     checkpoint_name,
     segment_name,
@@ -98,7 +97,7 @@ def test_only_files_that_do_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_metadata", [True, False])
 def test_ordinary_topic(tmp_path: Path, with_metadata: bool) -> None:
-    """The directory of an ordinary topic is refused by the topic's name."""
+    """The directory of an ordinary topic opens as a topic's log, and has no metadata."""
     directory = tmp_path / "orders-eu-3"
     directory.mkdir()
     (directory / SEGMENT).write_bytes(topic_batch(0))
@@ -106,12 +105,9 @@ def test_ordinary_topic(tmp_path: Path, with_metadata: bool) -> None:
         (directory / "partition.metadata").write_text(
             "version: 0\ntopic_id: 4lyd1-cDSWKVfGlfFvO9cw"
         )
-    message = refusal(directory)
-
-    assert "`orders-eu`" in message
-    assert "partition 3" in message
-    assert LOG_DIR_NAME in message
-    assert ("4lyd1-cDSWKVfGlfFvO9cw" in message) is with_metadata
+    with metashell.open(directory) as source, pytest.raises(SourceError) as caught:
+        _ = source.image
+    assert "orders-eu-3 is a topic's log, and has no cluster metadata" in caught.value.message
 
 
 def test_log_dir_without_metadata(tmp_path: Path) -> None:
@@ -514,7 +510,7 @@ def test_opens_nothing_for_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("damaged", 0),
         ("no directory", 3),
         ("empty directory", 3),
-        ("ordinary topic", 3),
+        ("ordinary topic", 1),
         ("fifo", 3),
         ("garbage file", 3),
     ],

@@ -85,7 +85,7 @@ def roles_of(image: Image, rows: I64, broker: I32) -> Roles:
     is_own = brokers == broker[row]
     role = np.zeros(len(rows), dtype=np.int8)
     role[known] = Role.OUT_OF_SYNC
-    # Of a broker in two lists the last counts.
+    # The last list counts for a broker in two.
     role[row[counts & is_own]] = code[counts & is_own]
     role[known[image.partitions.leader[at] == broker[known]]] = Role.LEADER
     others = Ragged(brokers[counts & ~is_own], row[counts & ~is_own])

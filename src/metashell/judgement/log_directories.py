@@ -135,6 +135,19 @@ def _of_conflict(conflict: Conflict, lead: str) -> Finding:
     )
 
 
+def find_replicas(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
+    """Find what becomes of replicas, where log directories are here whose node has any."""
+    source = evidence.source
+    if source.of_coordinator is not None or source.moment_offset is not None:
+        return
+    # A directory of the metadata log alone is a copy, unless it is to be started.
+    starts = evidence.starts or source.settings.config is not None
+    if source.log_places and (source.has_logs or starts):
+        from metashell.judgement.replica_findings import find
+
+        yield from find(evidence, kinds)
+
+
 def check_replicas(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:
     """Find replicas of a coordinators' partition that differ.
 

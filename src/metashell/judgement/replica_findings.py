@@ -72,12 +72,6 @@ class _Report:
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find what becomes of the replicas of the brokers whose log directories are here."""
     source = evidence.source
-    if source.of_coordinator is not None or source.moment_offset is not None:
-        return
-    # A directory of the metadata log alone is a copy, unless it is to be started.
-    starts = evidence.starts or source.settings.config is not None
-    if not source.log_places or not (source.has_logs or starts):
-        return
     report = _Report(evidence.unread, [])
     directories = [one for one in evidence.directories if one.fault is None]
     rows = replicas_table(

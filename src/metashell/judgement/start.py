@@ -35,7 +35,7 @@ _WITHOUT_LOG: Final = frozenset(
     )
 )
 """Finders that need no metadata log of the node's own."""
-_OF_REPLICAS: Final = "metashell.judgement.replica_findings:find"
+_OF_REPLICAS: Final = "metashell.judgement.log_directories:find_replicas"
 """The finder that needs metadata, of whomever."""
 _HINDERS: Final = frozenset(
     {

@@ -384,7 +384,7 @@ def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
 
 
 def _disagreements(source: Source) -> list[Mapping[str, JsonValue]]:
-    """What the files beside the log, and the node's configuration, say otherwise than the log."""
+    """The differences of the files beside the log, and of the configuration, from the log."""
     node = _node(source, "disagreements")
     names = node.names() if isinstance(node, Directory) else ()
     values = (source.value(f"/quorum/disagreements/{name}") for name in names)

@@ -19,7 +19,7 @@ _of = partial(
     severity=Severity.NOTE,
     at_start=AtStart.CHANGES,
     counts="directories",
-    finder="metashell.judgement.replica_findings:find",
+    finder="metashell.judgement.log_directories:find_replicas",
 )
 _inside = partial(_of, needs=Need.DISKS)
 _start = partial(_of, needs=Need.START)
@@ -77,7 +77,7 @@ _AT_REGISTRATION: Final = (
         source=f"{_MANAGER}.nextLogDirs; KIP-1066",
     ),
 )
-"""Those that a broker comes to when it registers, in this order."""
+"""The kinds that a broker comes to when it registers, in this order."""
 _BEHIND: Final = (
     _start(
         code="log-recovery",
