@@ -153,7 +153,8 @@ def _has_few_logs(source: Source) -> bool:
     n = 0
     with suppress(SourceError):
         n = sum(len(one.logs) for one in source.log_directories)
-    return n <= _FEW_LOGS and all(isinstance(place, str) for place in source.log_places)
+    is_here = all(isinstance(place, str) for place in source.log_places)
+    return n <= _FEW_LOGS and (is_here or not source.has_logs)
 
 
 def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:
