@@ -85,6 +85,16 @@ class Finding:
         return self.message or self.kind.meaning
 
     @property
+    def do(self) -> str:
+        """Its next step, or that of its kind."""
+        return self.action or self.kind.do
+
+    @property
+    def avoid(self) -> str | None:
+        """The thing that must not be done; an advice of its own says all."""
+        return None if self.action else self.kind.avoid
+
+    @property
     def what_to_do(self) -> str:
         """Its advice, or that of its kind."""
         return self.action or self.kind.action

@@ -140,6 +140,13 @@ class FindingKind:
     effect: str | None = None
     """The words where it is the effect of a cause: ``offline``. None: it is no effect."""
 
+    def noun(self, n: int) -> str:
+        """The noun for n of the things that its count counts."""
+        if n != 1:
+            return self.counts
+        ends_in_y = self.counts.endswith("ies")
+        return f"{self.counts[:-3]}y" if ends_in_y else self.counts.removesuffix("s")
+
     @property
     def action(self) -> str:
         """The advice, with the warning behind it."""

@@ -234,10 +234,9 @@ def _told(
     if not n:
         return
     kind, n_bytes = all_kinds()[code], pc.sum(rows["bytes"]).as_py()
-    noun = kind.counts if n > 1 else {"directories": "directory"}.get(kind.counts, kind.counts[:-1])
     size = "" if n_bytes is None else f" ({size_text(n_bytes)})"
     names = first_of(_logs(rows))
-    message = f"{n:,} {noun}{size} {'is' if n == 1 else 'are'} {text}: {names}{more}"
+    message = f"{n:,} {kind.noun(n)}{size} {'is' if n == 1 else 'are'} {text}: {names}{more}"
     yield Finding(code, message, action, subject=broker, count=n)
 
 

@@ -80,17 +80,28 @@ def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:
     Raises:
         SourceError: A line is missing or malformed, or the id is zero.
     """
-    lines = [*data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]
-    version, topic_id = _VERSION.fullmatch(lines[0]), _TOPIC_ID.fullmatch(lines[1])
-    if version is None or int(version[1]) > _INT32_MAX:
-        raise SourceError(f"{file}:1: no version: {lines[0][:40]!r}")
-    raw = None if topic_id is None else _id_bytes(topic_id[1])
+    first, second, version, raw = _fields(data)
+    if version is None:
+        raise SourceError(f"{file}:1: no version: {first[:40]!r}")
     if raw is None:
-        raise SourceError(f"{file}:2: no topic id: {lines[1][:40]!r}")
+        raise SourceError(f"{file}:2: no topic id: {second[:40]!r}")
     if not any(raw):
         raise SourceError(f"{file}:2: the topic id is zero")
     text = base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
-    return PartitionMetadata(int(version[1]), text)
+    return PartitionMetadata(version, text)
+
+
+def _fields(data: bytes) -> tuple[str, str, int | None, bytes | None]:
+    """The first two lines, the version and the topic id; None for what is malformed."""
+    lines = [*data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]
+    version, topic_id = _VERSION.fullmatch(lines[0]), _TOPIC_ID.fullmatch(lines[1])
+    number = None if version is None else int(version[1])
+    return (
+        lines[0],
+        lines[1],
+        None if number is None or number > _INT32_MAX else number,
+        None if topic_id is None else _id_bytes(topic_id[1]),
+    )
 
 
 def refusal_of(data: bytes, file: str) -> tuple[str, bool] | None:
@@ -106,20 +117,17 @@ def refusal_of(data: bytes, file: str) -> tuple[str, bool] | None:
     """
     if _PLAIN.fullmatch(data):
         return None
-    try:
-        parse_partition_metadata(data, file)
-    except SourceError as error:
-        lines = data.decode("latin-1").splitlines()
-        n_line = 1 if f"{file}:1:" in error.message else 2
-        if len(lines) < n_line:
-            return "java.lang.NullPointerException", True
-        words = lines[n_line - 1].split()
-        if "is zero" in error.message:
-            return f"Invalid topic ID in partition metadata file ({file})", False
-        if n_line == 2 and len(words) == 2:
-            return f"java.lang.IllegalArgumentException: {words[1]}", True
-        return f"Malformed line in partition metadata file [{file}]: {lines[n_line - 1]}", False
-    return None
+    _, _, version, raw = _fields(data)
+    if version is not None and raw is not None:
+        zero = f"Invalid topic ID in partition metadata file ({file})"
+        return None if any(raw) else (zero, False)
+    lines, at = data.decode("latin-1").splitlines(), 0 if version is None else 1
+    if len(lines) <= at:
+        return "java.lang.NullPointerException", True
+    words = lines[at].split()
+    if version is not None and len(words) == 2:
+        return f"java.lang.IllegalArgumentException: {words[1]}", True
+    return f"Malformed line in partition metadata file [{file}]: {lines[at]}", False
 
 
 def _id_bytes(text: str) -> bytes | None:

@@ -60,8 +60,8 @@ class FindingPrinter:
                 n_told=len(group),
                 headline=head,
                 more=tuple(more),
-                do=(first.action or first.kind.do,),
-                beware=() if first.action or first.kind.avoid is None else (first.kind.avoid,),
+                do=(first.do,),
+                beware=() if first.avoid is None else (first.avoid,),
             )
             yield from paragraph.lines(self._context.out.width)
 

@@ -277,7 +277,7 @@ class _Writer:
             where = f" in {len(at):,} topics" if len(at) > 1 else ""
             return f"{n:,}{where} {_be(n)} {kind.effect or kind.code}"
         subjects = self._subjects(at)
-        counted = f"{n:,} {_noun(kind.counts, n)}"
+        counted = f"{n:,} {kind.noun(n)}"
         if kind.headline is None:
             return counted
         if kind.about.value == "partition" and "{subjects}" not in kind.headline:
@@ -391,12 +391,6 @@ class _Writer:
 
 def _be(n: int) -> str:
     return "is" if n == 1 else "are"
-
-
-def _noun(plural: str, n: int) -> str:
-    if n != 1:
-        return plural
-    return plural.removesuffix("s") if not plural.endswith("ies") else f"{plural[:-3]}y"
 
 
 def _plural(noun: str) -> str:

@@ -50,8 +50,7 @@ _WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
 
 def of_finding(finding: Finding) -> tuple[int, pa.Table]:
     """One row, and where it stands among the others."""
-    kind, words = finding.kind, finding.command
-    command = kind.see if words is None else quote_words(words) or None
+    kind = finding.kind
     file = "the log" if finding.file is None else f"file {finding.file}"
     row: dict[str, object] = {
         "severity": kind.severity.value,
@@ -61,7 +60,7 @@ def of_finding(finding: Finding) -> tuple[int, pa.Table]:
         "since_time": finding.since_time_ms,
         "why": None,
         "causes": [],
-        "command": command,
+        "command": next_command(finding),
         "partitions": None,
         "since_offset": finding.offset,
         "since_before": None,
@@ -72,6 +71,12 @@ def of_finding(finding: Finding) -> tuple[int, pa.Table]:
     return _rank(kind), pa.table(
         {name: pa.array([row[name]], kind) for name, kind in TYPES.items()}
     )
+
+
+def next_command(finding: Finding) -> str | None:
+    """The command that goes on from a finding; None for none."""
+    words = finding.command
+    return finding.kind.see if words is None else quote_words(words) or None
 
 
 def of_findings(findings: Findings, columns: Collection[str] | None) -> tuple[int, pa.Table]:

@@ -9,9 +9,9 @@ from typing import Final
 
 from metashell.checks.finding import Finding
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.command_line import quote_words
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.health.paragraphs import Paragraph, wrapped
+from metashell.commands.health.rows import next_command
 from metashell.commands.preflight.columns import NODES
 from metashell.commands.preflight.command import AFTER, SOFTWARE, SUMMARY, PreflightCommand
 from metashell.commands.rows.output import write_rows
@@ -121,8 +121,6 @@ def _of_node(start: Start) -> RowMapping:
 
 
 def _row(start: Start, event: Finding) -> RowMapping:
-    kind = event.kind
-    command = kind.see if event.command is None else quote_words(event.command) or None
     return {
         "node": start.node,
         "effect": event.effect,
@@ -135,7 +133,7 @@ def _row(start: Start, event: Finding) -> RowMapping:
         "action": event.what_to_do,
         "subject": event.subject or event.file,
         "severity": event.severity.value,
-        "command": command,
+        "command": next_command(event),
     }
 
 
@@ -167,7 +165,7 @@ def _paragraph(events: Sequence[Finding]) -> Paragraph:
     messages = list(dict.fromkeys(_message(event) for event in events[:_MOST]))
     n_more = len(events) - len(events[:_MOST])
     kafka = [line for e in events[:_MOST] if e.kafka for line in e.kafka.splitlines()]
-    commands = [quote_words(e.command) if e.command is not None else kind.see for e in events[:1]]
+    see = next_command(first)
     return Paragraph(
         severity=kind.severity,
         label=_label(first),
@@ -176,10 +174,10 @@ def _paragraph(events: Sequence[Finding]) -> Paragraph:
         headline=messages[0],
         more=(*messages[1:], *([f"{n_more:,} more of this kind"] if n_more else [])),
         kafka=tuple(f'"{text}"' for text in dict.fromkeys(kafka)),
-        do=tuple(dict.fromkeys(e.action or kind.do for e in events[:_MOST])),
-        beware=(kind.avoid,) if kind.avoid and first.action is None else (),
+        do=tuple(dict.fromkeys(event.do for event in events[:_MOST])),
+        beware=() if first.avoid is None else (first.avoid,),
         comes_first=kind.comes_first,
-        see=tuple(one for one in commands if one),
+        see=() if see is None else (see,),
     )
 
 
