@@ -14,7 +14,21 @@ if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
 
 
-def copies_of(rows: Sequence[FleetRow], doubt: Callable[[str], None]) -> list[DiskCopy]:
+class Doubt(str):
+    """A sentence about what is not sure."""
+
+    __slots__ = ("copy",)
+    copy: str | None
+    """The name of the copy that it is about; None where it is about all."""
+
+    def __new__(cls, why: str, copy: str | None = None) -> Doubt:
+        """Write the name before the reason."""
+        made = super().__new__(cls, why if copy is None else f"{copy}: {why}")
+        made.copy = copy
+        return made
+
+
+def copies_of(rows: Sequence[FleetRow], doubt: Callable[[Doubt], None]) -> list[DiskCopy]:
     """The copies that can be judged.
 
     A copy that does not name a static quorum's voters takes those of the others: they are in the
@@ -31,12 +45,12 @@ def copies_of(rows: Sequence[FleetRow], doubt: Callable[[str], None]) -> list[Di
     static = len(sets) == 1 and not any(named[0].log.voters.values())
     for copy in copies:
         if not copy.log.voters:
-            why = f"{copy.name}: neither its log nor quorum-state names the voters"
+            why = "neither its log nor quorum-state names the voters"
             if static:
                 why += f": those of {named[0].name} are taken"
             elif named:
                 why += ": it can't win"
-            doubt(why)
+            doubt(Doubt(why, copy.name))
     if not static:
         return copies
     voters = named[0].log.voters
@@ -71,18 +85,19 @@ def remarks(copies: Sequence[DiskCopy]) -> Iterator[str]:
         yield "the logs name different voters: each candidate needs a majority of its own"
 
 
-def _copy(row: FleetRow, doubt: Callable[[str], None]) -> DiskCopy | None:
+def _copy(row: FleetRow, doubt: Callable[[Doubt], None]) -> DiskCopy | None:
     """A directory as a vote sees it; None if it can't be one, which is told."""
-    name, node, epoch, end = (row[key] for key in ("name", "nodeId", "logEpoch", "logEndOffset"))
+    name = str(row["name"])
+    node, epoch, end = (row[key] for key in ("nodeId", "logEpoch", "logEndOffset"))
     if not isinstance(node, int) or not isinstance(epoch, int) or not isinstance(end, int):
         why = "meta.properties does not name its node" if node is None else "it is no log directory"
-        doubt(f"{name}: {why}: it is left out; `check` there says what helps")
+        doubt(Doubt(f"{why}: it is left out; `check` there says what helps", name))
         return None
     directory, reached, checkpoint = (row[k] for k in ("directoryId", "epoch", "checkpointEnd"))
     ranges = (map(int, word.split(",")) for word in str(row["epochs"]).split())
     copy = DiskCopy(
         log=VoterLog(
-            name=str(name),
+            name=name,
             node_id=node,
             directory_id=None if directory is None else str(directory),
             end=OffsetAndEpoch(epoch, end),
@@ -97,9 +112,9 @@ def _copy(row: FleetRow, doubt: Callable[[str], None]) -> DiskCopy | None:
         checkpoint_end=checkpoint if isinstance(checkpoint, int) else 0,
     )
     if row["fault"] is not None:
-        doubt(f"{name}: its log is damaged, so its end is not sure: {row['fault']}")
+        doubt(Doubt(f"its log is damaged, so its end is not sure: {row['fault']}", name))
     if row["ownFile"] is not None:
-        doubt(f"{name}: {row['ownFile']}")
+        doubt(Doubt(str(row["ownFile"]), name))
     return copy
 
 

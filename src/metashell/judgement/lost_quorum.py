@@ -27,7 +27,7 @@ from metashell.judgement.commitment import (
 )
 from metashell.judgement.copies import DIFFERS, DIVERGED, asking_here, compare_copies
 from metashell.judgement.evidence import Evidence, find
-from metashell.judgement.log_copies import copies_of, remarks, voting
+from metashell.judgement.log_copies import Doubt, copies_of, remarks, voting
 from metashell.sources.fleet.rows import vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class LostQuorum:
     """Each set of voters that can elect a leader, with those that can win; small sets first."""
     losses: Mapping[str, Sequence[LostTail]]
     """By name of a winner, what others have and it has not."""
-    doubts: Sequence[str]
+    doubts: Sequence[Doubt]
     """Sentences about what is not sure."""
     notes: Sequence[str]
     """Sentences about copies that have no vote, and about addresses."""
@@ -168,7 +168,7 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
     Raises:
         SourceError: The copies can't be judged together; the message says why.
     """
-    doubts: list[str] = []
+    doubts: list[Doubt] = []
     ask = asking_here(sources, stop)
     found = judged(_of_one_cluster(ask(None, vote_facts, vote_facts_of), doubts))
     losing = _Losing(found.copies, found.commitment, sources)
@@ -192,7 +192,7 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
     Raises:
         SourceError: The copies can't be judged together; the message says why.
     """
-    doubts: list[str] = []
+    doubts: list[Doubt] = []
     copies = copies_of(rows, doubts.append)
     if not copies:
         raise SourceError("no copy can be judged", hint="; ".join(doubts) or None)
@@ -202,7 +202,8 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
         raise _of_two_logs(one.name, other.name, offset, "the epochs say so")
     voters = [copy.log for copy in voting(copies)]
     if len(voters) > MOST_COPIES:
-        doubts.append(f"{len(voters)} copies of voters: sets are tried of up to {MOST_COPIES}")
+        text = f"{len(voters)} copies of voters: sets are tried of up to {MOST_COPIES}"
+        doubts.append(Doubt(text))
     return LostQuorum(
         cluster_id=rows[0]["clusterId"],
         copies=copies,
@@ -217,11 +218,11 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
     )
 
 
-def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[str]) -> list[FleetRow]:
+def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[Doubt]) -> list[FleetRow]:
     """The rows that can be judged together."""
     found = [row for row in rows if row["error"] is None]
     doubts += (
-        f"{row['name']}: {row['error']}: it is left out; `check` there says what helps"
+        Doubt(f"{row['error']}: it is left out; `check` there says what helps", str(row["name"]))
         for row in rows
         if row["error"] is not None
     )
@@ -237,7 +238,7 @@ def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[str]) -> list[FleetRo
         )
     if by_cluster:
         doubts += (
-            f"{row['name']}: meta.properties does not name its cluster: it is left out"
+            Doubt("meta.properties does not name its cluster: it is left out", str(row["name"]))
             for row in found
             if row["clusterId"] is None
         )
@@ -272,7 +273,7 @@ def _of_two_logs(one: str, other: str, offset: int, why: str) -> SourceError:
     )
 
 
-def _departures(ask: Ask, doubts: list[str]) -> dict[str, int]:
+def _departures(ask: Ask, doubts: list[Doubt]) -> dict[str, int]:
     """Where logs leave the others, by their batches.
 
     Raises:
@@ -283,7 +284,7 @@ def _departures(ask: Ask, doubts: list[str]) -> dict[str, int]:
         for member in cluster.members:
             name, offset = str(member["name"]), member["divergedAt"]
             if member["verdict"] is DIFFERS:
-                doubts.append(f"{name}: {cluster.notes[name]}")
+                doubts.append(Doubt(cluster.notes[name], name))
             if member["verdict"] is DIVERGED and isinstance(offset, int):
                 found[name] = offset
                 if member["epoch"] is not None and member["epoch"] == member["otherEpoch"]:

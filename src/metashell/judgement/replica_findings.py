@@ -24,6 +24,7 @@ from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid, uuid_text
 from metashell.sources.replicas import (
     DIVERGES,
+    NOT_GIVEN,
     first_of,
     names_each,
     only_here,
@@ -90,9 +91,8 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     evidence.holds |= _in_directories(rows)
     unread = [one for one in evidence.directories if one.identity is None and not one.is_gone]
     if len(unread) == 1 and report.remarks:
-        evidence.holds[shown(str(unread[0].place))] = (
-            _IN_IT + report.remarks.pop().partition(": ")[2]
-        )
+        counted = report.remarks.pop().removeprefix(NOT_GIVEN)
+        evidence.holds[shown(str(unread[0].place))] = _IN_IT + counted
     found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
     found += [one for directory in directories for one in _of_taken_names(directory, rows)]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():

@@ -37,7 +37,7 @@ from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.log.unread import Unread, UnreadReport
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.config import KafkaConfig
-from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
+from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, look_at_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import conflicting_identities
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
@@ -75,6 +75,8 @@ _NUMBERS: Final = (
 """The columns that are read: keys, and behind them those of the table."""
 _NAMED: Final = 3
 """So many partitions are named; the rows have all."""
+NOT_GIVEN: Final = "replicas in log directories that were not given: "
+"""The words before the remark that counts them."""
 _NO_ID: Final = bytes(16)
 _BROKERS: Final = SCHEMA.field("in_sync_elsewhere").type
 _OFFSETS: Final = (
@@ -99,13 +101,11 @@ def log_directories_here(source: Source, report: ReadReport) -> Sequence[LogDire
     try:
         return source.log_directories
     except SourceError:
-        found = []
-        for place in source.log_places:
-            try:
-                found.append(read_log_directory(place))
-            except SourceError as error:
-                report.unread(f"{error.message}: no replica in it is listed")
-        return found
+        found = [*map(look_at_log_directory, source.log_places)]
+        for one in found:
+            if one.fault is not None:
+                report.unread(f"{one.fault}: no replica in it is listed")
+        return [one for one in found if one.fault is None]
 
 
 def names_each(source: Source, directories: Sequence[LogDirectory]) -> bool:
@@ -181,7 +181,7 @@ def replicas_table(
     missing = missing_replicas(found, judged, image, is_whole=is_whole)
     if len(missing.elsewhere) and wanted is None:
         n, alone = f"{len(missing.elsewhere):,}", partition_names(image, missing.alone_elsewhere)
-        report.remark(f"replicas in log directories that were not given: {n}{only_here(alone)}")
+        report.remark(f"{NOT_GIVEN}{n}{only_here(alone)}")
     rows = _missing_table(missing, image, names)
     if wanted is not None:
         rows = rows.filter(pa.array(map(wanted, rows["topic"].to_pylist()), pa.bool_()))

@@ -17,7 +17,7 @@ from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.commitment import Certainty, JudgedRange
-from metashell.judgement.log_copies import voting
+from metashell.judgement.log_copies import Doubt, voting
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
 from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
@@ -85,7 +85,7 @@ def _examined(context: Context) -> LostQuorum:
             "a vote compares the ends of whole logs", hint="leave out --committed-only"
         )
     sources: dict[str, Source] = {}
-    unread: list[str] = []
+    unread: list[Doubt] = []
     if fleet is None:
         source = context.needs_source()
         (name,) = unique_names([(source.path, cluster_id_of(source))])
@@ -96,7 +96,7 @@ def _examined(context: Context) -> LostQuorum:
             try:
                 sources[name] = member.source().newest
             except SourceError as error:
-                unread.append(f"{name}: {error.message}: it is left out")
+                unread.append(Doubt(f"{error.message}: it is left out", name))
     found = examine(sources, lambda: stop_if_cancelled(context))
     closed = () if fleet is None else [name for name in fleet.members if name not in sources]
     return replace(found, doubts=[*unread, *found.doubts], left_out=[*closed, *found.left_out])
@@ -109,7 +109,7 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     """The first lines."""
     yield _sentence(headline(found))
     told = {*(found.troubles if found.winners else found.left_out)}
-    doubts = [text for text in found.doubts if text.partition(": ")[0] not in told]
+    doubts = [doubt for doubt in found.doubts if doubt.copy not in told]
     if doubts:
         more = f" ({len(doubts) - 1} more below)" if len(doubts) > 1 else ""
         yield f"Not sure: {doubts[0]}{more}."
