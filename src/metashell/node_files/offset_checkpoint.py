@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from metashell.node_files.epoch_checkpoint import INT32_MAX, INT64_MAX, entry_lines, malformed
+from metashell.node_files.checkpoint_file import INT32_MAX, INT64_MAX, entry_lines, malformed
 from metashell.places.bounded_file import MIB, AnyPlace, child_of, name_of, read_if_present
 
 _LIMIT_BYTES: Final = 64 * MIB

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.errors import SourceError
-from metashell.node_files import epoch_checkpoint
+from metashell.node_files import checkpoint_file
 from metashell.node_files.offset_checkpoint import (
     OffsetCheckpoint,
     parse_offset_checkpoint,
@@ -64,7 +64,7 @@ def test_refuses(data: bytes, part: str) -> None:
 
 def test_more_entries_than_a_broker_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are refused before they are made."""
-    monkeypatch.setattr(epoch_checkpoint, "_ENTRIES_MAX", 5)
+    monkeypatch.setattr(checkpoint_file, "_ENTRIES_MAX", 5)
     with pytest.raises(SourceError, match="f: more than 5 entries"):
         parse_offset_checkpoint(b"0\n6\n" + b"a 0 1\n" * 6, "f")
 
