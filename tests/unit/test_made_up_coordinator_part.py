@@ -72,7 +72,7 @@ GEARS = """
 import numpy as np
 
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.image.coordinators.surviving import part_table
+from metashell.image.coordinators.record_tables import part_table
 from metashell.parts.spec import PartSpec
 
 PART = PartSpec(

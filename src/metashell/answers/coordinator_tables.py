@@ -40,7 +40,7 @@ def rows_of(part: PartSpec, state: PartitionState) -> pa.Table:
     if part.rows:
         found: pa.Table = hook(part.rows)(state)
         return found
-    from metashell.image.coordinators.surviving import surviving_table
+    from metashell.image.coordinators.record_tables import surviving_table
 
     return surviving_table(state.records, state.number, part.put, state.redaction)
 
@@ -52,7 +52,7 @@ def schema_of(part: PartSpec, types: Mapping[str, RecordType]) -> pa.Schema:
         part: The part.
         types: Record types by name.
     """
-    from metashell.image.coordinators.surviving import part_schema, surviving_schema
+    from metashell.image.coordinators.record_tables import part_schema, surviving_schema
 
     if part.table_columns:
         return part_schema(part, with_joined=True)

@@ -21,6 +21,7 @@ from metashell.answers.coordinator_tables import PartitionState
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_things import group_states, members_of
 from metashell.image.coordinators.groups import GroupEvent, GroupType
+from metashell.image.coordinators.record_tables import TIME, part_table, sorted_rows
 from metashell.image.coordinators.share_state import batch_texts, fold_share
 from metashell.image.coordinators.subscriptions import (
     GroupTopics,
@@ -30,7 +31,6 @@ from metashell.image.coordinators.subscriptions import (
     lists_where,
     named_topics,
 )
-from metashell.image.coordinators.surviving import TIME, part_table, sorted_rows
 from metashell.image.fold import number_keys, stable_order
 from metashell.parts.coordinators.groups import PART as GROUPS
 from metashell.parts.coordinators.members import PART as MEMBERS

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from metashell.answers.groups import partition_texts
 from metashell.image.coordinators.producers import ProducersState
-from metashell.image.coordinators.surviving import TIME, part_schema, part_table
+from metashell.image.coordinators.record_tables import TIME, part_schema, part_table
 from metashell.parts.coordinators.producers import PART
 from metashell.schema.arrow import one_piece
 

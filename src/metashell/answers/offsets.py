@@ -22,8 +22,8 @@ from metashell.answers.groups import members_table, partition_texts
 from metashell.answers.topic_settings import positive_int
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_log import GroupLog, last_moves, rebalances_since
+from metashell.image.coordinators.record_tables import TIME, part_table, sorted_rows
 from metashell.image.coordinators.subscriptions import NEVER, expire_times, says_itself
-from metashell.image.coordinators.surviving import TIME, part_table, sorted_rows
 from metashell.image.fold import group_keys
 from metashell.parts.coordinators.offsets import PART
 from metashell.schema.arena import I64, Bools

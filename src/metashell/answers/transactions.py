@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import partition_names
-from metashell.image.coordinators.surviving import part_schema, part_table, sorted_rows
+from metashell.image.coordinators.record_tables import part_schema, part_table, sorted_rows
 from metashell.image.fold import group_keys, survivors
 from metashell.parts.coordinators.transactions import PART
 from metashell.records.flaws import TRANSACTION_STATES

@@ -24,9 +24,10 @@ from metashell.commands.shared.node_times import (
 )
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import encode_name, join
-from metashell.fs.walk import Failed, GridVisit, Match, indices, walk
+from metashell.fs.walk import Failed, GridVisit, indices, walk
 
 _CHUNK_NAMES = 1 << 16
 _CHUNK_LISTINGS = 1024

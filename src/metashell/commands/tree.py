@@ -14,9 +14,10 @@ from metashell.commands.rows.node_columns import DEPTH, KIND, kind_of
 from metashell.commands.rows.query import RowsQuery
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import encode_name, join
-from metashell.fs.walk import Failed, Match
+from metashell.fs.walk import Failed
 
 _CHUNK_LINES = 2048
 _INDENT = "  "

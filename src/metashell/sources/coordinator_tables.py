@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState, rows_of, schema_of
-from metashell.image.coordinators.surviving import record_batches, record_schema, sorted_rows
+from metashell.image.coordinators.record_tables import record_batches, record_schema, sorted_rows
 from metashell.parts.known import coordinator_parts
 from metashell.parts.spec import PartSpec, hook
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types

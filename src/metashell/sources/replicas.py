@@ -31,7 +31,7 @@ from metashell.answers.replica_states import (
 )
 from metashell.errors import SourceError
 from metashell.image.coordinators.producers import fold_producers
-from metashell.image.coordinators.surviving import part_schema, part_table
+from metashell.image.coordinators.record_tables import part_schema, part_table
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.log.unread import Unread, UnreadReport

@@ -20,8 +20,9 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import line_of, matches
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, PathError, SourceError
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, FixedDirectory, Grid, Node
-from metashell.fs.walk import Failed, GridVisit, Match, Visit, indices, refuse
+from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
 from metashell.read_settings import ReadSettings
 from metashell.sources.reduced import source_of
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole

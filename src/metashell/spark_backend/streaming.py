@@ -26,7 +26,7 @@ from pyspark.sql.streaming.datasource import (
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.image.coordinators.surviving import record_batches
+from metashell.image.coordinators.record_tables import record_batches
 from metashell.log.chain import METADATA
 from metashell.log.partition import CoordinatorPartition
 from metashell.log.read import Loaded

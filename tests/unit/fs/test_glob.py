@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metashell.errors import NoSuchPathError, NotADirectoryPathError
-from metashell.fs.walk import expand
+from metashell.fs.glob import expand
 from support.tree import MemoryDirectory, Spec, tree
 
 SPEC: Spec = {

@@ -37,6 +37,7 @@ from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.node_times import NodeTimeline, Timed, has_own_times
 from metashell.errors import NotCoveredError
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.root import RootDirectory
 from metashell.fs.path import cluster_path, encode_name
@@ -45,7 +46,6 @@ from metashell.fs.walk import (
     CHUNK_PATHS,
     Failed,
     GridVisit,
-    Match,
     NameWriter,
     Visit,
     grid_paths,

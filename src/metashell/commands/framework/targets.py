@@ -9,9 +9,10 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word, quote
 from metashell.errors import ExitCode, MetashellError, NoSuchPathError, PathError, UsageError
 from metashell.fs.escape import escape
+from metashell.fs.glob import Match, expand
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
-from metashell.fs.walk import Failed, Match, expand, refuse
+from metashell.fs.walk import Failed, refuse
 
 _CHUNK_LINES = 1 << 12
 _MOST_HINTS = 5

@@ -20,9 +20,10 @@ from metashell.commands.shared.colour import has_colour
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import Coloured, escape_text
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import encode_name
-from metashell.fs.walk import Failed, GridVisit, Match, NameWriter, indices, walk, written_grid
+from metashell.fs.walk import Failed, GridVisit, NameWriter, indices, walk, written_grid
 
 if TYPE_CHECKING:
     from metashell.fs.texts import GridTexts, Texts
