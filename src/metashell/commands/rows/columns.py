@@ -121,7 +121,7 @@ DISK_BYTES: Final = integer(
     "Bytes on the log directories that are open, as `replicas` counts them.",
     priority=5,
 )
-"""Of a node's topics or brokers; null where no disk is open."""
+"""A row is a topic or a broker; null where no disk is open."""
 
 SINCE_BEFORE: Final = time_at(
     "since_before",

@@ -228,7 +228,7 @@ _BEHIND: Final = (
         source="kafka.server.ReplicaManager.maybeUpdateTopicAssignment; KIP-858",
     ),
 )
-"""Those that it comes to when it loads its logs and gets the metadata, in this order."""
+"""A node comes to these when it loads its logs and gets the metadata, in this order."""
 KINDS: Final = tuple(
     replace(kind, start_order=first + i)
     for first, kinds in ((36, _AT_REGISTRATION), (45, _BEHIND))
