@@ -16,7 +16,7 @@ from metashell.cli.settings import ANYWHERE, NO_CONFIG
 from metashell.cli.usage import EXAMPLES
 from metashell.cli.variables import CONFIG_FILE, variable_of
 from metashell.commands.framework.command import Command
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.version import __version__
 
 VARIABLES: Final = (

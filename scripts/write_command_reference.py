@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.commands.shared.cheat_sheet import LINES, NOTES, OPEN, groups
 from metashell.findings.kind import FindingKind, Severity
 from metashell.findings.known import all_kinds

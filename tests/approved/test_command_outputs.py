@@ -23,7 +23,7 @@ from typing import Final
 import pytest
 
 from metashell.commands import all_names, get
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.errors import MetashellError
 from metashell.sources.fleet.source import FleetSource
 from metashell.sources.source import Source

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.errors import UsageError
 
 DEMO: Final = "demo"

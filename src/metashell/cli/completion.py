@@ -23,7 +23,7 @@ from metashell.commands import is_command
 from metashell.commands.framework.command import Completion, Context, Output
 from metashell.commands.framework.command_line import AtCursor, Word, complete_at, quote, split
 from metashell.commands.framework.completion import complete_commands, complete_words
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes

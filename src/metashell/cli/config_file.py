@@ -18,7 +18,7 @@ from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER, SECRETS, OptionSett
 from metashell.cli.variables import CONFIG_FILE
 from metashell.commands.framework.aliases import NO_HABITS, Habits, alias_words, expand_aliases
 from metashell.commands.framework.command_line import quote_words, split
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from metashell.cli.arguments import OPTIONS
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.dataclass import dataclass
 from metashell.places.uri import is_uri
 

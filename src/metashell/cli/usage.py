@@ -7,7 +7,7 @@ from typing import Final
 
 from metashell.cli.arguments import ALL, OPTIONS, VERBOSE, Arguments
 from metashell.cli.output import StreamOutput
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.commands.shared.cheat_sheet import LINES
 from metashell.commands.shared.colour import wants_colour
 from metashell.errors import ExitCode

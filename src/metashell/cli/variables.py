@@ -7,7 +7,7 @@ from typing import Final
 
 from metashell.cli.arguments import OPTIONS
 from metashell.cli.settings import ANYWHERE, NO_CONFIG, SECRETS, OptionSetting
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.errors import UsageError
 
 CONFIG_FILE: Final = "METASHELL_CONFIG_FILE"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from copy import deepcopy
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.framework.options import Option, Parsed, one_of
 from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.acl_arguments import (
     ASKABLE,
     TYPE_WORDS,
@@ -136,15 +134,12 @@ def _with_names(query: RowsQuery) -> Parsed:
         UsageError: A word means several things, or there are two of one kind.
         MetashellError: A word names nothing.
     """
-    values = dict(query.parsed.values)
-    if "--resource" in values:
-        values["--resource"] = resource_word(query.image, values["--resource"])
-    for word in query.parsed.arguments:
-        flag, value = _named(query.image, word)
-        if values.get(flag, value) != value:
-            raise UsageError(f"{word}: {flag} {values[flag]} is given too")
-        values[flag] = value
-    return replace(query.parsed, values=values)
+    parsed = deepcopy(query.parsed)
+    if "--resource" in parsed.values:
+        parsed.values["--resource"] = resource_word(query.image, parsed.values["--resource"])
+    for word in parsed.arguments:
+        parsed.name(word, *_named(query.image, word))
+    return parsed
 
 
 def _named(image: Image, word: str) -> tuple[str, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import refuse_more
+from metashell.commands.framework.options import Option, refuse_more
 from metashell.commands.shared.session_place import go_to
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time

@@ -7,8 +7,7 @@ from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.options import Option, Parsed, one_of, refuse_more
 from metashell.commands.rows.columns import (
     DISK_BYTES,
     AnswerTable,
@@ -19,8 +18,7 @@ from metashell.commands.rows.columns import (
     number,
     text,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import rows_named
 from metashell.commands.shared.topic_arguments import (

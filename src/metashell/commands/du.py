@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.options import Option, Parsed, one_of, refuse_more
 from metashell.commands.framework.targets import shown, stop_if_cancelled, write_lines
 from metashell.commands.rows.columns import (
     DISK_BYTES,
@@ -19,8 +18,7 @@ from metashell.commands.rows.columns import (
     text,
     texts,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import (
     Survey,

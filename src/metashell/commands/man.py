@@ -9,8 +9,7 @@ from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.completion import complete_commands
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.options import Option, no_arguments
 from metashell.commands.framework.targets import shown
 from metashell.errors import MetashellError, UsageError
 from metashell.findings.kind import FindingKind

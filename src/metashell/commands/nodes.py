@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     Shrink,
@@ -18,8 +17,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.names import rows_named
 from metashell.errors import UsageError
 from metashell.log.time_spec import parse_duration

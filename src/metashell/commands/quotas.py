@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import deepcopy
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -21,10 +20,8 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.resources import the_one
-from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -172,16 +169,13 @@ def _with_names(query: RowsQuery) -> Parsed:
         UsageError: A word means several things, or there are two of one kind.
         MetashellError: A word names nothing.
     """
-    values = dict(query.parsed.values)
-    for word in query.parsed.arguments:
+    parsed = deepcopy(query.parsed)
+    for word in parsed.arguments:
         kind, sign, name = _split(word)
         if not sign:
             kind, _, name = _split(_bare(query.image, word))
-        flag = next(flag for flag, one in _KINDS.items() if one == kind)
-        if values.get(flag, name) != name:
-            raise UsageError(f"{word}: {flag} {values[flag]} is given too")
-        values[flag] = name
-    return replace(query.parsed, values=values)
+        parsed.name(word, next(flag for flag, one in _KINDS.items() if one == kind), name)
+    return parsed
 
 
 def _split(word: str) -> tuple[str, str, str]:

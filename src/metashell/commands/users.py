@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (
     flag,
     integer,
@@ -15,8 +15,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.names import rows_named
 
 COLUMNS: Final = (

@@ -7,12 +7,10 @@ from typing import Final
 
 from metashell.answers.releases import newest_levels
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import flag, integer, one_table, sentence, text
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.image.features import METADATA_VERSIONS
 
 _FEATURE: Final = Option(

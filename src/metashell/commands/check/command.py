@@ -6,12 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
 from metashell.commands.shared.severities import severities_of
 from metashell.findings.kind import SEVERITIES
 

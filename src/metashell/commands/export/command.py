@@ -10,8 +10,7 @@ from metashell.answers.recipes import RECIPES
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.local_places import complete_local
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, parse_options, refuse_more
+from metashell.commands.framework.options import Option, Parsed, parse_options, refuse_more
 from metashell.commands.framework.targets import Targets, matches, stop_if_cancelled
 from metashell.commands.shared.topic_arguments import complete_topics
 from metashell.errors import NoSuchPathError, UsageError

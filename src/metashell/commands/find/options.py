@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 
 OPTIONS: Final = (
     Option(("-name",), "The last component matches the pattern.", metavar="PATTERN"),

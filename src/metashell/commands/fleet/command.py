@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.rows.columns import (
     Column,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.errors import ExitCode, SourceError
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog

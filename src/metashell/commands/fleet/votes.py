@@ -7,7 +7,7 @@ from functools import partial
 
 from metashell.checks.votes import MOST_COPIES, majorities
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.judgement.log_copies import copies_of, remarks, voting
 from metashell.quorum.description import majority_of

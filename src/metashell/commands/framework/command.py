@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.dataclass import dataclass
 from metashell.errors import NoLeaderError, UsageError
 from metashell.fs.escape import for_terminal

@@ -15,7 +15,7 @@ from metashell.commands import all_names, get
 from metashell.commands.framework.aliases import NO_HABITS, Habits, expand_aliases
 from metashell.commands.framework.command import Command, Completion, Context
 from metashell.commands.framework.command_line import Word, complete_at, quote
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.errors import PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory

@@ -1,4 +1,7 @@
-"""Options of a command: parsed from its words as its manual lists them.
+"""Options: how the program and its commands declare them, and a command's words parsed by them.
+
+Help, completion, manuals, variables and the configuration file are derived from the declarations.
+Imports little: the program's own help reads them.
 
 Short switches combine (``-1R``), values follow directly or as the next word (``-L2``, ``-L 2``,
 ``--level=2``), ``--`` ends the options and ``-`` alone is an argument. ``-20`` is ``--limit 20``
@@ -8,31 +11,85 @@ where a command has that option, and no switch of that digit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metashell.commands.framework.command import Command
-from metashell.commands.framework.option import Option
-from metashell.dataclass import dataclass
 from metashell.errors import UsageError
+
+if TYPE_CHECKING:
+    from metashell.commands.framework.command import Command
+
+
+class Option(NamedTuple):
+    """One option."""
+
+    flags: tuple[str, ...]
+    """All its names, such as ``("-L",)`` or ``("-o", "--output")``; its values are kept by the
+    first.
+    """
+    help: str
+    """The help text. Where it has several lines, they are those of the program's help."""
+    metavar: str | None = None
+    """Name of the value, None for a switch."""
+    choices: tuple[str, ...] = ()
+    """Values offered by completion where they are known, or how they begin."""
+    path: str = ""
+    """``file`` or ``directory`` where the value is a path of the system."""
+    group: str = ""
+    """Heading in the program's help."""
+    repeatable: bool = False
+    """Whether each of several values counts."""
+    phrase: str = ""
+    """A phrase about each row, such as ``offline`` or ``led by broker {}``, {} being the option's
+    value. Sentences about an answer are made of these.
+    """
+
+    @property
+    def long(self) -> str:
+        """Its long name; empty where it has none."""
+        return next((flag for flag in self.flags if flag.startswith("--")), "")
+
+    @property
+    def short(self) -> str:
+        """Its short name; empty where it has none."""
+        return next((flag for flag in self.flags if not flag.startswith("--")), "")
+
+    @property
+    def title(self) -> str:
+        """The option as help and errors call it, such as ``-d/--directory``."""
+        return "/".join(name for name in (self.short, self.long) if name)
+
+    @property
+    def meaning(self) -> str:
+        """The help text on one line."""
+        return " ".join(self.help.split())
+
 
 _LIMIT = "--limit"
 
 
-@dataclass(slots=True)
 class Parsed:
     """A command's words, sorted out."""
 
-    switches: set[str] = field(default_factory=set)
-    """First flags of the switches given."""
-    values: dict[str, str] = field(default_factory=dict)
-    """Values by first flag; the last one given wins."""
-    every: dict[str, list[str]] = field(default_factory=dict)
-    """All values given, by first flag, in order."""
-    arguments: list[str] = field(default_factory=list)
-    """All that is no option, with its quoting."""
-    read: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The contents of named files, by first flag; read once, since a file may be a pipe."""
+    def __init__(self) -> None:
+        self.switches: set[str] = set()
+        """First flags of the switches given."""
+        self.values: dict[str, str] = {}
+        """Values by first flag; the last one given wins."""
+        self.every: dict[str, list[str]] = {}
+        """All values given, by first flag, in order."""
+        self.arguments: list[str] = []
+        """All that is no option, with its quoting."""
+        self.read: dict[str, Any] = {}
+        """The contents of named files, by first flag; read once, since a file may be a pipe."""
+
+    def name(self, word: str, flag: str, value: str) -> None:
+        """Take an argument for the value of an option.
+
+        Raises:
+            UsageError: The option has another value.
+        """
+        if self.values.setdefault(flag, value) != value:
+            raise UsageError(f"{word}: {flag} {self.values[flag]} is given too")
 
     def count(self, flag: str, *, least: int = 1) -> int | None:
         """The value of an option that takes a whole number, or None.

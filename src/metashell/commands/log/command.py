@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.log.options import (
     COMPLETIONS,
     FOLLOW,
@@ -17,8 +16,7 @@ from metashell.commands.log.options import (
 )
 from metashell.commands.log.output import BATCHES, TABLES
 from metashell.commands.rows.columns import Column
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import FORMATS, RowsQuery
+from metashell.commands.rows.command import FORMATS, RowsCommand, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL
 from metashell.fs.escape import escape
 

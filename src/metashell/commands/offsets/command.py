@@ -7,8 +7,7 @@ from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -18,7 +17,7 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     SINCE_BEFORE,

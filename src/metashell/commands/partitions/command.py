@@ -8,8 +8,7 @@ from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.framework.options import Option, Parsed, one_of
 from metashell.commands.partitions.columns import COLUMNS, COUNTS, OF_BROKERS, STATES
 from metashell.commands.rows.columns import (
     AnswerTable,
@@ -17,8 +16,7 @@ from metashell.commands.rows.columns import (
     integer,
     text,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.topic_arguments import (
     complete_brokers,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from metashell.commands.framework.command import Context, Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.quorum.columns import (
     COPIES,
     EPOCHS,
@@ -17,8 +16,7 @@ from metashell.commands.quorum.columns import (
 from metashell.commands.rows.columns import (
     Column,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.errors import UsageError
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.framework.options import Option, Parsed, one_of
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     AnswerTable,
@@ -17,8 +16,7 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.commands.shared.against_option import AGAINST
 from metashell.errors import UsageError
 from metashell.log.time_spec import parse_duration

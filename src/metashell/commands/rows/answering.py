@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
 from metashell.commands.rows.columns import CLUSTER, DISK_BYTES, Column
-from metashell.commands.rows.query import (
+from metashell.commands.rows.command import (
     HISTORY,
     ROW_OPTIONS,
     RowsQuery,

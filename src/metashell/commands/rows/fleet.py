@@ -8,6 +8,7 @@ and status where they were made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
-from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowMapping, RowsQuery
 from metashell.commands.rows.stream import chunks, table_of_mappings
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass
@@ -193,7 +194,9 @@ def _without_secrets(parsed: Parsed, fleet: FleetSource) -> Parsed:
     settings = {
         key: redaction.config_value("BROKER", key, value) for key, value in assumed.settings.items()
     }
-    return replace(parsed, read={ASSUME.flags[0]: replace(assumed, settings=settings)})
+    shown = copy(parsed)
+    shown.read = {ASSUME.flags[0]: replace(assumed, settings=settings)}
+    return shown
 
 
 def _answered(

@@ -26,8 +26,8 @@ from metashell.commands.rows.cell_text import (
     plain_texts,
 )
 from metashell.commands.rows.columns import BEFORES, Column
+from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
 from metashell.commands.rows.drawn_table import Table, write_table
-from metashell.commands.rows.query import LIMIT, VERBOSE, form_of, limit_of
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.local_places import complete_local, refuse_kafkas
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import parse_options, refuse_more
+from metashell.commands.framework.options import Option, parse_options, refuse_more
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape

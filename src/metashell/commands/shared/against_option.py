@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 
 if TYPE_CHECKING:
     from metashell.answers.assume import Assumptions

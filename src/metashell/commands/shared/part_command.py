@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsCommand, RowsQuery
 from metashell.parts.spec import PartSpec
 
 WHERE: Final = (

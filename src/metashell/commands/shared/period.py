@@ -6,8 +6,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NotCoveredError
 from metashell.log.time_spec import TimeSpec, parse_time_spec, time_spec_text

@@ -7,7 +7,7 @@ from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
-from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (
     DISK_BYTES,
     NOT_ZERO,
@@ -18,8 +18,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.topic_arguments import complete_topics
 from metashell.read_settings import OLDER_BYTES

@@ -6,8 +6,7 @@ from typing import Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -18,7 +17,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.command import RowsQuery
 from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.transactions import PART
 

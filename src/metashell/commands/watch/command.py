@@ -12,8 +12,7 @@ from metashell.commands.framework.aliases import Habits, expand_aliases
 from metashell.commands.framework.command import Canvas, Command, Completion, Context, Manual
 from metashell.commands.framework.command_line import quote_words, split
 from metashell.commands.framework.completion import complete_commands, complete_words
-from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, parse_options
+from metashell.commands.framework.options import Option, Parsed, parse_options
 from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.shared.captured import Captured
 from metashell.commands.shared.colour import wants_colour
