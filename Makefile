@@ -19,6 +19,8 @@ PYTEST_ARGS ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_STAMP := $(VENV)/.installed-demo
 TEST_STAMP := $(VENV)/.installed-test-$(or $(subst $() ,,$(EXTRAS)),plain)
+DOCS_STAMP := $(VENV)/.installed-docs
+PYZ_STAMP := $(VENV)/.installed-pyz
 KERNEL_STAMP := $(VENV)/.built-kernel
 KERNEL := src/metashell/kernel
 
@@ -65,11 +67,12 @@ kernel: | $(BIN)/python ## Build the kernel's library, if there is a C compiler
 	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
 
 .PHONY: check
-check: $(TEST_STAMP) ## Lint, format, types and layers
+check: $(TEST_STAMP) ## Lint, format, types, layers and the forge's workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	scripts/check-forge-files $(BIN)/check-jsonschema
 
 .PHONY: format
 format: $(TEST_STAMP) ## Format the code and sort its imports
@@ -91,6 +94,20 @@ mutants: $(TEST_STAMP) $(KERNEL_STAMP) ## Plant bugs in functions drawn at rando
 offline: $(DEMO_STAMP) ## Write dist/metashell-*.tar, which installs without a package index
 	@$(BIN)/python scripts/make_offline.py $(addprefix --extra ,$(OFFLINE_EXTRAS)) dist
 
+.PHONY: pyz
+pyz: $(DEMO_STAMP) $(PYZ_STAMP) ## Write dist/metashell.pyz, one executable file for Python of this version
+	@$(BIN)/python scripts/make_pyz.py dist
+
+.PHONY: docs
+docs: $(DOCS_STAMP) ## Build the site of the documents in build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+# Builds, checks, installs and tries a release as docs/releasing.md says, and publishes nothing.
+.PHONY: release-check
+release-check: $(TEST_STAMP) ## Try a release without publishing it
+	@$(BIN)/python scripts/release.py check
+
 .PHONY: clean
 clean: ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
@@ -104,6 +121,11 @@ $(BIN)/python:
 # Without a C compiler this says so in one line, once.
 $(KERNEL_STAMP): $(wildcard $(KERNEL)/csrc/*) $(KERNEL)/build.py | $(BIN)/python
 	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
+	@touch $@
+
+$(DOCS_STAMP) $(PYZ_STAMP): $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@$(PIP) install --quiet --upgrade 'pip>=25.1'
+	@$(PIP) install --quiet --group $*
 	@touch $@
 
 # The kernel comes first: pip would build it too, and say nothing.

@@ -1,4 +1,5 @@
-"""Puts into a wheel what is made from sources: the manual page and the kernel's library.
+"""Puts into a wheel what is made from sources: the manual page and the kernel's library, and the
+README with links that work on a package index.
 
 Needs nothing but hatchling and the sources; a C compiler is used where there is one. What it makes
 for a wheel lies in a temporary directory, so that a build leaves nothing behind in the tree. For an
@@ -7,6 +8,7 @@ editable installation the kernel's library is written beside its modules.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _MANUAL = "share/man/man1/metashell.1"
 _COMPLETIONS = {
@@ -22,6 +25,36 @@ _COMPLETIONS = {
     "metashell.zsh": "share/zsh/site-functions/_metashell",
     "metashell.fish": "share/fish/vendor_completions.d/metashell.fish",
 }
+
+
+def absolute(text: str, source: str) -> str:
+    """A page of the project's root whose links and pictures have addresses of the forge.
+
+    Args:
+        text: The page, in Markdown.
+        source: The address of the repository's page.
+    """
+
+    def address(match: re.Match[str]) -> str:
+        mark, words, target = match.groups()
+        if target.startswith(("#", "https:")):
+            return match[0]
+        kind = "raw" if mark else "blob"
+        return f"{mark}[{words}]({source}/{kind}/main/{target})"
+
+    return re.sub(r"(!?)\[((?:[^]\[]|`[^`]*`)*)\]\(([^)\s]+)\)", address, text)
+
+
+class MetadataHook(MetadataHookInterface):
+    """Makes the description that a package index shows from README.md."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the description."""
+        text = (Path(self.root) / "README.md").read_text("utf-8")
+        source = metadata["urls"]["Source"]
+        metadata["readme"] = {"content-type": "text/markdown", "text": absolute(text, source)}
 
 
 class BuildHook(BuildHookInterface):  # type: ignore[type-arg]

@@ -35,6 +35,16 @@ set -eu
 # pip would take packages that these name for installed.
 unset PYTHONPATH PYTHONHOME
 here=$(cd "$(dirname "$0")" && pwd)
+case ${1:-} in
+-h | --help)
+    sed -n "2,/^set /{ s/^# \\{0,1\\}//; /^set /d; p; }" "$0"
+    exit 0
+    ;;
+-*)
+    echo "install.sh: unknown option $1; --help explains the arguments" >&2
+    exit 2
+    ;;
+esac
 target=${1:-$HOME/.local/share/metashell}
 
 is_right() {

@@ -147,10 +147,24 @@ def test_examples_of_manuals_work(command: Command, monkeypatch: pytest.MonkeyPa
         assert command.name != "cd" or line in {"cd", "cd .."} or shell.prompt != before
 
 
-def test_every_command_is_in_the_readme() -> None:
-    """Its name, and whether it changes something needs no look elsewhere."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert [] == [command.name for command in COMMANDS if f"`{command.name}`" not in text]
+def test_every_command_is_in_a_guide() -> None:
+    """A page for people names it, beside the reference."""
+    folders = (DOCS / "guides", DOCS / "tasks")
+    text = "".join(page.read_text("utf-8") for folder in folders for page in folder.iterdir())
+    before = r"(`|metashell |demo |> |-d \S+ )"
+    names = [command.name for command in COMMANDS]
+    assert [] == [name for name in names if not re.search(rf"{before}{name}[` \n]", text)]
+
+
+def n_words(text: str) -> int:
+    """Words of a page, without the signs of tables and lists."""
+    return sum(1 for word in text.split() if re.search(r"\w", word))
+
+
+@pytest.mark.parametrize(("page", "most"), [("README.md", 1100), ("CONTRIBUTING.md", 1200)])
+def test_first_pages_are_short(page: str, most: int) -> None:
+    """Both are read whole."""
+    assert n_words((ROOT / page).read_text("utf-8")) <= most
 
 
 def known_options() -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -226,7 +227,24 @@ def test_metadata_names_version_license_and_extras(wheel: Path) -> None:
     assert metashell.__version__ == metadata["Version"]
     assert "Apache-2.0" == metadata["License-Expression"]
     assert ["gssapi", "spark"] == metadata.get_all("Provides-Extra")
+    assert "metashell authors" == metadata["Author"]
+    assert ["Source", "Documentation", "Issues", "Changelog"] == [
+        url.partition(",")[0] for url in metadata.get_all("Project-URL")
+    ]
     assert "Apache License" in license_text
+
+
+def test_description_has_no_relative_link(wheel: Path) -> None:
+    """A package index shows the README where no other file of the project is."""
+    with zipfile.ZipFile(wheel) as archive:
+        info = f"metashell-{metashell.__version__}.dist-info/METADATA"
+        text = archive.read(info).decode().partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    readme = (ROOT / "README.md").read_text("utf-8")
+
+    assert [] == [link for link in links if not link.startswith(("https://", "#"))]
+    assert len(re.findall(r"\]\(", readme)) == len(links)
+    assert "/raw/main/docs/images/" in text
 
 
 def test_wheel_runs_from_another_place(wheel: Path, tmp_path: Path) -> None:
@@ -335,9 +353,14 @@ def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path
     (install,) = tmp_path.glob("metashell-*/install.sh")
     assert f"'metashell[spark]=={metashell.__version__}'" in install.read_text("utf-8")
 
+    helped = run("sh", install, "--help", home=tmp_path)
+    assert "usage: ./install.sh [DIRECTORY]\n" in helped
+    assert "set -eu" not in helped
+
     for environment, target, message in (
         ({"PYTHON": "no-such-python"}, tmp_path / "there", "is needed: these wheels are for it"),
         ({"PYTHON": sys.executable}, tmp_path / "out", "exists and is not a virtual environment"),
+        ({}, "--prefix", "unknown option --prefix"),
     ):
         ran = subprocess.run(
             ["sh", install, target],
@@ -347,8 +370,80 @@ def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path
             timeout=LIMIT_S,
             check=False,
         )
-        assert 1 == ran.returncode
+        assert (2 if target == "--prefix" else 1) == ran.returncode
         assert message in ran.stderr
+
+
+@pytest.mark.slow
+def test_one_file_works_without_an_index(wheel: Path, wheels: list[Path], tmp_path: Path) -> None:
+    """The file of `make pyz` needs a Python; all that it unpacks works."""
+    alone_on_it = ["--no-index", "--find-links", str(wheels[0].parent), "--no-compile"]
+    path = script("make_pyz").write_pyz(wheel, tmp_path / "out", alone_on_it)
+    there = {"SHIV_ROOT": str(tmp_path / "there")}
+
+    assert os.access(path, os.X_OK)
+    assert metashell.__version__ in run(sys.executable, path, "--version", home=tmp_path, **there)
+    assert "orders" in run(sys.executable, path, "demo", "topics", home=tmp_path, **there)
+    assert [] == list(tmp_path.glob(".shiv"))
+
+
+@pytest.mark.slow
+def test_release_can_be_tried(tmp_path: Path) -> None:
+    """Version, changelog, build, twine, installation and program, as `make release-check` does."""
+    there = os.pathsep.join(path for path in sys.path if Path(path).name == "site-packages")
+    ran = subprocess.run(
+        [sys.executable, str(SCRIPTS / "release.py"), "check", str(tmp_path / "out"), "--no-deps"],
+        env=os.environ | {"PYTHONPATH": there},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (0, "") == (ran.returncode, ran.stderr)
+    printed = {Path(line).name for line in ran.stdout.splitlines() if not line.startswith("rel")}
+    assert set(os.listdir(tmp_path / "out")) - {".gitignore"} == printed
+    assert 2 == len(printed)
+
+
+def project_to_release(directory: Path, changes: str) -> Path:
+    """The files that a release changes, with a changelog of our own."""
+    for name in ("pyproject.toml", "src/metashell/version.py"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, directory / name)
+    (directory / "CHANGELOG.md").write_text(f"# Changelog\n\n## Unreleased\n{changes}", "utf-8")
+    return directory
+
+
+def test_release_is_prepared(tmp_path: Path) -> None:
+    """The version is set, the changelog has its heading, and the placeholders are filled."""
+    release = script("release")
+    root = project_to_release(tmp_path, "\n### Added\n\n- A command.\n\n## 0.0.1 - 2020-01-01\n")
+    release.prepare(root, "7.8.9", "2026-11-28")
+    release.write_urls(root, "https://forge.example/kafka/metashell")
+
+    assert "7.8.9" == release.version_of(root)
+    changelog = (root / "CHANGELOG.md").read_text("utf-8")
+    assert "## Unreleased\n\n## 7.8.9 - 2026-11-28\n\n### Added\n\n- A command.\n" in changelog
+    assert ["- A command."] == release.entries(changelog, "7.8.9")
+    urls = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    assert "https://forge.example/kafka/metashell" == urls["Source"]
+    assert "https://forge.example/kafka/metashell/issues" == urls["Issues"]
+    with pytest.raises(release.ReleaseError, match="has a heading already"):
+        release.prepare(root, "7.8.9", "2026-11-28")
+
+
+def test_release_of_nothing_is_refused(tmp_path: Path) -> None:
+    """No entry, no version, no address."""
+    release = script("release")
+    root = project_to_release(tmp_path, "\n## 0.0.1 - 2020-01-01\n\n- First.\n")
+    for call, message in (
+        (lambda: release.prepare(root, "7.8.9", "2026-11-28"), "no entry below Unreleased"),
+        (lambda: release.prepare(root, "seven", "2026-11-28"), "seven: not a version"),
+        (lambda: release.write_urls(root, "forge.example"), "give the repository's page"),
+    ):
+        with pytest.raises(release.ReleaseError, match=message):
+            call()
+    assert metashell.__version__ == release.version_of(root)
 
 
 @pytest.mark.slow
@@ -387,7 +482,8 @@ def test_dependencies_have_ranges() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = [project["project"]["dependencies"], *project["dependency-groups"].values()]
     groups += project["project"]["optional-dependencies"].values()
-    unbounded = [item for group in groups for item in group if not (">=" in item and "<" in item)]
+    items = [item for group in groups for item in group if isinstance(item, str)]
+    unbounded = [item for item in items if not (">=" in item and "<" in item)]
 
     assert [] == unbounded
 
@@ -398,6 +494,7 @@ def test_every_dependency_is_explained() -> None:
     text = (ROOT / "docs" / "design" / "dependencies.md").read_text(encoding="utf-8")
     groups = [project["project"]["dependencies"], *project["dependency-groups"].values()]
     groups += project["project"]["optional-dependencies"].values()
-    names = {item.partition(">")[0] for group in groups for item in group}
+    items = [item for group in groups for item in group if isinstance(item, str)]
+    names = {item.partition(">")[0] for item in items}
 
     assert set() == {name for name in names if f"| `{name}` |" not in text}

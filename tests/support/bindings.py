@@ -47,7 +47,7 @@ def shown(key: str) -> str:
 
 
 def table() -> str:
-    """The table of keys in Markdown, as docs/reference/config.md has it."""
+    """The table of keys in Markdown, as docs/reference/keys.md has it."""
     keys: dict[str, list[str]] = {}
     words: dict[str, str] = {}
     for binding in all_bindings():

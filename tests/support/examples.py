@@ -4,7 +4,7 @@ A fenced block of language ``console`` is a session: of the system's shell where
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
 any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled cluster, and
 `CONTROLLER` for a quorum on loopback that serves it; `BROKER` for a log directory of a broker;
-`BROKERS` for a directory with the log directories of three;
+`BROKERS` for a directory with the log directories of three; `VOTERS` for one with those of voters;
 `FLEET` for a directory with copies of three nodes' directories. What such a quorum is asked depends
 on when: times and ages in what is printed then may be others than those that are shown.
 """
@@ -39,6 +39,7 @@ CONTROLLER: Final = "controller-1:9093"
 FLEET: Final = "/backups"
 BROKER: Final = "/var/lib/kafka/broker-102"
 BROKERS: Final = "/mnt/kafka"
+VOTERS: Final = "/mnt/controllers"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -82,6 +83,11 @@ def broker_directory() -> Path:
 def brokers_directory() -> Path:
     """A directory with the log directories of three brokers."""
     return fixture_dir("node-44")
+
+
+def voters_directory() -> Path:
+    """A directory with the log directories of the voters of a quorum."""
+    return fixture_dir("voters-leader-tail-3")
 
 
 def is_session(block: Block) -> bool:
@@ -181,6 +187,7 @@ class System:
         """Run a command line; returns the lines that it prints on both streams."""
         command = command.replace(BROKER, str(broker_directory())).replace(LOG_DIR, str(DEMO))
         command = command.replace(BROKERS, str(brokers_directory()))
+        command = command.replace(VOTERS, str(voters_directory()))
         if CONTROLLER in command:
             command = command.replace(CONTROLLER, self.controller)
         if f"{FLEET}/" in command:
@@ -197,6 +204,7 @@ class System:
         places = (
             (broker_directory(), BROKER),
             (brokers_directory(), BROKERS),
+            (voters_directory(), VOTERS),
             (DEMO, LOG_DIR),
             (self._fleet, FLEET),
         )

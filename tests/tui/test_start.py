@@ -26,7 +26,7 @@ from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "config.md"
+PAGE = ROOT / "docs" / "reference" / "keys.md"
 NAMES = ROOT / "src" / "metashell" / "tui" / "names.py"
 _BEGIN, _END = "KEY_IDS: Final = (\n", ")  # fmt: skip"
 
