@@ -17,7 +17,7 @@ ARRAYS = frozenset({"numpy", "pyarrow"})
 
 ROWS_COMMANDS = [
     *(["acls"], ["brokers"], ["can-upgrade", "4.1"], ["config", "min.insync.replicas"], ["nodes"]),
-    ["coordinator", "group:g", "txn:t"],
+    *(["coordinator", "group:g", "txn:t"], ["preflight"]),
     *(["partitions"], ["quotas"], ["topics"], ["users"], ["who-can", "READ", "topic:topic-000"]),
     *(["sql", "select count(*) from topics"], ["find", "/", "-offline", "-count"]),
     *(["export", "topics", "--format", "csv"], ["grep", "-c", "leader=1,", "/image/topics"]),

@@ -74,6 +74,9 @@ class OneRun(NamedTuple):
         first = self._first_command(tasks)
         if isinstance(tasks, tuple) and len(tasks) == 1 and first is not None and first.opens:
             asked = open_request_of(choice, self.arguments)
+            if self.owns_process:
+                # Such a command reads without Spark.
+                leave_pandas_out()
             return self._run_tasks(tasks, None, after_each=lambda: None, to_open=asked)
         early = None
         if self.owns_process:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.image.quorum_members import QuorumMember
     from metashell.judgement.image_findings import Findings, ImageFindings
+    from metashell.judgement.loaded_logs import LoadedLogs
     from metashell.sources.source import Source
 
 _FEW_LOGS: Final = 1000
@@ -84,6 +85,7 @@ class Evidence:
     holds: dict[str, str] = field(default_factory=dict)
     """The replicas in each log directory, in words: for what is said of it if it goes offline."""
     _image_findings: list[ImageFindings] = field(default_factory=list)
+    _logs: list[LoadedLogs] = field(default_factory=list)
     _directories: list[LogDirectory] = field(default_factory=list)
 
     def lacks(self) -> Iterator[Need]:
@@ -139,6 +141,15 @@ class Evidence:
             except SourceError:
                 self._directories.extend(map(look_at_log_directory, self.source.log_places))
         return self._directories
+
+    @property
+    def logs(self) -> LoadedLogs:
+        """The logs in `directories`, read once."""
+        if not self._logs:
+            from metashell.judgement.loaded_logs import LoadedLogs
+
+            self._logs.append(LoadedLogs(self))
+        return self._logs[0]
 
     def unread(self, text: str) -> None:
         """Warn of a log that can't be read: that is no finding about the cluster."""

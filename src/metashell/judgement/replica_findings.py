@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,8 +13,7 @@ from metashell.answers.replica_counts import STRAY_STATES, is_in
 from metashell.answers.replica_roles import Role
 from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
-from metashell.dataclass import dataclass
-from metashell.findings.kind import FindingKind, Need
+from metashell.findings.kind import FindingKind
 from metashell.findings.known import all_kinds
 from metashell.judgement.node_roles import knows_brokers
 from metashell.judgement.stop_findings import of_stop
@@ -23,12 +22,10 @@ from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
 from metashell.schema.uuids import parse_uuid, uuid_text
 from metashell.sources.replicas import (
-    DIVERGES,
     NOT_GIVEN,
     first_of,
     names_each,
     only_here,
-    replicas_table,
     text_of,
 )
 
@@ -38,8 +35,6 @@ if TYPE_CHECKING:
     from metashell.judgement.evidence import Evidence
     from metashell.node_files.log_directory import LogDirectory
 
-_READ: Final = frozenset({"state", "log_end_offset", DIVERGES})
-"""Columns that decide what is read."""
 _COLUMNS: Final = (
     *("broker", "topic", "partition", "state", "reason", "bytes", "topic_id", "directory", "name"),
     *("recovery_segments", "recovery_bytes", "role", "in_sync_elsewhere"),
@@ -58,42 +53,20 @@ _FIRST: Final = {
 """The advice where the log of a missing replica is there, until it is made usable."""
 
 
-@dataclass(slots=True)
-class _Report:
-    """Keeps remarks about rows."""
-
-    unread: Callable[[str], None]
-    remarks: list[str]
-
-    def remark(self, text: str) -> None:
-        """Keep one."""
-        self.remarks.append(text)
-
-
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find what becomes of the replicas of the brokers whose log directories are here."""
-    source = evidence.source
-    report = _Report(evidence.unread, [])
-    directories = [one for one in evidence.directories if one.fault is None]
-    rows = replicas_table(
-        source,
-        directories,
-        report,
-        columns=_READ,
-        looks_in=Need.DISKS not in evidence.lacks(),
-        image=evidence.image,
-        poll=evidence.stop,
-    ).select(_COLUMNS)
+    source, logs = evidence.source, evidence.logs
+    directories, rows, remarks = logs.directories, logs.rows.select(_COLUMNS), [*logs.remarks]
     wanted = {kind.code for kind in kinds}
     found = [*_of_directories(directories, evidence.image)]
     if names_each(source, directories):
         found += _left_out(directories, evidence.image)
     evidence.holds |= _in_directories(rows)
     unread = [one for one in evidence.directories if one.identity is None and not one.is_gone]
-    if len(unread) == 1 and report.remarks:
-        counted = report.remarks.pop().removeprefix(NOT_GIVEN)
+    if len(unread) == 1 and remarks:
+        counted = remarks.pop().removeprefix(NOT_GIVEN)
         evidence.holds[shown(str(unread[0].place))] = _IN_IT + counted
-    found += [Finding("replicas-not-given", text, subject="log dirs") for text in report.remarks]
+    found += [Finding("replicas-not-given", text, subject="log dirs") for text in remarks]
     found += [one for directory in directories for one in _of_taken_names(directory, rows)]
     for broker in pc.unique(rows["broker"]).drop_null().to_pylist():
         some = rows.filter(pc.equal(rows["broker"], broker))

@@ -6,9 +6,9 @@ Kafka's own texts are quoted, so that a search for one leads here. Nothing is wr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.nodes import nodes_of
 from metashell.answers.releases import OLDEST_FOR_4, newest_levels, parse_version, release_of
@@ -29,31 +29,21 @@ from metashell.judgement.node_roles import (
     node_of,
 )
 from metashell.log.names import BOOTSTRAP, METADATA_DIRECTORY, list_names
-from metashell.node_files import epoch_checkpoint, partition_metadata, quorum_state
+from metashell.node_files import quorum_state
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import NO_READABLE, no_meta_properties
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
-from metashell.places.bounded_file import read_if_present
 from metashell.places.place import child_of, names_in
 from metashell.places.uri import shown
-
-if TYPE_CHECKING:
-    from metashell.places.place import Place
 
 _FIRST_DYNAMIC: Final = 21
 """The level (3.9-IV0) of the first release that knows kraft.version 1."""
 _FIRST_DIRECTORY_IDS: Final = 19
 """The level (3.7-IV4) of the first release that gives directories ids."""
-_MOST_FILES: Final = 10
-"""Broken files of a log directory that are told one by one: one takes it offline."""
 _OF_RUN: Final = frozenset({".lock", CLEAN_SHUTDOWN, *OffsetCheckpoint})
 """Files of a log directory that a node writes while it runs."""
-_RESET: Final = {
-    OffsetCheckpoint.RECOVERY_POINT: "resetting the recovery checkpoint to 0",
-    OffsetCheckpoint.LOG_START: "resetting to the base offset of the first segment",
-}
 
 
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
@@ -168,7 +158,7 @@ def _of_log_dirs(evidence: Evidence, directories: Sequence[LogDirectory]) -> Ite
     loaded = loaded_directories(evidence)
     n_left = len(loaded)
     for one in loaded:
-        found = list(_failing(one, evidence.stop))
+        found = evidence.logs.failing(one)
         n_left -= any(finding.effect is AtStart.OFFLINE for finding in found)
         yield from found
     if loaded and not n_left:
@@ -196,72 +186,6 @@ def _twice(evidence: Evidence) -> Iterator[Finding]:
                 directory=path,
                 kafka=f"Duplicate log directory found: {', '.join(named)}",
             )
-
-
-def _failing(directory: LogDirectory, stop: Callable[[], None]) -> Iterator[Finding]:
-    """Find files of a listed directory that are malformed."""
-    for which, reset in _RESET.items():
-        try:
-            directory.offsets(which)
-        except SourceError as error:
-            place = shown(str(directory.place))
-            yield Finding(
-                "checkpoint-reset",
-                f"{place}: {error.message}: the broker goes on, {reset}",
-                subject=f"log directory {place}",
-                directory=place,
-                kafka=f"Error occurred while reading {which} file of directory {directory.place},"
-                f" {reset}",
-            )
-    n_told = 0
-    for log in directory.logs:
-        stop()
-        if log.topic != METADATA_TOPIC and n_told < _MOST_FILES:
-            for finding in _of_log(directory, directory.place_of(log)):
-                n_told += 1
-                yield finding
-
-
-def _of_log(directory: LogDirectory, log: Place) -> Iterator[Finding]:
-    """The files of a replica that a broker reads while it loads it."""
-    file = child_of(log, partition_metadata.FILE_NAME)
-    try:
-        data = read_if_present(file, limit_bytes=partition_metadata.LIMIT_BYTES)
-        refusal = None if data is None else partition_metadata.refusal_of(data, str(file))
-        if refusal is not None:
-            text, is_fatal = refusal
-            if is_fatal:
-                place = shown(str(directory.place))
-                yield Finding(
-                    "log-not-loaded",
-                    f"{shown(str(file))}: it is empty or no topic id: the broker stops with an"
-                    " error that it does not expect",
-                    subject=f"log directory {place}",
-                    directory=place,
-                    kafka=f"There was an error in one of the threads during logs loading: {text}",
-                )
-            else:
-                said = f"Error while reading partition metadata file {file}\n{text}"
-                yield _offline(directory, f"{shown(str(file))} is malformed", said)
-        file = child_of(log, epoch_checkpoint.FILE_NAME)
-        data = read_if_present(file)
-        reason = None if data is None else epoch_checkpoint.refusal_of(data, str(file))
-        if reason is not None:
-            said = f"Error while reading checkpoint file {file}"
-            yield _offline(directory, f"{shown(str(file))} can't be used: {reason}", said)
-    except SourceError as error:
-        yield _offline(directory, f"{error.message}: a broker that can't read it either", None)
-
-
-def _offline(directory: LogDirectory, why: str, kafka: str | None) -> Finding:
-    place = shown(str(directory.place))
-    return Finding(
-        "log-dir-fails",
-        f"{why}: the broker takes {place} offline",
-        subject=f"log directory {place}",
-        directory=place,
-        kafka=kafka,
-    )
 
 
 # Metadata log.

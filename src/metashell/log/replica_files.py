@@ -28,6 +28,8 @@ _SEGMENT: Final = ".log"
 class ReplicaFiles:
     """The facts that the directory of a replica tells."""
 
+    place: Place = ""
+    """The directory; empty where it is not looked into."""
     sizes: Mapping[str, int] = field(default_factory=dict)
     """Its files, with the sizes of its segments. A link counts with its own size."""
     n_bytes: int = -1
@@ -40,6 +42,8 @@ class ReplicaFiles:
     """The id in its ``partition.metadata``; None where that is missing or can't be used."""
     is_malformed: bool = False
     """Whether its ``partition.metadata`` is malformed."""
+    identity: bytes | None = None
+    """The content of its ``partition.metadata``; None where that is missing."""
     is_listed: bool = False
     """Whether the directory and its ``partition.metadata`` could be read."""
     tail: LogTail | None = None
@@ -69,7 +73,7 @@ def read_replica(place: Place, name: str, *, ends: bool) -> ReplicaFiles:
         name: The log's name, such as ``orders-3``.
         ends: Whether to look for the end of its log.
     """
-    found = ReplicaFiles()
+    found = ReplicaFiles(place)
     try:
         found.sizes = _sizes_in(place)
         tail = LogTail(place, name, found.sizes)
@@ -91,6 +95,7 @@ def _read_identity(place: Place, found: ReplicaFiles) -> None:
     data = read_if_present(child_of(place, PARTITION_METADATA), limit_bytes=LIMIT_BYTES)
     if data is None:
         return
+    found.identity = data
     try:
         found.topic_id = parse_partition_metadata(data, PARTITION_METADATA).topic_id
     except SourceError:

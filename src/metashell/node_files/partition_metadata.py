@@ -26,7 +26,7 @@ LIMIT_BYTES: Final = 4096
 _MOST_NAMED: Final = 5
 _VERSION: Final = re.compile(r"version:\s+\+?([0-9]{1,10})")
 _TOPIC_ID: Final = re.compile(r"topic_id:\s+([A-Za-z0-9_=-]{1,24})")
-_PLAIN: Final = re.compile(rb"version: 0\ntopic_id: (?!A{22})[A-Za-z0-9_-]{21}[AQgw]\n?")
+_PLAIN: Final = re.compile(rb"version: 0\ntopic_id: (?!A{22})([A-Za-z0-9_-]{21}[AQgw])\n?")
 """A file as Kafka writes it."""
 _INT32_MAX: Final = 2**31 - 1
 _ID_BYTES: Final = 16
@@ -80,6 +80,9 @@ def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:
     Raises:
         SourceError: A line is missing or malformed, or the id is zero.
     """
+    plain = _PLAIN.fullmatch(data)
+    if plain is not None:
+        return PartitionMetadata(0, plain[1].decode("ascii"))
     first, second, version, raw = _fields(data)
     if version is None:
         raise SourceError(f"{file}:1: no version: {first[:40]!r}")

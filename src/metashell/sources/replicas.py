@@ -88,6 +88,8 @@ _RECOVERED: Final = (LogState.CURRENT, LogState.FUTURE, LogState.STRAY)
 
 Wanted = Callable[[str], bool]
 """Whether a topic's replicas are wanted, by its name."""
+Seen = Callable[[LogDirectory, LogName, ReplicaFiles], None]
+"""Takes each log of a log directory with its files, once these are read."""
 
 
 def replica_rows(source: Source, report: ReadReport) -> Iterator[pa.Table]:
@@ -141,6 +143,7 @@ def replicas_table(
     looks_in: bool = True,
     image: Image | None = None,
     poll: Callable[[], None] = lambda: None,
+    seen: Seen = lambda *_: None,
 ) -> pa.Table:
     """The replicas on the node's disks: columns of `SCHEMA`.
 
@@ -154,10 +157,11 @@ def replicas_table(
             of the topic of its name.
         image: The metadata to compare with; None for that of the source.
         poll: Called before each directory is read; may raise.
+        seen: Called with each log that is read.
     """
     read = _Reading(report, poll, not ENDS.isdisjoint(columns), PRODUCERS in columns, looks_in)
     for number, directory in enumerate(directories):
-        read.directory(number, directory, wanted)
+        read.directory(number, directory, wanted, seen)
     found = read.found(directories)
     if image is None and source.capabilities.has_image:
         image = source.image
@@ -213,12 +217,15 @@ class _Reading:
         self._ids, self._names = bytearray(), list[str]()
         self._numbers = {name: array("q") for name in _NUMBERS.split()}
 
-    def directory(self, number: int, directory: LogDirectory, wanted: Wanted | None) -> None:
+    def directory(
+        self, number: int, directory: LogDirectory, wanted: Wanted | None, seen: Seen
+    ) -> None:
         """Read the replicas of a log directory."""
         offsets = [self._offsets(directory, which) for which in _OFFSETS]
         is_clean = CLEAN_SHUTDOWN in directory.files
         logs = [log for log in directory.logs if wanted is None or wanted(text_of(log.topic))]
         for log, files in zip(logs, self._read(directory, logs), strict=True):
+            seen(directory, log, files)
             state = STATE_OF_NAME[log.state]
             if not files.is_listed:
                 state = ReplicaState.UNREADABLE
