@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.answers.nodes import nodes_of
 from metashell.answers.releases import OLDEST_FOR_4, newest_levels, parse_version, release_of
@@ -17,7 +17,7 @@ from metashell.checks.quorum_findings import listed, read_node_files
 from metashell.errors import SourceError
 from metashell.findings.kind import AtStart, FindingKind
 from metashell.image.features import METADATA_VERSION, metadata_version_name
-from metashell.image.quorum_members import voters_in_log
+from metashell.image.quorum_members import voters_in_log, voters_of
 from metashell.judgement.evidence import Evidence
 from metashell.judgement.node_roles import (
     is_broker,
@@ -37,6 +37,11 @@ from metashell.node_files.node_directories import NO_READABLE, no_meta_propertie
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.places.place import child_of, names_in
 from metashell.places.uri import shown
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.quorum.description import LiveStatus
+
 
 _FIRST_DYNAMIC: Final = 21
 """The level (3.9-IV0) of the first release that knows kraft.version 1."""
@@ -323,8 +328,11 @@ def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
                 directory=shown(str(one.place)),
                 kafka="Unexpected error INCONSISTENT_CLUSTER_ID in FETCH response",
             )
+    if against is not None and against.live is not None:
+        yield from _unreachable(node_of(evidence), against.image, against.live.status())
+        return
     node, voters = node_of(evidence), _voters(evidence)
-    if node not in voters or (against is not None and against.live is not None):
+    if node is None or node not in voters or _is_other_voter(evidence, node):
         return
     need, here = len(voters) // 2 + 1, sorted({*evidence.at_hand} & {*voters})
     known = "" if len(here) <= 1 else f"; the directories of {listed(map(str, here))} are given"
@@ -338,3 +346,29 @@ def _of_quorum(evidence: Evidence) -> Iterator[Finding]:
         "nothing" if is_alone else None,
         subject=f"voter {node}",
     )
+
+
+def _is_other_voter(evidence: Evidence, node: int) -> bool:
+    """Whether the log has another directory of the voter than this one, which has no vote."""
+    own = evidence.directories[0].identity
+    logged = {one.id: one.directory_id for one in voters_in_log(evidence.image.quorum)}.get(node)
+    here = None if own is None else own.directory_id
+    return None not in (logged, here) and logged != here
+
+
+def _unreachable(node: int | None, image: Image, status: LiveStatus) -> Iterator[Finding]:
+    """The other voters that take no connection where the log says that they listen."""
+    from metashell.quorum.reach import unreachable
+
+    members = voters_of(image.quorum, status.description)
+    voters = {one.id: one.endpoints or () for one in members if one.id != node}
+    reasons = unreachable(each for some in voters.values() for each in some)
+    for voter, endpoints in voters.items():
+        for endpoint in endpoints:
+            if endpoint in reasons:
+                yield Finding(
+                    "voter-unreachable",
+                    f"voter {voter} takes no connection from here at {endpoint}, where the log"
+                    f" says that it listens: {reasons[endpoint]}",
+                    subject=f"voter {voter}",
+                )

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from support.fixtures import copy_of, fixture_dir
 from support.live import Cluster
 from support.logs import topic_batch
 from support.shell import run_on
+from support.small_cluster import voters_batch
 
 STORY: Final = "node-disk-44/story"
 PARTITION_METADATA: Final = "partition.metadata"
@@ -159,6 +161,29 @@ def test_a_quorum_that_has_lost_its_leader(
     assert {"quorum-unreachable", "cluster-id-unlike-quorum"} == told.codes("not-joined")
 
 
+def test_voters_that_take_no_connection(
+    node: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The endpoints of the other voters are tried, and none of the node's own."""
+    quorum = Cluster(voters_batch((1, 2, 102), dynamic=True), topic_batch(2))
+    quorum.cluster_id = None
+    tried: list[str] = []
+
+    def silent(endpoints: Iterable[str]) -> dict[str, str]:
+        tried.extend(endpoints)
+        return {tried[1]: "connection refused"}
+
+    monkeypatch.setattr("metashell.quorum.reach.unreachable", silent)
+    name = "metashell.sources.opening.open_quorum"
+    monkeypatch.setattr(name, lambda *_, **__: quorum.source())
+    told = asked(capsys, node, "--against", "127.0.0.1:9093")
+    assert ["CONTROLLER://c1:9093", "CONTROLLER://c2:9093"] == tried
+    (row,) = [row for row in told.rows if row["code"] == "voter-unreachable"]
+    assert "voter 2" == row["subject"]
+    assert row["message"].endswith("connection refused")
+    assert 1 == told.status
+
+
 @pytest.mark.parametrize(
     ("software", "effect"), [("4.4", None), ("4.0", "not-joined"), ("3.9", "not-joined")]
 )
@@ -280,6 +305,14 @@ def test_voters_at_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert ["4", "5"] == [row["node"] for row in rows]
     assert all("3 of 1, 2, 3, 4, 5" in row["reason"] for row in rows)
     assert all("4, 5 are given" in row["reason"] for row in rows)
+
+
+def test_summary_of_one_node(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One node has a row too, where a summary is asked for."""
+    told = Told(capsys, "-d", node / "d1", "-d", node / "d2", "preflight", "--summary")
+    header, row = told.out.splitlines()[:2]
+    assert header.split()[:3] == ["NODE", "ROLES", "VERDICT"]
+    assert row.split()[:2] == ["102", "broker"]
 
 
 def test_files_that_take_a_directory_offline(

@@ -124,7 +124,7 @@ class Paragraph:
 
 def wrapped(label: str, text: str, width: int) -> Iterator[str]:
     """Lay a text out behind its label, as lines."""
-    first = f"{label:<{_INDENT}}"
+    first = f"{label:<{_INDENT - 1}} "
     lines = wrap(
         _UNIT.sub("(\\1\u00a0\\2)", escape(text)),
         max(width, 2 * _INDENT),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Final
@@ -18,6 +18,7 @@ from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.output import write_rows
 from metashell.commands.rows.stream import table_of_mappings
 from metashell.commands.shared.against_option import AGAINST, open_against
+from metashell.commands.shared.severities import write_paragraphs
 from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import AtStart, StopKind
 from metashell.fs.escape import escape
@@ -25,11 +26,6 @@ from metashell.judgement.start import Start, StartOptions, start_of, weight
 from metashell.schema.timestamps import iso_time
 from metashell.sources.starting import StartingNode, nodes_of, nodes_to_start
 
-_LABELS: Final[Mapping[AtStart, str]] = {
-    AtStart.NOT_JOINED: "alone",
-    AtStart.NOT_VOTING: "no vote",
-}
-"""Effects whose words are too long to stand before a paragraph."""
 _MOST: Final = 3
 
 
@@ -48,9 +44,8 @@ def write_verdicts(command: PreflightCommand, context: Context, parsed: Parsed) 
     """Write the verdict of one node with its reasons, or a table of several nodes."""
     starts = list(_starts(context, parsed))
     status = ExitCode.OK if all(start.is_clear for start in starts) else ExitCode.FAILED
-    if len(starts) == 1:
-        lines = _lines(starts[0], context.out.width)
-        context.out.write("".join(escape(line) + "\n" for line in lines))
+    if len(starts) == 1 and SUMMARY.flags[0] not in parsed.switches:
+        write_paragraphs(context, _lines(starts[0], context.out.width))
         return status
     write_rows(
         context,
@@ -184,9 +179,7 @@ def _paragraph(events: Sequence[Finding]) -> Paragraph:
 def _label(event: Finding) -> str:
     """The word before a paragraph: the effect; of what has none, how bad it is."""
     effect = event.effect or AtStart.NOTES
-    if effect is AtStart.NOTES:
-        return event.severity.value
-    return _LABELS.get(effect, effect.value)
+    return event.severity.value if effect is AtStart.NOTES else effect.value
 
 
 def _message(event: Finding) -> str:

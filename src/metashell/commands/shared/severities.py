@@ -10,10 +10,16 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import write_lines
 from metashell.commands.shared.colour import PLAIN, RED, YELLOW, has_colour
 from metashell.errors import UsageError
-from metashell.findings.kind import SEVERITIES, Severity
+from metashell.findings.kind import SEVERITIES, AtStart, Severity
 from metashell.fs.escape import Coloured, escape
 
-_COLOURS: Final[Mapping[str, str]] = {Severity.CRITICAL: RED, Severity.WARNING: YELLOW}
+_COLOURS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(AtStart, RED),
+    AtStart.CHANGES: YELLOW,
+    Severity.CRITICAL: RED,
+    Severity.WARNING: YELLOW,
+}
+"""The colours of the words that begin paragraphs; an effect without harm begins none."""
 
 
 def severities_of(parsed: Parsed) -> Sequence[str]:
@@ -29,7 +35,7 @@ def severities_of(parsed: Parsed) -> Sequence[str]:
 
 
 def write_paragraphs(context: Context, lines: Iterable[str], prefix: str = "") -> None:
-    """Write the lines of paragraphs; a severity that begins one has its colour on a terminal.
+    """Write the lines of paragraphs; on a terminal the word that begins one has a colour.
 
     Args:
         context: Where to.

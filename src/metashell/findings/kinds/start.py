@@ -14,6 +14,11 @@ _DISK: Final = (
     " be read"
 )
 _KEEP: Final = "format and delete nothing: other replicas may lack its records"
+_LEFT_OUT: Final = (
+    f"{_KEEP}. A broker that starts without the directory may make its replicas anew, and empty, in"
+    " another one. With both directories it does not start then"
+)
+"""Seen with Kafka 4.4; ``LogManager`` refuses the log of one partition in two directories."""
 
 _of = partial(
     FindingKind,
@@ -44,7 +49,7 @@ KINDS: Final = (
         " this directory",
         do=f"{_DISK}. Where only the file is broken, write its own cluster.id, node.id and"
         " directory.id into it",
-        avoid=_KEEP,
+        avoid=_LEFT_OUT,
         source=_LOADER,
     ),
     _of(
@@ -76,7 +81,7 @@ KINDS: Final = (
         meaning="the broker takes a log directory offline when it starts: its replicas there are"
         " not served",
         do=f"{_DISK}. The broker serves its other directories",
-        avoid=_KEEP,
+        avoid=_LEFT_OUT,
         source="org.apache.kafka.storage.internals.log.LogDirFailureChannel",
     ),
     _of(
@@ -174,6 +179,21 @@ KINDS: Final = (
         avoid="start no older release on the same directories",
         see="cat /image/features",
         source="org.apache.kafka.server.common.MetadataVersion.fromFeatureLevel",
+    ),
+    _of(
+        code="voter-unreachable",
+        about=About.CONTROLLER,
+        severity=Severity.WARNING,
+        at_start=AtStart.NOTES,
+        start_order=41,
+        order=213,
+        counts="voters",
+        meaning="a voter takes no connection at the endpoint that the log has of it: it gets no"
+        " vote requests there",
+        do="see on its host whether it runs and listens there: `ss -ltn`. Then look at the network"
+        " between the hosts",
+        avoid="remove no voter for this: it may still follow the leader",
+        source="org.apache.kafka.raft.KafkaRaftClient; KIP-853",
     ),
     _of(
         code="votes-needed",
