@@ -53,7 +53,8 @@ def table() -> str:
     for binding in all_bindings():
         if binding.id is None:
             continue
-        words.setdefault(binding.id, binding.description)
+        if binding.tooltip or binding.id not in words:
+            words[binding.id] = binding.tooltip or binding.description.lower()
         key = f"`{shown(binding.key)}`"
         if key not in keys.setdefault(binding.id, []):
             keys[binding.id].append(key)
