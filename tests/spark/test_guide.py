@@ -1,8 +1,8 @@
-"""docs/guides/spark.md: its Python and its sessions do what stands there.
+"""docs/guides/spark.md and the reference of its data source do what stands there.
 
-The blocks are run in their order, as the cells of a notebook. `/backups` stands for a directory
-with copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample, and
-`/checkpoints` for an empty one.
+The blocks of both pages are run in their order, as the cells of a notebook. `/backups` stands for a
+directory with copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample,
+and `/checkpoints` for an empty one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
+REFERENCE = GUIDE.parents[1] / "reference" / "data-source.md"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -78,15 +79,15 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
     names: dict[str, Any] = {"__name__": "guide", "spark": session}
     report: list[str] = []
     n_run = 0
-    for block in blocks(GUIDE.read_text("utf-8")):
+    for page, block in ((p, b) for p in (GUIDE, REFERENCE) for b in blocks(p.read_text("utf-8"))):
         code = block.text
         for shown, path in places.items():
             code = code.replace(f'"{shown}', f'"{path}')
         if block.language == "python":
-            exec(compile(code, f"{GUIDE.name}:{block.line}", "exec"), names)
+            exec(compile(code, f"{page.name}:{block.line}", "exec"), names)
         elif block.language == "pycon":
             parser = doctest.DocTestParser()
-            test = parser.get_doctest(code, names, GUIDE.name, str(GUIDE), block.line - 1)
+            test = parser.get_doctest(code, names, page.name, str(page), block.line - 1)
             runner.run(test, out=report.append, clear_globs=False)
             names = test.globs
         else:
