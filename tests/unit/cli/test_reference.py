@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from metashell.cli.arguments import OPTIONS
-from metashell.errors import ExitCode
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 
@@ -15,9 +14,3 @@ def test_every_option_is_documented() -> None:
     text = PAGE.read_text(encoding="utf-8")
     names = [name for option in OPTIONS for name in option.flags]
     assert [] == [name for name in names if f"`{name}" not in text]
-
-
-def test_every_exit_status_is_documented() -> None:
-    """One table for the whole program."""
-    text = PAGE.read_text(encoding="utf-8")
-    assert [] == [code for code in ExitCode if f"| {code.value} |" not in text]
