@@ -367,6 +367,19 @@ def test_into_a_cluster(tmp_path: Path) -> None:
     compare(session, "1", "right", "down", "right")  # the tree was not listed yet
 
 
+def test_behind_a_screen_without_parts() -> None:
+    """A job brings up a screen; keys wait until its parts are there."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("comma")
+        await at_once(driver, "equals_sign", "down")
+        assert driver.one(RowTable).cursor_row == 1
+
+    with pytest.MonkeyPatch.context() as patch, slow_jobs():
+        patch.setattr("metashell.tui.type_ahead._LOOK_S", 0)
+        drive(test)
+
+
 @pytest.mark.parametrize("key", ["1", ":", "?", "q"])
 def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of a view can take long; keys that are for them wait, others do not."""

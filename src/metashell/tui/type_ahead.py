@@ -161,6 +161,8 @@ class TypeAhead:
     def _waits(self) -> bool:
         """Whether the first key has to wait for what it is for."""
         event, app = self._kept[0], self._app
+        if not app.screen.is_mounted:  # its keys may ask for its parts
+            return True
         view, job, action = app.view, self._leading, self._action(event)
         if event is self._gives_up:
             return False
