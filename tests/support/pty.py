@@ -8,6 +8,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -217,6 +218,13 @@ class Terminal:
     def signal(self, number: int) -> None:
         """Send the program a signal."""
         self._process.send_signal(number)
+
+    def stop(self) -> None:
+        """Stop the program by force, and read all that it has written."""
+        self.signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
+        while select.select([self._fd], [], [], 0)[0]:
+            self._read()
 
     def clear(self) -> None:
         """Forget what the screen shows."""

@@ -255,7 +255,7 @@ def test_stopped_by_force(tmp_path: Path) -> None:
         modes = terminal.modes
         terminal.read_until(END)
         own = terminal.modes
-        terminal.signal(signal.SIGSTOP)
+        terminal.stop()
         terminal.modes = modes  # as a shell does
         terminal.clear()
         terminal.signal(signal.SIGCONT)

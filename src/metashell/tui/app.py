@@ -6,8 +6,6 @@ Owns the one `ViewState` that all views show. Everything slow is a job; this thr
 from __future__ import annotations
 
 import importlib
-import os
-import signal
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,6 +29,7 @@ from metashell.tui.frame.passing import PassingMessages
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import leave_timeline, take_focus
+from metashell.tui.frame.terminal import keep_terminal
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
 from metashell.tui.moving import VIEW_STATE, Moving, looked_at
@@ -64,8 +63,6 @@ OF_HELP: Final = frozenset({"escape", "pageup", "pagedown"})
 _NEWLINE: Final = "ctrl+j"
 """The name of enter if it was typed before the terminal was ours."""
 _NO_COLOR: Final = NoColor()
-_TERMINAL_S: Final = 1.0
-"""How often it is looked whether the terminal is still there."""
 _TUI: Final = "metashell.tui"
 _PARTS: Final = (
     f"{_TUI}.timeline.timeline",
@@ -154,7 +151,8 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.call_after_refresh(self._open)
         threading.Thread(target=_import_parts, daemon=True).start()
-        self.set_interval(_TERMINAL_S, self._look_for_terminal)
+        if not self.is_headless:
+            keep_terminal(self)
         self.run_worker(self.type_ahead.run(), name="keys")
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -231,15 +229,6 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
             f"opening {session.name}", work, self._opened, owner=self, key="open",
             failed=self._not_opened,
         )  # fmt: skip
-
-    def _look_for_terminal(self) -> None:
-        """End the program if its terminal is gone, and let what is still drawn vanish."""
-        if self.is_headless or os.isatty(0):
-            return
-        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-        self.exit(return_code=128 + signal.SIGHUP)
 
     def _not_opened(self, error: MetashellError) -> None:
         self.failure = error

@@ -114,8 +114,11 @@ def _ended_politely(explorer: Any) -> Iterator[None]:
     def end(number: int, _frame: object) -> None:
         explorer.exit(return_code=128 + number)
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, end) for number in numbers]
+    ends = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (*ends, signal.SIGTSTP, signal.SIGCONT)
+    before = [signal.getsignal(number) for number in numbers]
+    for number in ends:
+        signal.signal(number, end)
     try:
         yield
     finally:
