@@ -214,3 +214,30 @@ def test_a_directory_that_is_left_out_may_be_the_one_that_is_needed(tmp_path: Pa
     assert f"Or mend what is here and left out: {broken.name}. See below.\n" in told
     assert "Keep all disks. Of these, the log of voter 4 ends last.\n" in told
     assert f"- {broken.name}: " in told
+
+
+def test_tree_of_copies() -> None:
+    """``/quorum/copies`` of a fleet has the rows of the command, without nulls."""
+    fleet = open_fleet([str(place) for place in disks("voters-all-killed-3", 1, 2, 3)])
+    assert "clusters\nquorum\n" == run_on(fleet, "ls /").out
+    tree = run_on(fleet, "tree /quorum/copies").out
+    assert "voter 1's copy wins; start 1 and 2, or 1 and 3" in tree
+    copy = run_on(fleet, "cat /quorum/copies/logs/voter-2").out
+    assert "can_win=False, log_epoch=1, log_start=0, log_end_offset=1585" in copy
+    assert "departs_at" not in copy
+    assert "verdict=proved" in run_on(fleet, "cat /quorum/copies/records/1585").out
+    assert "leader=3" in run_on(fleet, "cat /quorum/copies/starts/1,2,3-2").out
+
+
+def test_tree_of_copies_that_cannot_be_judged(tmp_path: Path) -> None:
+    """Directories of two clusters have no such tree; one node twice says why."""
+    (one,), (other,) = disks("voters-all-killed-3", 1), disks("voters-changed-address-3", 1)
+    assert "clusters\n" == run_on(open_fleet([str(one), str(other)]), "ls /").out
+    copied = copy_of("voters-all-killed-3/voter-1", tmp_path / "again")
+    file = copied / "meta.properties"
+    file.write_text(
+        re.sub("directory.id=.*", "directory.id=AAAAAAAAAAAAAAAAAAAAAQ", file.read_text())
+    )
+    ran = run_on(open_fleet([str(one), str(copied)]), "cat /quorum/copies/answer")
+    assert "" == ran.out
+    assert "node 1 is here 2 times" in ran.err[0]

@@ -28,16 +28,6 @@ VERDICTS: Final = "--verdicts"
 OF_COPIES: Final = (COPIES, STARTS, VERDICTS)
 """Flags that ask for copies of a lost quorum's logs."""
 
-LOST_PARTS: Final = {
-    "topics": ("topics",),
-    "partitions": ("partitions",),
-    "configs": ("configs",),
-    "acls": ("acls",),
-    "credentials": ("scram", "delegation_tokens"),
-    "quotas": ("client_quotas",),
-}
-"""Parts of the image by the words that count them in a loss; all others are `other`."""
-
 TABLES: Final = (
     AnswerTable(
         "",

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.quorum.columns import COPIES, LOST_PARTS, STARTS, TABLES, VERDICTS
+from metashell.commands.quorum.columns import COPIES, STARTS, TABLES, VERDICTS
 from metashell.commands.quorum.steps import steps
 from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.stream import cells
 from metashell.commands.shared.wrapped import sentence_lines
-from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.commitment import Certainty, JudgedRange
-from metashell.judgement.log_copies import Doubt, voting
+from metashell.judgement.copies_rows import (
+    copy_rows,
+    counts_of,
+    examine_fleet,
+    start_rows,
+    verdict_rows,
+)
+from metashell.judgement.log_copies import voting
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
 from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
-
-if TYPE_CHECKING:
-    from metashell.sources.source import Source
 
 _COLUMNS: Final = {table.asked_by: table.columns for table in TABLES}
 _WORDS: Final = {
@@ -42,7 +45,8 @@ def answer(query: RowsQuery) -> None:
     """Rows of copies, of sets of voters, or of verdicts."""
     found = _examined(query.context)
     (flag,) = query.parsed.switches & _ROWS.keys()
-    query.add(_ROWS[flag](found))
+    nothing = dict.fromkeys(column.name for column in _COLUMNS[flag])
+    query.add([{**nothing, **row} for row in _ROWS[flag](found)])
     query.status = _status(found)
     query.remarks += [*found.doubts, *found.notes, headline(found)]
 
@@ -52,7 +56,7 @@ def write_text(context: Context) -> int:
     found = _examined(context)
     _write(context, _answer(found))
     _heading(context, "Copies")
-    write_table(context, _table(list(_copies(found)), context))
+    write_table(context, _table(list(copy_rows(found)), context))
     _heading(context, "Records")
     _write(context, _verdict_lines(found))
     if found.starts:
@@ -84,22 +88,15 @@ def _examined(context: Context) -> LostQuorum:
         raise UsageError(
             "a vote compares the ends of whole logs", hint="leave out --committed-only"
         )
-    sources: dict[str, Source] = {}
-    unread: list[Doubt] = []
-    if fleet is None:
-        source = context.needs_source()
-        (name,) = unique_names([(source.path, cluster_id_of(source))])
-        sources[name] = source.newest
-    else:
-        for name, member in fleet.members.items():
-            stop_if_cancelled(context)
-            try:
-                sources[name] = member.source().newest
-            except SourceError as error:
-                unread.append(Doubt(f"{error.message}: it is left out", name))
-    found = examine(sources, lambda: stop_if_cancelled(context))
-    closed = () if fleet is None else [name for name in fleet.members if name not in sources]
-    return replace(found, doubts=[*unread, *found.doubts], left_out=[*closed, *found.left_out])
+
+    def stop() -> None:
+        stop_if_cancelled(context)
+
+    if fleet is not None:
+        return examine_fleet(fleet, stop)
+    source = context.needs_source()
+    (name,) = unique_names([(source.path, cluster_id_of(source))])
+    return examine({name: source.newest}, stop)
 
 
 # Words.
@@ -158,7 +155,7 @@ def _loss_text(loss: LostTail) -> str:
     if loss.changes is None:
         told = "its files do not tell which changes"
     else:
-        counts = _counts(loss.changes)
+        counts = counts_of(loss.changes)
         told = ", ".join(
             f"{count} {_plural(_WORDS[word], count)}" for word, count in counts.items() if count
         )
@@ -169,12 +166,6 @@ def _loss_text(loss: LostTail) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
-
-
-def _counts(changes: Mapping[str, int]) -> dict[str, int]:
-    """Changes by the words of `LOST_PARTS`."""
-    known = {word: sum(changes.get(p, 0) for p in parts) for word, parts in LOST_PARTS.items()}
-    return {**known, "other": sum(changes.values()) - sum(known.values())}
 
 
 def _span(first: int, end: int) -> str:
@@ -232,70 +223,4 @@ def _table(rows: Sequence[RowMapping], context: Context) -> Table:
     return Table.of_columns(columns, short=context.out.is_terminal)
 
 
-# Rows.
-
-
-def _copies(found: LostQuorum) -> Iterator[RowMapping]:
-    """A row for each copy."""
-    for copy in found.copies:
-        facts = found.facts[copy.name]
-        yield {
-            "copy": copy.name,
-            "node_id": copy.log.node_id,
-            "directory_id": copy.log.directory_id,
-            "voter": copy.log.is_voter_of(found.voters),
-            "can_win": copy.name in found.commitment.winners,
-            "log_epoch": copy.log.end.epoch,
-            "log_start": facts["logStart"],
-            "log_end_offset": copy.log.end.offset,
-            "departs_at": found.departures.get(copy.name),
-            "checkpoints": facts["checkpoints"],
-            "checkpoint_end": copy.checkpoint_end or None,
-            "epoch": copy.epoch,
-            "voters": sorted(copy.log.voters),
-            "endpoints": found.endpoints(copy.log.node_id),
-            "directory": facts["directory"],
-        }
-
-
-def _starts(found: LostQuorum) -> Iterator[RowMapping]:
-    """A row for each set of voters, each that can win then, and each copy that loses records."""
-    best = found.best_starts
-    nothing = dict.fromkeys(column.name for column in _COLUMNS[STARTS])
-    for running, winners in found.starts:
-        for winner in winners:
-            known = {
-                **nothing,
-                "running": sorted(log.node_id for log in running),
-                "leader": winner.node_id,
-                "best": running in best,
-            }
-            losses = found.losses[winner.name]
-            if not losses:
-                yield known
-            for loss in losses:
-                yield {
-                    **known,
-                    "loses": loss.copy,
-                    "first": loss.first,
-                    "end": loss.end,
-                    "may_be_committed": loss.may_be_committed,
-                    **(_counts(loss.changes) if loss.changes is not None else {}),
-                }
-
-
-def _verdicts(found: LostQuorum) -> Iterator[RowMapping]:
-    """A row for each range of offsets."""
-    for judged in found.commitment.ranges:
-        yield {
-            "first": judged.first,
-            "end": judged.end,
-            "verdict": str(judged.verdict),
-            "nodes": found.nodes(judged.holders),
-            "first_epoch": judged.epochs[0],
-            "last_epoch": judged.epochs[1],
-            "may_be_committed": judged.may_be_committed,
-        }
-
-
-_ROWS: Final = {COPIES: _copies, STARTS: _starts, VERDICTS: _verdicts}
+_ROWS: Final = {COPIES: copy_rows, STARTS: start_rows, VERDICTS: verdict_rows}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import cached_property
+from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 
@@ -50,6 +51,7 @@ to end everything."""
 
 SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
+_COPIES: Final = "metashell.judgement.copies_rows"
 _FEW_BYTES: Final = 128 << 20
 """The limit for answers that look at a part of each image; measured, as is the next."""
 OPENING_BYTES: Final = 1 << 20
@@ -147,7 +149,10 @@ class FleetSource:
 
     @cached_property
     def root(self) -> Directory:
-        """The root of the file system: ``/clusters``, with each member's root below."""
+        """The root of the file system: ``/clusters``, with each member's root below.
+
+        Directories of one cluster have ``/quorum/copies`` too.
+        """
         return self._root(lambda member: member.directory)
 
     @cached_property
@@ -160,7 +165,16 @@ class FleetSource:
             return lambda: directory(member)
 
         clusters = FleetDirectory({name: maker(member) for name, member in self.members.items()})
-        return FleetDirectory({CLUSTERS: lambda: clusters})
+        parts: dict[str, Callable[[], Directory]] = {CLUSTERS: lambda: clusters}
+        ids = {node.cluster_id for node in self._nodes}
+        if len(self._nodes) > 1 and len(ids) == 1 and None not in ids:
+            parts["quorum"] = lambda: FleetDirectory({"copies": self._copies})
+        return FleetDirectory(parts)
+
+    def _copies(self) -> Directory:
+        """The copies of one quorum's logs, judged together: no lower layer can."""
+        found: Directory = import_module(_COPIES).copies_directory(self)
+        return found
 
     # Members that were used, and those that can't be.
 

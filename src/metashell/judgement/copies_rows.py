@@ -1,0 +1,173 @@
+"""Copies of a quorum's logs as rows, and as the tree ``/quorum/copies`` of a fleet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from metashell.errors import SourceError
+from metashell.fs.node import (
+    Directory,
+    FixedDirectory,
+    JsonValue,
+    LateDirectory,
+    Node,
+    TextLeaf,
+)
+from metashell.fs.nodes.quorum import fields_text
+from metashell.fs.nodes.tables import RowLeaf
+from metashell.judgement.log_copies import Doubt
+from metashell.judgement.lost_quorum import LostQuorum, examine
+from metashell.judgement.quorum_words import headline
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.source import Source
+
+CopiesRow: TypeAlias = "dict[str, JsonValue]"
+LOST_PARTS: Final = {
+    "topics": ("topics",),
+    "partitions": ("partitions",),
+    "configs": ("configs",),
+    "acls": ("acls",),
+    "credentials": ("scram", "delegation_tokens"),
+    "quotas": ("client_quotas",),
+}
+"""Parts of the image by the words that count them in a loss; all others are `other`."""
+
+
+def examine_fleet(fleet: FleetSource, stop: Callable[[], None]) -> LostQuorum:
+    """Judge the directories of a fleet; see `metashell.judgement.lost_quorum.examine`.
+
+    A directory that can't be read is left out, and is a doubt.
+    """
+    sources: dict[str, Source] = {}
+    unread: list[Doubt] = []
+    for name, member in fleet.members.items():
+        stop()
+        try:
+            sources[name] = member.source().newest
+        except SourceError as error:
+            unread.append(Doubt(f"{error.message}: it is left out", name))
+    found = examine(sources, stop)
+    closed = [name for name in fleet.members if name not in sources]
+    return replace(found, doubts=[*unread, *found.doubts], left_out=[*closed, *found.left_out])
+
+
+def counts_of(changes: Mapping[str, int]) -> dict[str, int]:
+    """Changes by the words of `LOST_PARTS`."""
+    known = {word: sum(changes.get(p, 0) for p in parts) for word, parts in LOST_PARTS.items()}
+    return {**known, "other": sum(changes.values()) - sum(known.values())}
+
+
+def copy_rows(found: LostQuorum) -> Iterator[CopiesRow]:
+    """A row for each copy."""
+    for copy in found.copies:
+        facts = found.facts[copy.name]
+        yield {
+            "copy": copy.name,
+            "node_id": copy.log.node_id,
+            "directory_id": copy.log.directory_id,
+            "voter": copy.log.is_voter_of(found.voters),
+            "can_win": copy.name in found.commitment.winners,
+            "log_epoch": copy.log.end.epoch,
+            "log_start": facts["logStart"],
+            "log_end_offset": copy.log.end.offset,
+            "departs_at": found.departures.get(copy.name),
+            "checkpoints": facts["checkpoints"],
+            "checkpoint_end": copy.checkpoint_end or None,
+            "epoch": copy.epoch,
+            "voters": [*sorted(copy.log.voters)],
+            "endpoints": [*found.endpoints(copy.log.node_id)],
+            "directory": facts["directory"],
+        }
+
+
+def start_rows(found: LostQuorum) -> Iterator[CopiesRow]:
+    """A row for each set of voters, each that can win then, and each copy that loses records."""
+    best = found.best_starts
+    for running, winners in found.starts:
+        for winner in winners:
+            known: CopiesRow = {
+                "running": [*sorted(log.node_id for log in running)],
+                "leader": winner.node_id,
+                "best": running in best,
+            }
+            losses = found.losses[winner.name]
+            if not losses:
+                yield known
+            for loss in losses:
+                yield {
+                    **known,
+                    "loses": loss.copy,
+                    "first": loss.first,
+                    "end": loss.end,
+                    "may_be_committed": loss.may_be_committed,
+                    **(counts_of(loss.changes) if loss.changes is not None else {}),
+                }
+
+
+def verdict_rows(found: LostQuorum) -> Iterator[CopiesRow]:
+    """A row for each range of offsets."""
+    for judged in found.commitment.ranges:
+        yield {
+            "first": judged.first,
+            "end": judged.end,
+            "verdict": str(judged.verdict),
+            "nodes": [*found.nodes(judged.holders)],
+            "first_epoch": judged.epochs[0],
+            "last_epoch": judged.epochs[1],
+            "may_be_committed": judged.may_be_committed,
+        }
+
+
+def copies_directory(fleet: FleetSource) -> Directory:
+    """The tree ``/quorum/copies``. Cost: that of `examine_fleet`, once a part is asked for.
+
+    Its parts raise SourceError where the copies can't be judged together.
+    """
+
+    @cache
+    def found() -> LostQuorum:
+        return examine_fleet(fleet, lambda: None)
+
+    def cautions() -> list[JsonValue]:
+        return [*map(str, found().doubts), *found().notes]
+
+    return FixedDirectory(
+        {
+            "answer": lambda: TextLeaf(lambda: headline(found())),
+            "doubts": lambda: TextLeaf(lambda: "\n".join(map(str, cautions())), cautions),
+            "logs": _table("Copy", lambda: {str(row["copy"]): row for row in copy_rows(found())}),
+            "records": _table(
+                "Records", lambda: {f"{row['first']}": row for row in verdict_rows(found())}
+            ),
+            "starts": _table("Start", lambda: _numbered(start_rows(found()))),
+        }
+    )
+
+
+def _table(kind: str, rows: Callable[[], Mapping[str, CopiesRow]]) -> Callable[[], Node]:
+    def leaf(row: CopiesRow) -> Callable[[], Node]:
+        known = {name: value for name, value in row.items() if value is not None}
+        return lambda: RowLeaf(lambda: known, lambda fields: fields_text(kind, fields))
+
+    return lambda: LateDirectory(
+        lambda: FixedDirectory({name: leaf(row) for name, row in rows().items()})
+    )
+
+
+def _numbered(rows: Iterator[CopiesRow]) -> dict[str, CopiesRow]:
+    """Rows by the voters that run; a set with several rows numbers them."""
+    found: dict[str, CopiesRow] = {}
+    times = Counter[str]()
+    for row in rows:
+        running = row["running"]
+        assert isinstance(running, list)
+        name = ",".join(map(str, running))
+        times[name] += 1
+        found[name if times[name] == 1 else f"{name}-{times[name]}"] = row
+    return found
