@@ -48,6 +48,7 @@ from support.examples import (
 )
 from support.fixtures import DEMO, copy_of, fixture, fixture_dir
 from support.scripts import script
+from support.shell import run_on
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -300,6 +301,10 @@ def test_paths_are_documented(tmp_path: Path) -> None:
     assert isinstance(broker, Source)
     for root in ("/groups", "/transactions", "/share", "/producers", "/disk"):
         found += broker.find(root)
+    voters = metashell.open_fleet(
+        [str(fixture_dir(f"voters-two-epochs-3/voter-{node}")) for node in (1, 2)]
+    )
+    found += run_on(voters, "find /quorum/copies").out.splitlines()
     unknown = [p for p in found if not any(pattern.fullmatch(p) for pattern in patterns.values())]
     assert [] == unknown
     assert [] == [name for name, p in patterns.items() if not any(map(p.fullmatch, found))]
