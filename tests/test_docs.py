@@ -21,6 +21,7 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 
 import pytest
+from tests.support.observer_states import SUCCESSORS
 
 import metashell
 from metashell.cli.arguments import OPTIONS
@@ -29,7 +30,6 @@ from metashell.commands.framework.command import Command
 from metashell.commands.shared.cheat_sheet import LINES, OPEN, Line
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
-from metashell.quorum.steps import SUCCESSORS
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source

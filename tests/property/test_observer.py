@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.support.observer_states import SUCCESSORS
 
 from metashell.checks.digest import image_digest, part_digests
 from metashell.errors import SourceError
@@ -25,7 +26,6 @@ from metashell.quorum.observer import TRANSITIONS, Observer
 from metashell.quorum.protocol import Api
 from metashell.quorum.steps import (
     EVENTS,
-    SUCCESSORS,
     Connect,
     Connected,
     Elapsed,
