@@ -28,7 +28,7 @@ def replica_rows(query: RowsQuery) -> None:
             logs = source.coordinator_logs(log)
             if logs is None:
                 continue
-            query.add(_rows(query, name, logs))
+            query.add(_replicas_of(query, name, logs))
 
 
 def _sources(query: RowsQuery) -> Iterator[tuple[str, Source]]:
@@ -49,7 +49,7 @@ def _sources(query: RowsQuery) -> Iterator[tuple[str, Source]]:
         yield name, source
 
 
-def _rows(query: RowsQuery, cluster: str, logs: CoordinatorLogs) -> Iterator[RowMapping]:
+def _replicas_of(query: RowsQuery, cluster: str, logs: CoordinatorLogs) -> Iterator[RowMapping]:
     here = {partition.number: partition for partition in logs.partitions}
     for number in sorted({*here, *logs.missing}):
         row: dict[str, Any] = {
