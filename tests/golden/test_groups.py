@@ -16,12 +16,12 @@ import pytest
 
 import metashell
 from metashell.answers.coordinator_kinds import GROUP, TRANSACTION, CoordinatorKind
-from metashell.answers.coordinator_problems import refused_record
 from metashell.answers.groups import groups_table, members_table
 from metashell.answers.offsets import offsets_table
 from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.placement import partition_of
+from metashell.judgement.coordinator_findings import refused_record
 from metashell.node_files.log_directory import read_log_directory
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords

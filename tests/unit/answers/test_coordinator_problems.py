@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metashell.answers import coordinator_problems
-from metashell.answers.coordinator_problems import (
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.judgement import coordinator_findings
+from metashell.judgement.coordinator_findings import (
     SOON_MS,
     Concern,
     Expiring,
@@ -17,7 +18,6 @@ from metashell.answers.coordinator_problems import (
     load_of,
     refused_record,
 )
-from metashell.image.coordinators.group_log import GroupLog
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.uuids import uuid_text
 from support.keyed_logs import START_MS, Put, commit, records_of
@@ -95,7 +95,7 @@ def test_expiring_soon(tmp_path: Path) -> None:
 
 def test_hot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Far more than the others in the last hour, and by whom."""
-    monkeypatch.setattr(coordinator_problems, "HOT_RECORDS", 5)
+    monkeypatch.setattr(coordinator_findings, "HOT_RECORDS", 5)
     entries = [commit("old", "t", 1, at_ms=START_MS)] * 9
     entries += [commit("busy", "t", i, at_ms=START_MS + 4_000_000 + i) for i in range(4)]
     entries += [commit("other", "t", 1, at_ms=START_MS + 4_000_000)]

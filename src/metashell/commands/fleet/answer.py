@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from metashell.checks.votes import MOST_COPIES, majorities
 from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
-from metashell.commands.fleet.votes import vote_rows
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
 from metashell.dataclass import dataclass
-from metashell.errors import ExitCode
+from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.judgement.copies import (
     DIFFERS,
@@ -30,9 +31,17 @@ from metashell.judgement.copies import (
     asking_here,
     compare_copies,
 )
+from metashell.judgement.log_copies import copies_of, remarks, voting
+from metashell.places.place import shown
+from metashell.quorum.description import majority_of
+from metashell.schema.coordinators import CoordinatorLog
+from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
 from metashell.sources.fleet.errors import FIELDS, FleetRow
 from metashell.sources.fleet.naming import unique_names
-from metashell.sources.fleet.rows import cluster_id_of, row_of
+from metashell.sources.fleet.rows import cluster_id_of, row_of, vote_facts, vote_facts_of
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +121,6 @@ def answer(query: RowsQuery) -> None:
         return
     if COORDINATORS in query.parsed.switches:
         # The explorer's view of a fleet reads no coordinator's log.
-        from metashell.commands.fleet.replicas import replica_rows
-
         replica_rows(query)
         return
     if VOTES in query.parsed.switches:
@@ -155,3 +162,140 @@ def _rows(context: Context) -> list[FleetRow]:
     (name,) = unique_names([(source.path, cluster_id_of(source))])
     row = {**row_of(source), "directory": source.path, "error": None}
     return [{"name": name, **{key: row[key] for key in FIELDS}}]
+
+
+def vote_rows(query: RowsQuery) -> None:
+    """Add a row for each set of voters that can elect a leader; say what is not sure.
+
+    Raises:
+        UsageError: The ends of the logs are not read.
+    """
+    opened = query.context.opened
+    if opened is not None and opened.settings.committed_only:
+        raise UsageError(
+            "a vote compares the ends of whole logs", hint="leave out --committed-only"
+        )
+    clusters: dict[str, list[FleetRow]] = {}
+    for row in _facts(query):
+        if row["error"] is not None:
+            _doubt(query, f"{row['name']}: {row['error']}")
+            continue
+        # A copy that does not name its cluster may be of any.
+        group = row["clusterId"] if row["clusterId"] is not None else f"~ {row['name']}"
+        clusters.setdefault(str(group), []).append(row)
+    for _, rows in sorted(clusters.items()):
+        query.add(_votes(query, rows))
+
+
+def _doubt(query: RowsQuery, text: str) -> None:
+    query.warn(text)
+    query.status = ExitCode.FAILED
+
+
+def _facts(query: RowsQuery) -> Sequence[FleetRow]:
+    fleet = query.context.fleet
+    if fleet is not None:
+        return fleet.compute(
+            vote_facts, vote_facts_of, stop=lambda: stop_if_cancelled(query.context)
+        )
+
+    source = query.source
+    (name,) = unique_names([(source.path, cluster_id_of(source))])
+    return [{"name": name, "error": None, **vote_facts_of(source)}]
+
+
+def _votes(query: RowsQuery, rows: Sequence[FleetRow]) -> Iterator[RowMapping]:
+    """The rows of one cluster."""
+    copies = copies_of(rows, partial(_doubt, query))
+    named = [copy.log for copy in copies if copy.log.voters]
+    if not named:
+        if copies:
+            _doubt(query, "no vote can be judged: no copy names the voters")
+        return
+    for remark in remarks(copies):
+        query.warn(remark)
+    voters = [copy.log for copy in voting(copies)]
+    if len(voters) > MOST_COPIES:
+        _doubt(query, f"{len(voters)} copies of voters: votes are listed for up to {MOST_COPIES}")
+        return
+    any_vote = False
+    for running, winners in majorities(voters):
+        any_vote = True
+        yield {
+            "cluster_id": rows[0]["clusterId"],
+            "running": sorted(copy.node_id for copy in running),
+            "can_win": sorted(copy.node_id for copy in winners),
+            "directories": [copy.name for copy in running],
+        }
+    if not any_vote:
+        ids = max(named, key=lambda copy: copy.end).voters.keys()
+        missing = sorted(ids - {copy.node_id for copy in voters})
+        _doubt(
+            query,
+            f"no vote is possible: voters that are here: {len(ids) - len(missing)} of"
+            f" {len(ids)}, a majority is {majority_of(len(ids))};"
+            f" missing: {', '.join(map(str, missing))}",
+        )
+
+
+def replica_rows(query: RowsQuery) -> None:
+    """Add a row for each replica that is here, and for each partition that has none.
+
+    Where replicas diverge, or one can't be read, that is told, and the exit status is 1.
+    """
+    for name, source in _sources(query):
+        for log in CoordinatorLog:
+            logs = source.coordinator_logs(log)
+            if logs is None:
+                continue
+            query.add(_replicas_of(query, name, logs))
+
+
+def _sources(query: RowsQuery) -> Iterator[tuple[str, Source]]:
+    """The source, or each of a fleet, by name; who can't be read is told of by who runs us."""
+    fleet = query.context.fleet
+    if fleet is None:
+        source = query.source
+        (name,) = unique_names([(source.path, cluster_id_of(source))])
+        yield name, source
+        return
+    for name, member in fleet.members.items():
+        stop_if_cancelled(query.context)
+        try:
+            source = member.source()
+        except SourceError as error:
+            fleet.failed(member, error)
+            continue
+        yield name, source
+
+
+def _replicas_of(query: RowsQuery, cluster: str, logs: CoordinatorLogs) -> Iterator[RowMapping]:
+    here = {partition.number: partition for partition in logs.partitions}
+    for number in sorted({*here, *logs.missing}):
+        row: dict[str, Any] = {
+            "cluster": cluster,
+            "topic": logs.log.value,
+            "partition": number,
+            "leader": logs.leaders.get(number),
+        }
+        if number not in here:
+            yield row | {"read": False}
+            continue
+        stop_if_cancelled(query.context)
+        replicas = logs.replicas(here[number])
+        for disagreement in disagreements_of(replicas):
+            query.warn(f"{cluster}: {here[number]}: {disagreement}")
+            query.status = ExitCode.FAILED
+        yield from ({**row, **_told(replica)} for replica in replicas)
+
+
+def _told(replica: LogReplica) -> RowMapping:
+    return {
+        "node_id": replica.node_id,
+        "read": replica.is_read,
+        "newest_epoch": replica.epoch,
+        "end_offset": replica.end,
+        "diverges_at": replica.diverges_at,
+        "directory": shown(str(replica.place)),
+        "error": replica.error,
+    }
