@@ -134,8 +134,7 @@ class Racks:
 
     def codes(self, brokers: AnyArray) -> I64:
         """int64[m]: index into `names` of each broker's rack, `_NO_RACK` for none."""
-        codes: I64 = self._codes[self._brokers.places(brokers)]
-        return codes
+        return self._codes[self._brokers.places(brokers)]
 
     def texts(self, codes: I64) -> pa.Array:
         """Names by code, null for `_NO_RACK`."""

@@ -286,8 +286,7 @@ class Causes:
     def _lacking(self) -> Bools:
         """bool[k]: partitions that may miss a replica."""
         health = self.health
-        lacking: Bools = health.under_replicated | health.offline | health.reassigning
-        return lacking
+        return health.under_replicated | health.offline | health.reassigning
 
     def _missing_of(self, rows: I64) -> Links:
         """`_missing` of partitions that are `_lacking`, ascending."""

@@ -160,8 +160,7 @@ def _numbers(texts: pa.Array) -> I64:
     is_number = pc.fill_null(pc.match_substring_regex(texts, r"^-?[0-9]{1,18}$"), False)
     numbers = pc.if_else(is_number, texts, "0").cast(pa.int64()).to_numpy(zero_copy_only=False)
     found = np.where(numbers < 0, _UNLIMITED, numbers)
-    out: I64 = np.where(np.asarray(is_number), found, -1)
-    return out
+    return np.where(np.asarray(is_number), found, -1)
 
 
 def _text(key: bytes, value: int) -> str:

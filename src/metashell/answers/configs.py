@@ -154,8 +154,7 @@ class _Rows:
 
 
 def _equal(array: pa.Array, text: str) -> Bools:
-    out: Bools = np.asarray(pc.equal(array, text).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    return out
+    return np.asarray(pc.equal(array, text).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 class _Answer:
@@ -436,5 +435,4 @@ class _Answer:
 def _is_in(array: pa.Array, values: object) -> Bools:
     wanted = values if isinstance(values, pa.Array) else pa.array(list(values), type=pa.string())  # type: ignore[call-overload]
     found = pc.is_in(array, value_set=wanted)
-    out: Bools = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
-    return out
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)

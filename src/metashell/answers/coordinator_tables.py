@@ -38,8 +38,7 @@ class PartitionState:
 def rows_of(part: PartSpec, state: PartitionState) -> pa.Table:
     """The rows of a partition, without the columns of `PartSpec.asked_for`."""
     if part.rows:
-        found: pa.Table = hook(part.rows)(state)
-        return found
+        return hook(part.rows)(state)
     from metashell.image.coordinators.record_tables import surviving_table
 
     return surviving_table(state.records, state.number, part.put, state.redaction)

@@ -189,5 +189,4 @@ def _some(lists: Ragged, n: int) -> Bools:
 
 
 def _pairs(lists: Ragged) -> I64:
-    pairs: I64 = (lists.row << 32) | (lists.brokers.astype(np.int64) & 0xFFFFFFFF)
-    return pairs
+    return (lists.row << 32) | (lists.brokers.astype(np.int64) & 0xFFFFFFFF)

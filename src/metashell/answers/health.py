@@ -88,8 +88,7 @@ class Health:
 
     def mask(self, state: str) -> Bools:
         """bool[k]: which partitions are in a state of `LOOKS_AT`."""
-        found: Bools = getattr(self, state.replace("-", "_"))
-        return found
+        return getattr(self, state.replace("-", "_"))
 
     def last_set(self, fields: Iterable[str], rows: I64) -> AnyArray:
         """int[n]: row of the record that last set any of some fields of partitions.
@@ -103,8 +102,7 @@ class Health:
             if name not in self._set_by:
                 self._set_by[name] = self._partitions.set_by(name)
             found.append(self._set_by[name][rows])
-        newest: AnyArray = np.maximum.reduce(found)
-        return newest
+        return np.maximum.reduce(found)
 
     def began(self, state: str, rows: I64) -> I64:
         """int64[n]: row of the record that brought partitions into a state; -1: not known.
@@ -156,57 +154,48 @@ class Health:
     @cached_property
     def offline(self) -> Bools:
         """Nobody leads."""
-        leaderless: Bools = self._fixed(self._partitions.leader) == NO_LEADER
-        return leaderless
+        return self._fixed(self._partitions.leader) == NO_LEADER
 
     @cached_property
     def under_replicated(self) -> Bools:
         """Not all replicas are in sync; those that a reassignment adds do not count."""
         wanted = self.n_of("replicas") - self.n_of("adding_replicas")
-        missing: Bools = wanted > self.n_of("isr")
-        return missing
+        return wanted > self.n_of("isr")
 
     @cached_property
     def under_min_isr(self) -> Bools:
         """Fewer replicas are in sync than a write with acks=all needs, or nobody leads."""
-        under: Bools = (self.n_of("isr") < self.min_isr.values) | self.offline
-        return under
+        return (self.n_of("isr") < self.min_isr.values) | self.offline
 
     @cached_property
     def has_too_few(self) -> Bools:
         """Fewer replicas are assigned than a write with acks=all needs."""
-        few: Bools = self.n_of("replicas") < self.min_isr.values
-        return few
+        return self.n_of("replicas") < self.min_isr.values
 
     @cached_property
     def at_min_isr(self) -> Bools:
         """One replica less in sync, and writes fail."""
-        at: Bools = self.n_of("isr") == self.min_isr.values
-        return at
+        return self.n_of("isr") == self.min_isr.values
 
     @cached_property
     def no_preferred_leader(self) -> Bools:
         """The first of the replicas does not lead."""
-        another: Bools = self._fixed(self._partitions.leader) != self.preferred
-        return another
+        return self._fixed(self._partitions.leader) != self.preferred
 
     @cached_property
     def reassigning(self) -> Bools:
         """Replicas are being added or removed."""
-        busy: Bools = (self.n_of("adding_replicas") > 0) | (self.n_of("removing_replicas") > 0)
-        return busy
+        return (self.n_of("adding_replicas") > 0) | (self.n_of("removing_replicas") > 0)
 
     @cached_property
     def elr(self) -> Bools:
         """There are eligible leader replicas (KIP-966)."""
-        some: Bools = self.n_of("elr") > 0
-        return some
+        return self.n_of("elr") > 0
 
     @cached_property
     def recovering(self) -> Bools:
         """The leader was elected uncleanly and has not yet recovered (KIP-704)."""
-        state: Bools = self._fixed(self._partitions.leader_recovery_state) == 1
-        return state
+        return self._fixed(self._partitions.leader_recovery_state) == 1
 
     @cached_property
     def preferred(self) -> I32:

@@ -298,8 +298,7 @@ def _chosen(groups: pa.Array, wanted: Callable[[str], object]) -> Bools:
     encoded = groups.dictionary_encode()
     names = encoded.dictionary.to_pylist()
     hits = np.fromiter((bool(wanted(name)) for name in names), np.bool_, len(names))
-    found: Bools = hits[encoded.indices.to_numpy()]
-    return found
+    return hits[encoded.indices.to_numpy()]
 
 
 def _members(log: GroupLog) -> tuple[dict[str, int], dict[str, int]]:

@@ -303,8 +303,7 @@ def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
     """Row of the record that brought each partition into the states."""
     if states:
         began = [health.began(state, rows) for state in sorted(states)]
-        newest: I64 = np.maximum.reduce(began)
-        return newest
+        return np.maximum.reduce(began)
     since = health.image.partitions.changed[rows].astype(np.int64)
     # The last change of a partition may be a later one, so the beginning of its state counts.
     for state, mask in zip(_WRONG, health.masks_at(_WRONG, rows), strict=True):

@@ -55,14 +55,12 @@ class Roles:
     @property
     def has_data(self) -> Bools:
         """Which replicas have all data, by the metadata."""
-        found: Bools = self.role >= Role.LAST_LEADER
-        return found
+        return self.role >= Role.LAST_LEADER
 
     @property
     def is_alone(self) -> Bools:
         """Which replicas have data that no other broker has."""
-        found: Bools = self.has_data & (np.bincount(self.others.row, minlength=len(self.role)) == 0)
-        return found
+        return self.has_data & (np.bincount(self.others.row, minlength=len(self.role)) == 0)
 
 
 def roles_of(image: Image, rows: I64, broker: I32) -> Roles:

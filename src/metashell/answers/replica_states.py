@@ -119,8 +119,7 @@ class Found:
     @property
     def broker(self) -> I32:
         """int32[n]: the broker of each."""
-        broker: I32 = self.brokers[self.log_dir]
-        return broker
+        return self.brokers[self.log_dir]
 
 
 @dataclass(slots=True)
@@ -299,8 +298,7 @@ def _assigned(image: Image, rows: I64, broker: I32) -> tuple[Bools, AnyArray]:
 def _is_real(ids: AnyArray) -> Bools:
     """Whether ids stand for a log directory: not for unassigned, lost or migrating."""
     pairs = id_pairs(ids)
-    real: Bools = (pairs[:, 0] != 0) | (pairs[:, 1].byteswap() >= _RESERVED_IDS)
-    return real
+    return (pairs[:, 0] != 0) | (pairs[:, 1].byteswap() >= _RESERVED_IDS)
 
 
 def _find_twice(judged: Judged, found: Found, rows: I64) -> None:

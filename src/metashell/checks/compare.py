@@ -191,8 +191,7 @@ def _same_place(left: SpanColumn, right: SpanColumn) -> Bools:
     """Whether lists are the same bytes of the same memory: two states of one source share most."""
     if _address(left) != _address(right):
         return np.zeros(len(left.starts), dtype=np.bool_)
-    same: Bools = left.starts == right.starts
-    return same
+    return left.starts == right.starts
 
 
 def _address(column: SpanColumn) -> int:

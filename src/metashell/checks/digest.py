@@ -247,8 +247,7 @@ def part_rows(image: Image, part: str, redaction: Redaction) -> FactRows:
     """
     spec = find_part(part)
     if spec.facts:
-        found: FactRows = hook(spec.facts)(image, redaction)
-        return found
+        return hook(spec.facts)(image, redaction)
     return PartRows(image, spec).facts(redaction)
 
 

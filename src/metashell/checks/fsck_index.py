@@ -97,8 +97,7 @@ def _wrong_positions(facts: CheckedFile, entries: AnyArray, offset: AnyArray) ->
     ends = np.minimum(np.searchsorted(facts.last, offset), len(facts.last) - 1)
     good &= facts.last[ends] == offset
     good[1:] &= (offset[1:] > offset[:-1]) & (pos[1:] >= pos[:-1])
-    wrong: Bools = ~good
-    return wrong
+    return ~good
 
 
 def _wrong_times(facts: CheckedFile, entries: AnyArray, offset: AnyArray) -> Bools:
@@ -108,8 +107,7 @@ def _wrong_times(facts: CheckedFile, entries: AnyArray, offset: AnyArray) -> Boo
     at = np.minimum(np.searchsorted(facts.last, offset), len(facts.last) - 1)
     good = (facts.base[at] <= offset) & (offset <= facts.last[at])
     good &= facts.max_time[at] == entries["time"]
-    wrong: Bools = ~good
-    return wrong
+    return ~good
 
 
 def _excused(facts: CheckedFile, entries: AnyArray, offset: AnyArray, *, is_last: bool) -> Bools:

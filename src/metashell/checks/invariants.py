@@ -248,8 +248,7 @@ def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Boo
         return np.zeros(len(needles), dtype=np.bool_)
     if widest > _WIDE:
         rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        found: Bools = np.isin(_keys(of, needles), _keys(rows, values))
-        return found
+        return np.isin(_keys(of, needles), _keys(rows, values))
     hit = np.zeros(len(needles), dtype=np.bool_)
     start = bounds[:-1][of]
     for k in range(widest):
@@ -259,8 +258,7 @@ def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Boo
 
 
 def _keys(rows: AnyArray, values: AnyArray) -> I64:
-    keys: I64 = (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
-    return keys
+    return (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
 
 
 def _check_configs(image: Image, report: CheckReport) -> None:

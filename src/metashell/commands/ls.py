@@ -396,8 +396,7 @@ def _listed(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def _size(entry: _Entry) -> int | None:
     """The bytes of a file; None of every other node."""
-    size: int | None = getattr(entry.node, "size", None)
-    return size
+    return getattr(entry.node, "size", None)
 
 
 def _mapping(path: str, entry: _Entry) -> RowMapping:

@@ -130,8 +130,7 @@ def _voters(records: Records, voters: Columns, row: int = -1) -> Makers:
 def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
     """The columns of a part: the fields of its records, then when these were written."""
     if part.makers:
-        own: Makers = hook(part.makers)(image, redaction)
-        return own
+        return hook(part.makers)(image, redaction)
     rows = PartRows(image, part)
     columns = rows.part.columns
     names = {f.column: f.table for f in (*part.key, *part.fields) if f.table is not None}

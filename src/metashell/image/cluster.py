@@ -80,8 +80,7 @@ class Brokers:
     @property
     def ids(self) -> I32:
         """int32[k]."""
-        ids: I32 = self.registration.fixed("broker_id")
-        return ids
+        return self.registration.fixed("broker_id")
 
     def places(self, ids: AnyArray) -> I64:
         """int64[n]: where brokers stand among these, which are sorted; -1 for any other."""
@@ -202,8 +201,7 @@ class _BrokerFold:
             self._fault(
                 at, f"broker {self.ids[at]} can't be changed: unknown value {value} for {name}"
             )
-        applies: Bools = ~(unknown | mismatch | odd)
-        return applies
+        return ~(unknown | mismatch | odd)
 
     def _fault(self, at: int, reason: str) -> None:
         self.records.fault(int(self.rows[at]), reason)

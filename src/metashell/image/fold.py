@@ -233,8 +233,7 @@ def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
         return hash_spans(part.arena, part.starts, _sizes(part))
     if part.dtype.itemsize == 16:
         high, low = _halves(part)
-        mixed: AnyArray = high * _PRIME ^ low
-        return mixed
+        return high * _PRIME ^ low
     return part.astype(np.int64).view(np.uint64) * _PRIME
 
 

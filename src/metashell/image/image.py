@@ -219,8 +219,7 @@ class Image:
         with self.lock:
             if make not in self._made:
                 self._made[make] = make(self)
-            found: _T = self._made[make]
-            return found
+            return self._made[make]
 
     def expect(self, lists: Iterable[str]) -> None:
         """Have lists of partitions decoded with the first look at partitions, and not by a second.

@@ -129,8 +129,7 @@ class Partitions:
 
     def ids_of(self, topic: int) -> list[int]:
         """Ids of a topic's partitions."""
-        ids: list[int] = self.partition[self.of_topic(topic)].tolist()
-        return ids
+        return self.partition[self.of_topic(topic)].tolist()
 
     def index(self, topic: int, partition: int) -> int | None:
         """The row of a partition, or None where there is none."""
@@ -223,8 +222,7 @@ class Partitions:
     def directories_default(self) -> Bools:
         """bool[k]: the directories are MIGRATING for each replica, whatever the column holds."""
         lists = self.list_column("directories")
-        default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
-        return default
+        return (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
 
     def directories(self, rows: I64 | None = None) -> tuple[AnyArray, I64]:
         """Directory ids, MIGRATING for each replica where none are known.

@@ -71,8 +71,7 @@ def _removed_with_topic(rows: I64, columns: Columns, topics: Topics) -> Bools:
     groups = group_keys([types, names], len(types))
     last_removal = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
     np.maximum.at(last_removal, groups[len(rows) :], removed.rows)
-    found: Bools = rows <= last_removal[groups[: len(rows)]]
-    return found
+    return rows <= last_removal[groups[: len(rows)]]
 
 
 def orphans(configs: Part, topics: Topics) -> I64:
@@ -86,8 +85,7 @@ def orphans(configs: Part, topics: Topics) -> I64:
     groups = group_keys([joined], k + len(rows))
     known = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
     known[groups[:k]] = True
-    found: I64 = rows[~known[groups[k:]]]
-    return found
+    return rows[~known[groups[k:]]]
 
 
 def removed_in_log(records: Records, topics: Topics) -> Columns:
@@ -171,8 +169,7 @@ class Topics:
         # Arrow finds the first of equal names, and it is the last that counts.
         backwards = string_array(self.raw_names.take(np.arange(last, -1, -1)))
         at = pc.index_in(string_array(names), backwards, skip_nulls=True)
-        indices: I64 = last - pc.fill_null(at, len(self)).to_numpy().astype(np.int64)
-        return indices
+        return last - pc.fill_null(at, len(self)).to_numpy().astype(np.int64)
 
     @cached_property
     def by_id(self) -> dict[str, int]:

@@ -325,8 +325,7 @@ class Frames:
     @property
     def value_size(self) -> I32:
         """int32: bytes of the value, -1 for null: a tombstone."""
-        sizes: I32 = self.stop.differences
-        return sizes
+        return self.stop.differences
 
     @property
     def is_control(self) -> Bools:
@@ -334,13 +333,11 @@ class Frames:
         keys = self.api_key.narrow
         if len(self.key):
             return is_keyed_control(keys)
-        found: Bools = keys <= CONTROL_KEY
-        return found
+        return keys <= CONTROL_KEY
 
     def control_types(self, rows: AnyArray) -> I32:
         """int32: types of the control records given; see `metashell.log.control.ControlType`."""
-        types: I32 = KEYED_CONTROL_KEY - self.api_key[rows]
-        return types
+        return KEYED_CONTROL_KEY - self.api_key[rows]
 
     def coordinator_epochs(self, rows: AnyArray) -> I32:
         """int32: coordinator epochs of the markers given; -1 where a value is too short.

@@ -175,22 +175,19 @@ class Density:
     def columns_of(self, offsets: I64, edges: I64) -> I64:
         """int64[n]: columns that offsets lie in; of those outside of all batches the nearest."""
         batches = np.minimum(np.searchsorted(self.last, offsets), len(self) - 1)
-        columns: I64 = np.searchsorted(edges, batches, side="right") - 1
-        return columns
+        return np.searchsorted(edges, batches, side="right") - 1
 
     def offsets_of(self, keys: Iterable[int]) -> I64:
         """Last offsets of the batches with records of any of some types, ascending."""
         batches = [self.of_key[key] for key in keys if key in self.of_key]
         if not batches:
             return np.empty(0, dtype=np.int64)
-        found: I64 = self.last[np.unique(np.concatenate(batches))]
-        return found
+        return self.last[np.unique(np.concatenate(batches))]
 
     @property
     def stops(self) -> I64:
         """Offsets behind which the state may be another one: int64, ascending."""
-        stops: I64 = self.last[self.changes]
-        return stops
+        return self.last[self.changes]
 
     @property
     def elections(self) -> I64:

@@ -243,8 +243,7 @@ class KeyedRecords(LogRecords):
             if self._chosen is not None:
                 return self.decode(name, rows, (), ()).rows
             self.whole._check(name)
-            sound: I64 = rows[self._flaws[rows] == Flaw.NONE] if self._flaws.any() else rows
-            return sound
+            return rows[self._flaws[rows] == Flaw.NONE] if self._flaws.any() else rows
 
     @lazy
     def markers(self) -> Markers:

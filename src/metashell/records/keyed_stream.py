@@ -90,8 +90,7 @@ def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
         first = place = np.arange(len(hashes))
     texts = names.take(first).strings()
     matches = np.array([text is not None and match(text) for text in texts], dtype=np.bool_)
-    found: Bools = matches[place]
-    return found
+    return matches[place]
 
 
 class KeyedStream(WindowStream[KeyedRecords]):

@@ -43,8 +43,7 @@ MARKERS: Final = {
 
 def is_marker(keys: AnyArray) -> Bools:
     """Which api keys are those of `MARKERS`: bool[n]."""
-    marks: Bools = (keys >= _BEGIN) & (keys <= _ABORT)
-    return marks
+    return (keys >= _BEGIN) & (keys <= _ABORT)
 
 
 def applied_rows(records: Records) -> tuple[Bools, int | None]:
@@ -385,8 +384,7 @@ class Records(LogRecords):
 
     def odd(self, rows: I64) -> Bools:
         """bool[n]: rows whose record has a frame version other than 1."""
-        odd: Bools = self.frames_at(rows).frame_version[rows] != 1
-        return odd
+        return self.frames_at(rows).frame_version[rows] != 1
 
     @property
     def undecodable(self) -> I64:

@@ -90,12 +90,10 @@ def _tags_at(frames: Frames, rows: I64, plan: StructPlan, columns: Columns) -> I
             behind += field.size
         elif isinstance(column, SpanColumn):
             sizes = np.maximum(column.counts, 0) * np.dtype(column.dtype).itemsize
-            ends: I64 = column.starts + sizes + behind
-            return ends
+            return column.starts + sizes + behind
         else:
             return None
-    begins: I64 = frames.body[rows] + behind
-    return begins
+    return frames.body[rows] + behind
 
 
 PLACES_MAX: Final = 100

@@ -470,8 +470,7 @@ def _windows(file: FileRef, piece: LogPiece, size: int) -> Iterator[Loaded]:
 
 def offsets_of(records: Records, rows: I64) -> list[int]:
     """Offsets of rows."""
-    found: list[int] = records.frames.offset[rows].tolist()
-    return found
+    return records.frames.offset[rows].tolist()
 
 
 def _parts(line: str) -> tuple[str, str, str, str]:

@@ -408,16 +408,13 @@ class StoredFrames(Frames):
         return Deltas(len(batch))
 
     def timestamps(self, rows: AnyArray) -> I64:
-        found: I64 = self.times[rows]
-        return found
+        return self.times[rows]
 
     def value_starts(self, rows: AnyArray) -> I64:
-        found: I64 = self.start[rows]
-        return found
+        return self.start[rows]
 
     def unread(self, rows: AnyArray) -> Bools:
-        found: Bools = self.body[rows] - self.start[rows] == UNREAD
-        return found
+        return self.body[rows] - self.start[rows] == UNREAD
 
 
 def _arena(table: pa.Table) -> tuple[Arena, I64]:

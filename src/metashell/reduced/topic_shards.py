@@ -88,5 +88,4 @@ def _room(load: AnyArray, rest: float) -> AnyArray:
     taken = level * np.arange(1, len(level) + 1) - np.cumsum(level)
     n = int(np.count_nonzero(taken <= rest))
     height = (rest + level[:n].sum()) / n
-    room: AnyArray = np.maximum(height - load, 0.0)
-    return room
+    return np.maximum(height - load, 0.0)

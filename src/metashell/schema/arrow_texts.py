@@ -28,10 +28,7 @@ def side_by_side(pieces: list[Piece]) -> pa.LargeStringArray:
             continue
         joined += [same_text(plain), piece]
         plain = ""
-    text: pa.LargeStringArray = pc.binary_join_element_wise(
-        *joined, same_text(plain), same_text("")
-    )
-    return text
+    return pc.binary_join_element_wise(*joined, same_text(plain), same_text(""))
 
 
 def same_text(text: str) -> pa.Scalar:

@@ -464,8 +464,7 @@ def default_scalar(field: FieldPlan) -> np.generic:
         return np.void(field.default)
     if field.spec.type == "bool":
         return np.bool_(field.default)
-    scalar: np.generic = np.dtype(field.dtype).newbyteorder("=").type(field.default)
-    return scalar
+    return np.dtype(field.dtype).newbyteorder("=").type(field.default)
 
 
 def _check(pos: I64, end: I64) -> I64:

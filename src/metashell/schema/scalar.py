@@ -338,8 +338,7 @@ class _Reader:
 
     def _read_fixed(self, type_name: str) -> int | float:
         data = self._read_bytes(FIXED_SIZES[type_name])
-        value: int | float = struct.unpack(STRUCT_FORMATS[type_name], data)[0]
-        return value
+        return struct.unpack(STRUCT_FORMATS[type_name], data)[0]
 
     def _read_bytes(self, size: int) -> bytes:
         if size > self.left:

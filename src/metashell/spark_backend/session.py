@@ -209,8 +209,7 @@ def active_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     with suppress(Exception):
-        found: SparkSession | None = SparkSession.getActiveSession()
-        return found
+        return SparkSession.getActiveSession()
     return None
 
 

@@ -330,8 +330,7 @@ def _rows_of(records: Records, spec: MessageSpec) -> I64:
 
 def _pairs(numbers: I64, low: AnyArray) -> I64:
     """Two numbers as one: the second, an int32, in the low half."""
-    pairs: I64 = numbers << 32 | low.astype(np.uint32).astype(np.int64)
-    return pairs
+    return numbers << 32 | low.astype(np.uint32).astype(np.int64)
 
 
 def _has(spec: MessageSpec, name: str, kind: str) -> bool:

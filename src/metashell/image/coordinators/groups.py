@@ -287,8 +287,7 @@ class _Terms:
         first = self.before(self.is_modern & self.is_put) < 0
         replaces = self.is_put & np.isin(self.type, (GroupType.CONSUMER, GroupType.STREAMS))
         wrong |= first & simple & ~replaces
-        found: Bools = wrong & self.is_modern
-        return found
+        return wrong & self.is_modern
 
     def state(self, left_out: Bools) -> list[I64]:
         """The columns of `GroupsState` that are about groups."""
@@ -366,8 +365,7 @@ class _Life:
         left = self.is_put[current] & (epoch[current] == NO_EPOCH)
         left |= ~self.is_put[current] & self.exists[current]
         left &= current > self.removed
-        early: Bools = self.removes & self.exists & (~left | self.has_target)
-        return early
+        return self.removes & self.exists & (~left | self.has_target)
 
     def _ended_too_early(self) -> Bools:
         """Tombstones of groups and of target epochs while there may be members or targets."""
@@ -395,8 +393,7 @@ class _Life:
         changes[self.rank[self.order]] = change
         total = np.concatenate([[0], np.cumsum(changes)])
         first = np.maximum(self.terms.begin + 1, self.terms.by_group.first)
-        counts: I64 = total[:-1] - total[first]
-        return counts
+        return total[:-1] - total[first]
 
     def state(self, left_out: Bools) -> list[I64]:
         """The columns of `GroupsState` that are about members."""

@@ -249,8 +249,7 @@ def _dropped_before(starts: I64, bounds: I64) -> I64:
     behind = n_terms - 1 - np.repeat(np.arange(n_terms), np.diff(bounds))
     lifted = dense.reshape(-1) + behind * len(values)
     highest = np.maximum.accumulate(lifted[::-1])[::-1]
-    found: I64 = values[highest % len(values)]
-    return found
+    return values[highest % len(values)]
 
 
 def _runs(of: I64, first: I64, end: I64, rank: I64) -> tuple[I64, I64, I64, I64]:

@@ -200,8 +200,7 @@ def expire_times(log: GroupLog, retention_ms: int) -> I64:
 
 def says_itself(log: GroupLog) -> Bools:
     """Which of the committed offsets say themselves when they expire: bool[k]."""
-    found: Bools = log.commits.values(log.offsets.last).expire_ms >= 0
-    return found
+    return log.commits.values(log.offsets.last).expire_ms >= 0
 
 
 def _since(log: GroupLog, group: I64) -> tuple[I64, Bools]:

@@ -80,8 +80,7 @@ class _Pieces(StoredFrames):
     """int32[n]."""
 
     def epochs(self, rows: AnyArray) -> I32:
-        found: I32 = self.epoch[rows]
-        return found
+        return self.epoch[rows]
 
 
 class LazyRecords(Records):
