@@ -64,7 +64,7 @@ test-numpy: $(TEST_STAMP) ## Run the tests of reading and decoding without the k
 
 .PHONY: kernel
 kernel: | $(BIN)/python ## Build the kernel's library, if there is a C compiler
-	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
+	@PYTHONPATH=src $(BIN)/python scripts/build_kernel.py
 
 .PHONY: check
 check: $(TEST_STAMP) ## Lint, format, types, layers and the forge's workflows
@@ -119,8 +119,8 @@ $(BIN)/python:
 	@scripts/make-venv $(VENV)
 
 # Without a C compiler this says so in one line, once.
-$(KERNEL_STAMP): $(wildcard $(KERNEL)/csrc/*) $(KERNEL)/build.py | $(BIN)/python
-	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
+$(KERNEL_STAMP): $(wildcard $(KERNEL)/csrc/*) scripts/build_kernel.py | $(BIN)/python
+	@PYTHONPATH=src $(BIN)/python scripts/build_kernel.py
 	@touch $@
 
 $(DOCS_STAMP) $(PYZ_STAMP): $(VENV)/.installed-%: pyproject.toml | $(BIN)/python

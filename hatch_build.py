@@ -65,7 +65,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def dependencies(self) -> list[str]:
         """Ask for Zig's C compiler only if the environment does."""
         with self._sources():
-            from metashell.kernel.build import ZIG_REQUIREMENT, wants_zig
+            from build_kernel import ZIG_REQUIREMENT, wants_zig
         return [ZIG_REQUIREMENT] if wants_zig() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
         self._made = tempfile.TemporaryDirectory()
         build_data["shared_data"].update(self._shared_data())
         with self._sources():
-            from metashell.kernel.build import BuildError, build_beside, is_required
+            from build_kernel import BuildError, build_beside, is_required
         try:
             if version == "editable":
                 build_beside()
@@ -101,7 +101,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
     def _add_kernel(self, build_data: dict[str, Any]) -> None:
         """Build the library for a wheel, which is then for one platform."""
         with self._sources():
-            from metashell.kernel.build import build, find_compiler
+            from build_kernel import build, find_compiler
             from metashell.kernel.library import is_off
         if is_off():
             return

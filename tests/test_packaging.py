@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 import metashell
+from build_kernel import ZIG, ZIG_REQUIREMENT, digest_of, find_compiler
 from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
-from metashell.kernel.build import ZIG, ZIG_REQUIREMENT, digest_of, find_compiler
 from metashell.kernel.library import LIBRARY, digest
 from support.kernels import has_compiler
 from support.scripts import SCRIPTS, script
@@ -172,7 +172,7 @@ def test_source_distribution_has_all_sources(tmp_path: Path) -> None:
     expected = {path.relative_to(ROOT).as_posix() for path in (SOURCES / "runbooks").iterdir()}
     assert set() == expected - files
     names = {Path(name).name for name in files if "/kernel/" in name}
-    assert {"build.py", "digest.c", "kernel.h"} <= names
+    assert {"digest.c", "kernel.h"} <= names
     assert LIBRARY.name not in names
 
 

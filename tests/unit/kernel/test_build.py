@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from metashell.kernel import build as building
-from metashell.kernel import library as sources
-from metashell.kernel.build import (
+import build_kernel as building
+from build_kernel import (
     ZIG,
     BuildError,
     build,
@@ -22,6 +21,7 @@ from metashell.kernel.build import (
     main,
     wants_zig,
 )
+from metashell.kernel import library as sources
 from metashell.kernel.library import SWITCH, digest
 from support.kernels import has_compiler
 

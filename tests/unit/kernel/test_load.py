@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from build_kernel import build, digest_of, find_compiler
 from metashell.kernel import library as load
-from metashell.kernel.build import build, digest_of, find_compiler
 from metashell.kernel.library import DIRECTORY, LIBRARY, SWITCH, digest
 from support.kernels import has_compiler
 from support.waiting import LIMIT_S

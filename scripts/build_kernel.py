@@ -1,4 +1,4 @@
-"""Builds the kernel's library: `python -m metashell.kernel.build` writes it beside this module.
+"""Builds the kernel's library: run as a program it writes it beside the modules of the package.
 
 Needs nothing but the standard library, because a wheel is built where nothing else is installed.
 Never uses instructions of this machine alone: a wheel runs on others.
