@@ -352,14 +352,13 @@ def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
     """Lay a fleet over directories, for this process or for Spark."""
     from metashell.sources.fleet.source import FleetSource
 
-    # A configuration is of one node, and nothing says of which.
-    request = replace(request, settings=replace(request.settings, config=None))
     paths, settings = request.choice.paths, request.settings
     if request.engine.engine != "local":
         # Commands that answer with rows are computed by as many processes as there are CPUs.
         load = measure_load(paths, is_in_turn=request.is_searched)
         reason = reason_for_spark(load, request.engine, watch)
         if reason is not None:
+            request = replace(request, settings=replace(settings, config=None))
             fleet = open_by_spark(request, reason, watch)
             assert isinstance(fleet, FleetSource)
             return fleet

@@ -97,8 +97,9 @@ def nodes_of(opened: Source | FleetSource) -> Iterator[StartingNode]:
         paths = tuple(
             path for one in members for path in (one.path, *one.reading.settings.log_dirs)
         )
-    settings = replace(settings, log_dirs=(), foreign_dirs=())
     is_fleet = not isinstance(opened, Source)
+    config = None if is_fleet else settings.config
+    settings = replace(settings, log_dirs=(), foreign_dirs=(), config=config)
     choice = Choice(paths[0], paths=paths, is_fleet=is_fleet) if paths else Choice(is_file=True)
     return nodes_to_start(OpenRequest(choice=choice, settings=settings))
 

@@ -454,7 +454,7 @@ def _tables_of(piece: PartitionPiece, reading: Reading) -> Iterator[SourceTables
         assert alone is not None
         yield SourceTables(alone, alone.partition_log.partition.log)
         return
-    with reading.with_log_dirs(piece.node.log_dirs).open(piece.node.path) as source:
+    with reading.of_node(piece.node.log_dirs).open(piece.node.path) as source:
         yield SourceTables(source, only=piece.number)
 
 

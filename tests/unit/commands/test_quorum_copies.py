@@ -13,6 +13,7 @@ import pytest
 
 from kraftgen.files import LOG_DIR_NAME, checkpoint_bytes, checkpoint_name, write_quorum_state
 from metashell.checks.votes import MOST_COPIES
+from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.quorum.columns import COPIES, OF_COPIES
@@ -241,3 +242,27 @@ def test_tree_of_copies_that_cannot_be_judged(tmp_path: Path) -> None:
     ran = run_on(open_fleet([str(one), str(copied)]), "cat /quorum/copies/answer")
     assert "" == ran.out
     assert "node 1 is here 2 times" in ran.err[0]
+
+
+def test_configuration_of_one_of_the_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Static voters are compared with the log of the node that the configuration is of."""
+    file = tmp_path / "server.properties"
+    settings = {
+        "process.roles": "controller",
+        "node.id": "2",
+        "controller.quorum.voters": "1@a:1,2@b:2,4@c:3",
+        "controller.listener.names": "CONTROLLER",
+    }
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    ignored = "voter-2: the quorum is dynamic: the node ignores controller.quorum.voters"
+
+    def told(*places: Path) -> str:
+        main(
+            ["--config", str(file), *chain(*(("-d", str(one)) for one in places)), "quorum", COPIES]
+        )
+        return capsys.readouterr().out
+
+    assert told(*disks("voters-all-killed-3", 1, 2)).count(ignored) == 1
+    assert ignored not in told(*disks("voters-all-killed-3", 1, 3))

@@ -45,7 +45,9 @@ class FleetMember:
         """Its cluster, None where it does not say."""
         self.unknown = node.unknown
         """Why nothing tells which node it is of, in a sentence; None where something does."""
-        self.reading = fleet.reading.with_log_dirs(node.log_dirs)
+        self.reading = fleet.reading.of_node(
+            node.log_dirs, has_config=fleet.configured_node == node.node_id
+        )
         """How it is read."""
         self._lock = RLock()
         self._source: Source | None = None

@@ -23,11 +23,15 @@ class Reading:
     record: bool = False
     """Whether an offset inside a batch means up to the record itself."""
 
-    def with_log_dirs(self, log_dirs: tuple[str, ...]) -> Reading:
-        """A copy for a node that has these log directories besides."""
-        if not log_dirs:
-            return self
-        return replace(self, settings=replace(self.settings, log_dirs=log_dirs))
+    def of_node(self, log_dirs: tuple[str, ...], *, has_config: bool = False) -> Reading:
+        """A copy for a node.
+
+        Args:
+            log_dirs: The log directories that it has besides.
+            has_config: Whether the configuration is its.
+        """
+        config = self.settings.config if has_config else None
+        return replace(self, settings=replace(self.settings, log_dirs=log_dirs, config=config))
 
     def open(self, place: str) -> Source:
         """Open a directory.

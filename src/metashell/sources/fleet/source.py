@@ -81,6 +81,11 @@ class FleetSource:
         notes: Sequence[str] = (),
     ) -> None:
         self._nodes = tuple(nodes)
+        ids = {node.cluster_id for node in nodes}
+        self.is_of_one_cluster = len(ids) == 1 and None not in ids
+        """Whether all directories say that they are of one cluster."""
+        self.configured_node = _node_of(reading.settings) if self.is_of_one_cluster else -1
+        """The node whose configuration is known; -1 for none, and where there are more clusters."""
         self.reading = reading
         """How the members are read."""
         self.progress = progress
@@ -166,8 +171,7 @@ class FleetSource:
 
         clusters = FleetDirectory({name: maker(member) for name, member in self.members.items()})
         parts: dict[str, Callable[[], Directory]] = {CLUSTERS: lambda: clusters}
-        ids = {node.cluster_id for node in self._nodes}
-        if len(self._nodes) > 1 and len(ids) == 1 and None not in ids:
+        if len(self._nodes) > 1 and self.is_of_one_cluster:
             parts["quorum"] = lambda: FleetDirectory({"copies": self._copies})
         return FleetDirectory(parts)
 
@@ -444,3 +448,8 @@ def _of_own(
         }
     except MetashellError as error:
         return failed(member.path, error.message)
+
+
+def _node_of(settings: ReadSettings) -> int:
+    text = "" if settings.config is None else settings.config[1].get("node.id", "").strip()
+    return int(text) if text.isascii() and text.isdigit() else -1
