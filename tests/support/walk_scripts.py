@@ -6,6 +6,7 @@ the screen is. ``METASHELL_UPDATE_SNAPSHOTS=1 pytest tests/tui/test_walks.py -k 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,10 @@ def _on(source: Path) -> _Opening:
 
 def _file(name: str) -> _Opening:
     return lambda _: session_on(lambda: metashell.open_file(fixture(name).input))
+
+
+def _copied(parent: Path) -> ExplorerSession:
+    return on(*(shutil.copytree(one, parent / one.name) for one in (D1, D2)))
 
 
 def _fleet(parent: Path) -> ExplorerSession:
@@ -138,6 +143,7 @@ _OPENINGS: Final[Mapping[str, _Opening]] = {
     "segment": _file("all-records-segment"),
     "fleet": _fleet,
     "node": lambda _: on(D1, D2),
+    "disks": _copied,
     "partition": lambda _: on(D1 / "__consumer_offsets-2"),
     "directory": lambda _: on(D2),
     "transactions": lambda _: on(D2 / "__transaction_state-0"),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from textual.widgets import Static
 
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
-from metashell.tui.view_state import view_state_of
-from metashell.tui.views.broker_text import about_broker, load_of
-from metashell.tui.views.brokers import BrokersView
+from metashell.tui.views.brokers import BrokersView, even_shares, heading, loss_text, named
 from support.fixtures import fixture
 from support.fleets import backups
 from support.logs import make_directory, record
@@ -86,7 +89,6 @@ def test_says_how_a_column_is_sorted_by() -> None:
         assert "s Sort by column" in driver.screen().splitlines()[-1]
         _, binding, _, tooltip = driver.app.screen.active_bindings["s"]
         assert "left and right choose" in (tooltip or binding.tooltip)
-        assert "`←` `→` choose a column" in view_of(driver).table.HELP
 
     drive(test, small(), size=(120, 40))
 
@@ -98,9 +100,9 @@ def test_one_partition_is_listed_in_the_singular() -> None:
         await driver.look("brokers")
         view = view_of(driver)
         await driver.press("w")
-        await driver.until(lambda: view.listed is not None, "not listed")
-        title = driver.screen().splitlines()[1]
-        assert " without broker 1: 1 more partition offline or under min ISR" == title
+        await driver.until(lambda: view.opened is not None, "not listed")
+        title, loss = driver.screen().splitlines()[1:3]
+        assert (title, loss) == (" without broker 1", " 1 more partition offline")
 
     drive(test, small(lambda: racked()[:4] + racked()[6:7]))
 
@@ -135,7 +137,7 @@ def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
-        assert "go into one of /clusters" in driver.screen()
+        assert "go to one of /clusters" in driver.screen()
         for place in ("/clusters/controller-2", "/", "/clusters/controller-2"):
             driver.app.moved_to(place)
             await driver.settled()
@@ -153,17 +155,17 @@ def test_of_a_real_cluster_with_a_broker_down() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
-        view = view_of(driver)
-        await driver.until(lambda: view.loss is not None, "not worked out")
-        assert view.loss is not None
+        await driver.until(lambda: "w lists them" in driver.screen(), "not worked out")
+        told, *_ = str(driver.view.query_one("#brokers-detail", Static).content).splitlines()
+        numbers = [int(n) for n in re.findall(r"(\d+) (?:more )?partition", told)]
         await driver.press("w")
-        assert len(column(driver, "topic")) == view.loss.offline + view.loss.under > 0
+        assert len(column(driver, "topic")) == sum(numbers) > 0
 
     drive(test, session_on(fixture("real-44-broker-down").directory))
 
 
-def test_cordoned_directories_are_named_where_there_are_any(tmp_path: Path) -> None:
-    """An empty list is no directory, nor is one that was not told; nothing else is left blank."""
+def test_the_registration_stands_below(tmp_path: Path) -> None:
+    """Directories and cordoned ones are told where there are any; an empty list is none."""
     ids = [bytes([i]) * 16 for i in (1, 2)]
     values = [
         broker(1, log_dirs=ids, cordoned_log_dirs=ids[:1]),
@@ -171,11 +173,74 @@ def test_cordoned_directories_are_named_where_there_are_any(tmp_path: Path) -> N
         broker(3, log_dirs=[], cordoned_log_dirs=None),
     ]
     batches = [encode_batch([value], base_offset=i) for i, value in enumerate(values)]
-    source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
-    load = load_of(view_state_of(source, "/"), lambda: False)
-    one, two = load.nodes["directories"][0].as_py()
-    told = [about_broker(load, i) for i in (1, 2, 3)]
-    assert f"directories {one}, {two} · cordoned {one}" in told[0]
-    assert f"directories {one}" in told[1]
-    assert "directories -" in told[2]
-    assert not [line for lines in told for line in lines if line.endswith(" ")]
+    directory = make_directory(tmp_path, (0, b"".join(batches)))
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        told = []
+        for _ in values:
+            told.append(str(view_of(driver).query_one("#brokers-detail", Static).content))
+            await driver.press("down")
+        assert ["directories" in text for text in told] == [True, True, False]
+        assert ["cordoned" in text for text in told] == [True, False, False]
+        assert all("release " in text for text in told)
+
+    drive(test, session_on(lambda: metashell.open(directory)))
+
+
+def test_even_shares() -> None:
+    """All is shared by weight; who has none gets none."""
+    assert even_shares([6, 2, 1], [1, 1, 0]) == [4.5, 4.5, None]
+    assert even_shares([9, 0], [2, 1]) == [6, 3]
+    assert even_shares([1, 2], [0, 0]) == [None, None]
+    assert even_shares([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ((), "nothing else would fail"),
+        ((("offline", False, 1),), "1 more partition offline"),
+        ((("under-min-isr", True, 3),), "3 partitions under min ISR already"),
+        (
+            (("offline", False, 3), ("offline", True, 1), ("under-min-isr", False, 5)),
+            "3 more partitions offline, 1 partition offline already, "
+            "5 more partitions under min ISR",
+        ),
+    ],
+)
+def test_loss(rows: Sequence[tuple[str, bool, int]], text: str) -> None:
+    """What would fail, and what does so already."""
+    results = [result for result, _, n in rows for _ in range(n)]
+    already = [is_now for _, is_now, n in rows for _ in range(n)]
+    table = pa.table(
+        {"result": pa.array(results, pa.string()), "already": pa.array(already, pa.bool_())}
+    )
+    assert loss_text((7,), table) == f"without broker 7: {text}"
+
+
+def test_many_brokers_are_counted() -> None:
+    """A line does not grow with the rack."""
+    assert named((3,)) == "broker 3"
+    assert named((3, 7)) == "brokers 3, 7"
+    assert named(tuple(range(100))) == "100 brokers"
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["active", "active"], "2 brokers · 2 active · 6 leaders, 9 replicas · │ even share"),
+        (
+            ["active", "fenced", "not-registered"],
+            "3 brokers · 1 active, 1 fenced, 1 not-registered · │ even: 6 leaders / 1, "
+            "9 replicas / 2",
+        ),
+    ],
+)
+def test_heading_says_who_shares(states: list[str], expected: str) -> None:
+    """Active brokers share the leaders, registered ones the replicas; told where they differ."""
+    n = len(states)
+    brokers = pa.table(
+        {"state": states, "leaders": [6, *[0] * (n - 1)], "replicas": [9, *[0] * (n - 1)]}
+    )
+    assert expected == heading(brokers)

@@ -74,12 +74,12 @@ def test_no_directory_is_listed_in_the_thread_that_draws(monkeypatch: pytest.Mon
     async def test(driver: Driver) -> None:
         import metashell.tui.view_state as module
 
-        wrapped: Callable[[Source], bool] = module._has_groups
-        monkeypatch.setattr(module, "_has_groups", lambda s: bool(seen.append(s)) or wrapped(s))
+        wrapped: Callable[[Source], frozenset[str]] = module._kinds_of
+        monkeypatch.setattr(module, "_kinds_of", lambda s: seen.append(s) or wrapped(s))
         assert isinstance(driver.app, Explorer)
         driver.app.news(opened(D1))
         await driver.settled()
-        assert driver.view_state.has_groups
+        assert "groups" in driver.view_state.kinds
 
     drive(test, on(D1))
     assert seen == []

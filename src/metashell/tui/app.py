@@ -39,7 +39,6 @@ from metashell.tui.session import ExplorerSession
 from metashell.tui.type_ahead import TypeAhead
 from metashell.tui.view import VIEWS, View, ViewSpec, first_view
 from metashell.tui.view_state import (
-    NO_GROUPS,
     CommandAnswer,
     ViewState,
     ask,
@@ -276,9 +275,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         if view_state is None or not view_state.is_newest:
             return
         self.show_view_state(
-            view_state_of(
-                source, self.path, previous=view_state.cluster, has_groups=view_state.has_groups
-            )
+            view_state_of(source, self.path, previous=view_state.cluster, kinds=view_state.kinds)
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -322,11 +319,9 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         view_state = self.view_state
         if view_state is None:
             return
-        if spec.for_fleet and view_state.fleet is None:
-            self.tell("one source is open: several directories are a fleet")
-            return
-        if spec.for_groups and view_state.fleet is None and not view_state.has_groups:
-            self.tell(NO_GROUPS)
+        why_never = spec.why_never(view_state)
+        if why_never is not None:
+            self.tell(why_never)
             return
         switcher = self.query_one("#views", ContentSwitcher)
         if not self.has_view(spec):

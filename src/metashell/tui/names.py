@@ -16,10 +16,10 @@ EXPLORER_THEMES: Final = (
 """Themes: Textual's, and our own."""
 
 KEY_IDS: Final = (
-    "back", "bookmark", "bookmarks", "bookmarks.down", "bookmarks.forget", "bookmarks.leave",
-    "bookmarks.up", "brokers.back", "brokers.list", "brokers.none", "brokers.pick", "brokers.rack",
-    "brokers.without", "cancel", "chips.edit", "chips.left", "chips.remove", "chips.right",
-    "columns.cancel", "columns.show", "columns.toggle", "command", "command.close",
+    "answer.back", "answer.refresh", "back", "bookmark", "bookmarks", "bookmarks.down",
+    "bookmarks.forget", "bookmarks.leave", "bookmarks.up", "brokers.none", "brokers.pick",
+    "brokers.rack", "brokers.without", "cancel", "chips.edit", "chips.left", "chips.remove",
+    "chips.right", "columns.cancel", "columns.show", "columns.toggle", "command", "command.close",
     "command.output", "command.page-down", "command.page-up", "copy.path", "copy.value",
     "explorer.parent", "explorer.width", "export", "export.leave", "export.write", "fault.earlier",
     "fault.later", "filter", "filter-prompt.complete", "filter-prompt.leave", "filter-prompt.next",
@@ -45,7 +45,7 @@ KEY_IDS: Final = (
     "timeline.end", "timeline.faster", "timeline.later", "timeline.later-10", "timeline.leave",
     "timeline.play", "timeline.slower", "tree.down", "tree.first", "tree.into", "tree.jump",
     "tree.last", "tree.open", "tree.out", "tree.page-down", "tree.page-up", "tree.parent",
-    "tree.up", "view.brokers", "view.explorer", "view.fleet", "view.groups", "view.health",
-    "view.quorum", "view.records",
+    "tree.up", "view.brokers", "view.disks", "view.explorer", "view.fleet", "view.groups",
+    "view.health", "view.quorum", "view.records",
 )  # fmt: skip
 """Ids of bindings, which is what a key does."""

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from metashell.dataclass import dataclass
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
-from metashell.tui.view_state import NO_GROUPS
+from metashell.tui.view_state import WHY_NOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
 
 
+IMAGE: Final = "image"
+FLEET: Final = "fleet"
 _TOLD_S: Final = 0.1
 """A view is laid out by then."""
 _LOW: Final = 12
@@ -129,7 +131,7 @@ class View(AppPart, Vertical):
         for widget in self.walk_children():
             if widget is part:
                 break
-            if isinstance(widget, Heading):
+            if isinstance(widget, Heading) and widget.content:
                 title = Content(str(widget.content))
         return title
 
@@ -229,31 +231,46 @@ class ViewSpec:
     module: str
     name: str
     """The class, in that module."""
-    for_fleet: bool = False
-    """Whether it means something only where several directories are open."""
-    for_groups: bool = False
-    """Whether it shows groups and transactions."""
-    needs_image: bool = False
-    """Whether it shows metadata."""
+    needs: str = ""
+    """Its subject: `IMAGE`, `FLEET`, or a kind of `ViewState.kinds`; empty for anything."""
+    is_of_one: bool = False
+    """Whether it shows one cluster, also where several are open."""
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether it has a tab in any case."""
+        return self.needs in ("", IMAGE)
+
+    def is_there(self, view_state: ViewState) -> bool:
+        """Whether it has a tab."""
+        if self.needs == FLEET:
+            return view_state.fleet is not None
+        return self.is_offered or self.needs in view_state.kinds
+
+    def why_never(self, view_state: ViewState) -> str | None:
+        """Why it can show nothing of what is open; None where it can, at least of some cluster."""
+        is_never = view_state.fleet is None and not self.is_there(view_state)
+        return WHY_NOT[self.needs] if is_never else None
 
     def why_not(self, view_state: ViewState) -> str | None:
         """Why it can't show a view state; None where it can, or says itself why not."""
         if view_state.cluster is None:
-            return None
-        if self.needs_image and not view_state.has_image:
+            return view_state.why_no_cluster if self.is_of_one else None
+        if self.needs == IMAGE and not view_state.has_image:
             return view_state.why_no_image
-        return NO_GROUPS if self.for_groups and not view_state.has_groups else None
+        return None if self.is_there(view_state) else WHY_NOT.get(self.needs)
 
 
 _VIEWS: Final = "metashell.tui.views"
 VIEWS: Final = (
     ViewSpec("explorer", "Explorer", "1", f"{_VIEWS}.explorer", "ExplorerView"),
-    ViewSpec("records", "Records", "2", f"{_VIEWS}.records", "RecordsView", needs_image=True),
-    ViewSpec("health", "Health", "3", f"{_VIEWS}.health", "HealthView", needs_image=True),
-    ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", needs_image=True),
-    ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", needs_image=True),
-    ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", for_fleet=True),
-    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", for_groups=True),
+    ViewSpec("records", "Records", "2", f"{_VIEWS}.records", "RecordsView", IMAGE),
+    ViewSpec("health", "Health", "3", f"{_VIEWS}.health", "HealthView", IMAGE),
+    ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", IMAGE, is_of_one=True),
+    ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", IMAGE, is_of_one=True),
+    ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", FLEET),
+    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", "groups", is_of_one=True),
+    ViewSpec("disks", "Disks", "8", f"{_VIEWS}.disks", "DisksView", "disks", is_of_one=True),
 )
 """The views, in the order of their tabs."""
 
@@ -261,4 +278,4 @@ VIEWS: Final = (
 def first_view(view_state: ViewState, path: str) -> str:
     """Id of the view to begin with: several directories are compared before one is looked into."""
     is_fleet = view_state.fleet is not None and path == "/"
-    return next(spec.id for spec in VIEWS if spec.for_fleet is is_fleet)
+    return next(spec.id for spec in VIEWS if (spec.needs == FLEET) is is_fleet)

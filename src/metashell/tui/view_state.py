@@ -36,10 +36,13 @@ NO_IMAGE: Final = (
     "such as -d DIR -d DIR"
 )
 """The message for a source that has only coordinators' logs."""
-NO_GROUPS: Final = (
-    "no logs of groups or transactions here: give a broker's log directories, such as -d DIR -d DIR"
-)
-"""The message for a source that has only a metadata log."""
+WHY_NOT: Final = {
+    "fleet": "one source is open: several directories are a fleet",
+    "groups": "no logs of groups or transactions here: give a broker's log directories, such as "
+    "-d DIR -d DIR",
+    "disks": "no log of a topic here: give a broker's log directories, such as -d DIR -d DIR",
+}
+"""The messages for a source without several directories, or without such logs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -61,8 +64,8 @@ class ViewState:
     problem: str | None = None
     """Why the cluster at `prefix` can't be read; `cluster` is None then."""
 
-    has_groups: bool = False
-    """Whether the cluster at hand has logs of groups or transactions."""
+    kinds: frozenset[str] = frozenset()
+    """The logs beside the metadata log: ``groups`` (and transactions), ``disks`` (of topics)."""
 
     @property
     def has_image(self) -> bool:
@@ -129,7 +132,7 @@ def view_state_of(
     path: str,
     *,
     previous: Source | None = None,
-    has_groups: bool | None = None,
+    kinds: frozenset[str] | None = None,
 ) -> ViewState:
     """The view state of an opened source. A fleet's view state has the cluster that a path lies in.
 
@@ -139,27 +142,30 @@ def view_state_of(
         opened: The opened source or fleet.
         path: The current path.
         previous: The cluster as it was shown before.
-        has_groups: Whether it has logs of groups; None if unknown.
+        kinds: The kinds of its logs; None if unknown.
     """
     view_state = ViewState(opened=opened, serial=next(_SERIALS), previous=previous)
     alone, fleet = _sorted_out(opened)
     if alone is not None:
-        known = _has_groups(alone) if has_groups is None else has_groups
-        return replace(view_state, cluster=alone, has_groups=known)
+        return replace(
+            view_state, cluster=alone, kinds=_kinds_of(alone) if kinds is None else kinds
+        )
     member = None if fleet is None else member_at(fleet, path)
     if member is None:
         return view_state
     view_state = replace(view_state, prefix=cluster_path(member.name))
     try:
         source = member.source()
-        return replace(view_state, cluster=source, has_groups=_has_groups(source))
+        return replace(view_state, cluster=source, kinds=_kinds_of(source))
     except SourceError as error:
         return replace(view_state, problem=error_message(error))
 
 
-def _has_groups(source: Source) -> bool:
-    """Whether a source has logs of groups or transactions. Cost: lists its log directories."""
-    return bool(source.newest.coordinator_directories)
+def _kinds_of(source: Source) -> frozenset[str]:
+    """The kinds of logs that a source has. Cost: lists its log directories."""
+    newest = source.newest
+    found = {"groups": bool(newest.coordinator_directories), "disks": newest.has_logs}
+    return frozenset(kind for kind, is_there in found.items() if is_there)
 
 
 def view_state_at(view_state: ViewState, point: int | str | None) -> ViewState:

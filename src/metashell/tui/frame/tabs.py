@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
-from metashell.tui.view import VIEWS, ViewSpec
+from metashell.tui.view import FLEET, VIEWS, ViewSpec
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
@@ -45,9 +45,9 @@ class TabStrip(Horizontal):
         """The name, then the tabs."""
         yield Static(line(f" {self._source_name} "), id="source-name", markup=False)
         # The fleet is the whole, which comes first; its key is the last one.
-        for spec in sorted(VIEWS, key=lambda spec: not spec.for_fleet):
+        for spec in sorted(VIEWS, key=lambda spec: spec.needs != FLEET):
             tab = Tab(spec)
-            tab.display = not (spec.for_fleet or spec.for_groups)
+            tab.display = spec.is_offered
             yield tab
 
     def name_source(self, name: str) -> None:
@@ -57,10 +57,7 @@ class TabStrip(Horizontal):
     def show_view_state(self, view_state: ViewState) -> None:
         """Show the tabs that mean something in a view state."""
         for tab in self.query(Tab):
-            if tab.spec.for_fleet:
-                tab.display = view_state.fleet is not None
-            elif tab.spec.for_groups:
-                tab.display = view_state.has_groups
+            tab.display = tab.spec.is_there(view_state)
 
     @property
     def shown(self) -> list[ViewSpec]:

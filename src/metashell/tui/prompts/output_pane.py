@@ -272,7 +272,7 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
         found.append(["image", "topics", "byName", name])
     elif kind in ("broker", "controller"):
         found.append(["image", "cluster", f"{kind}s", name])
-    for column in ("broker", "node", "id"):
+    for column in () if isinstance(topic, str) else ("broker", "node", "id"):
         node = row.get(column)
         if isinstance(node, int):
             found.append(["image", "cluster", "brokers", str(node)])

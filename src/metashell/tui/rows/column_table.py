@@ -36,6 +36,8 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that columns may take and still stand where they are."""
 _UP, _DOWN = " ▲", " ▼"
+_NOTHING: Final = pa.table({})
+"""The library asks of anything else whether it is of Pandas, which a job may be importing."""
 
 
 class ColumnTable(AppPart, DataTable):
@@ -52,6 +54,7 @@ class ColumnTable(AppPart, DataTable):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._laid_out: list[Column] = []  # asked for while the library sets itself up
         super().__init__(
+            data=_NOTHING,
             cursor_type="row",
             render_markup=False,
             zebra_stripes=True,

@@ -20,12 +20,13 @@ from textual.strip import Strip
 from textual_fastdatatable import DataTable
 
 from metashell.commands.rows.cell_colours import CellColour
-from metashell.commands.rows.cell_text import is_number
+from metashell.commands.rows.cell_text import is_number, shown_texts
 from metashell.tui.jobs import Job
 from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
+from metashell.tui.rows.signs import stands_for
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, readable, styles_of
 
@@ -197,6 +198,24 @@ class RowTable(ColumnTable):
         return table if self._order is None else table.take(self._order)
 
     @property
+    def taken(self) -> pa.Table | None:
+        """The rows as they are shown, with the columns that those of signs stand for."""
+        if self.table is None:
+            return None
+        names = dict.fromkeys(map(self._sorted_column, self.columns_shown))
+        table = self.table.select(list(names))
+        return table if self._order is None else table.take(self._order)
+
+    def texts(self) -> dict[str, str]:
+        """The row that the cursor is on as texts, but for signs; empty where there is none."""
+        at = self._index
+        if self.table is None or at is None:
+            return {}
+        row = self.table.slice(at, 1)
+        names = [name for name in row.column_names if self._sorted_column(name) == name]
+        return {name: shown_texts(row.column(name))[0].as_py() for name in names}
+
+    @property
     def filter_text(self) -> str:
         """The text that a shown row contains in any case; empty for all rows."""
         return self._filter
@@ -315,7 +334,11 @@ class RowTable(ColumnTable):
 
     def _sorted_column(self, name: str) -> str:
         """The column by which a column that is shown is sorted."""
-        return name
+        assert self.table is not None
+        return stands_for(self.table.schema.field(name))
+
+    def _is_text(self, name: str) -> bool:
+        return self._sorted_column(name) == name and super()._is_text(name)
 
     def _descends(self, name: str) -> bool:
         """Whether a column is sorted with the largest first at first: numbers and times are."""

@@ -1,0 +1,495 @@
+"""A view of answers: a title, words, tables of rows, and the detail of the row under the cursor.
+
+A view that is made of this says which commands answer, and what it shows of their rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+import pyarrow as pa
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.widgets import Static
+
+from metashell.dataclass import dataclass
+from metashell.errors import MetashellError
+from metashell.tui.error_text import error_lines
+from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.prompts.output_pane import path_of, why_no_node
+from metashell.tui.rows.changes import UNCHANGED, TableChanges
+from metashell.tui.rows.cluster_rows import cluster_rows, previous_view_state
+from metashell.tui.rows.columns import in_words
+from metashell.tui.rows.table import RowTable
+from metashell.tui.text import line, lines
+from metashell.tui.view import Heading, View
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from metashell.tui.jobs import Job
+    from metashell.tui.rows.cells import TableRows
+    from metashell.tui.view_state import ViewState
+
+_PAUSE_S: Final = 0.25
+"""How long the cursor rests before it is worked out what takes long to tell of a row."""
+_MOST_COMPARED: Final = 20_000
+"""Rows that are compared with those of the previous stop."""
+_BARS: Final = ((160, 36), (120, 18), (0, 12))
+"""(columns of the screen, cells of a bar there)."""
+REFRESH: Final = Binding(
+    "r", "refresh_rows", "Look again", show=False, id="answer.refresh", tooltip="ask again"
+)
+COPY_COMMAND: Final = Binding(
+    "i", "copy_command", "Copy command", id="answer.copy", tooltip="copy the command of the row"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRows:
+    """The rows of one table of a view."""
+
+    table: pa.Table
+    first: Sequence[str] = ()
+    """Columns shown at first; all if empty. The detail has the others."""
+    heading: str = ""
+    """The line above them."""
+    changes: TableChanges = UNCHANGED
+    ahead: TableRows | None = None
+    """The rows as they are drawn, made ahead."""
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewAnswer:
+    """The content of a view."""
+
+    title: str
+    words: Sequence[str] = ()
+    """Lines below the title."""
+    notes: Sequence[str] = ()
+    """Warnings."""
+    rows: Mapping[str, ViewRows]
+    """By the names of the view's tables; a table without rows here is not seen."""
+    more: Callable[[Job], Any] | None = None
+    """Finds what takes longer, in the background."""
+    more_title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewQuestion:
+    """A question of a view, asked in a job."""
+
+    view_state: ViewState
+    job: Job
+
+    def rows(
+        self,
+        *words: str,
+        key: str = "",
+        compared: Sequence[str] = (),
+        first: Sequence[str] = (),
+        heading: str = "",
+    ) -> ViewRows:
+        """The rows that a command has of the cluster at hand, with all columns.
+
+        Args:
+            words: The command and its options.
+            key: The column that names a row: changes since the previous stop are then marked.
+            compared: The columns in which rows are compared; all if not given.
+            first: The columns shown at first.
+            heading: The line above the rows.
+
+        Raises:
+            MetashellError: There is no answer.
+            KeyboardInterrupt: It was cancelled.
+        """
+        found = cluster_rows(self.view_state, *words, cancelled=self.job.cancelled)
+        before = previous_view_state(self.view_state) if key else None
+        changes, table = UNCHANGED, found.table
+        if before is not None and len(table) <= _MOST_COMPARED:
+            # The state shown before may not be there to be read any more.
+            with suppress(MetashellError):
+                old = cluster_rows(before, *words, cancelled=self.job.cancelled).table
+                names = [key, *compared] if compared else table.column_names
+                changes = TableChanges.between(table.select(names), old.select(names), key)
+        return ViewRows(
+            table=table, first=first, heading=heading, changes=changes, warnings=found.warnings
+        )
+
+
+class AnswerRows(RowTable):
+    """A table of a view; the view's help explains it."""
+
+    HELP = ""
+    BEGINS_FIRST = True
+
+
+_A = TypeVar("_A", bound=ViewAnswer)
+
+
+class AnswerView(View, Generic[_A]):
+    """The base of views of answers."""
+
+    ASKS: ClassVar[str] = ""
+    """The work that it has done, such as ``counting replicas``."""
+    TABLES: ClassVar[Sequence[str]] = ()
+    """The names of its tables, from above."""
+    BINDINGS: ClassVar = [
+        Binding("backspace", "back", "Back", id="answer.back", tooltip="go back to all rows")
+    ]
+    DEFAULT_CSS = """
+    AnswerView .answer-words, AnswerView .answer-notes, AnswerView .answer-detail {
+        height: auto; padding: 0 1;
+    }
+    AnswerView .answer-words { max-height: 6; }
+    AnswerView .answer-notes { max-height: 3; color: $text-warning; }
+    AnswerView .answer-detail { max-height: 6; border-top: solid $primary; }
+    AnswerView.-low .answer-words { max-height: 1; }
+    AnswerView.-low .answer-notes { max-height: 0; }
+    AnswerView.-low .answer-detail { max-height: 1; border-top: none; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.answer: _A | None = None
+        """The content; None before the first answer."""
+        self.opened: ViewAnswer | None = None
+        """The answer that is shown in place of it, where the user opened something."""
+        self.view_state: ViewState | None = None
+        self._inside: tuple[str, Callable[[ViewQuestion], ViewAnswer]] | None = None
+        """The title and the question of what was opened."""
+        self._asked: Job | None = None
+        self._is_stale = False
+        self._at_hand: RowTable | None = None
+        self._timer: Timer | None = None
+        self._slow: tuple[object, Content] | None = None
+        """A row, and what was worked out of it."""
+        self._drawn_width = 0
+
+    # Each view says this.
+
+    @abstractmethod
+    def ask(self, question: ViewQuestion) -> _A:
+        """Find the content; in a job.
+
+        Raises:
+            MetashellError: There is no answer.
+            KeyboardInterrupt: It was cancelled.
+        """
+
+    def seen(self, answer: ViewAnswer) -> Sequence[str]:
+        """The tables of an answer that are seen."""
+        return tuple(answer.rows)
+
+    def drawn(self, name: str, table: pa.Table) -> pa.Table:
+        """The rows of a table with what depends on the room, such as bars."""
+        return table
+
+    def detail(self, name: str, row: Mapping[str, Any]) -> Content:
+        """The row under the cursor in words: by default the columns that are not shown."""
+        table = self.tables_by_name[name]
+        shown, parts = set(table.columns_shown), list[Content]()
+        for column, text in table.texts().items():
+            if column not in shown and text not in ("", "-"):
+                parts += [Content(" · ")] if parts else []
+                parts += [line(f"{in_words(column)} ", "bold"), line(text)]
+        return Content.assemble(*parts)
+
+    def slow_detail(self, name: str, row: Mapping[str, Any]) -> Callable[[Job], Content] | None:
+        """Finds more about the row, in a job, once the cursor rests on it; None for nothing."""
+        return None
+
+    def path_of(self, name: str, row: Mapping[str, Any]) -> str | None:
+        """The node that a row is about, in the whole tree."""
+        assert self.view_state is not None
+        return path_of(row, self.view_state.root, self.view_state.prefix)
+
+    def choose(self, name: str, row: dict[str, Any]) -> None:
+        """Do what Enter does with a row: by default its node is shown."""
+        path = self.path_of(name, row)
+        if path is None:
+            self.explorer.tell(why_no_node(row, self.view_state))
+        else:
+            self.explorer.go(path)
+
+    # The parts.
+
+    def compose(self) -> ComposeResult:
+        """The title, the words, the tables, and what is told of a row."""
+        yield Heading(id=f"{self.id}-title")
+        yield Static(id=f"{self.id}-words", classes="answer-words", markup=False)
+        yield from self.compose_tables()
+        yield Static(id=f"{self.id}-notes", classes="answer-notes", markup=False)
+        yield Static(id=f"{self.id}-detail", classes="answer-detail", markup=False)
+
+    def compose_tables(self) -> ComposeResult:
+        """The tables, with their headings."""
+        for name in self.TABLES:
+            yield Heading(id=f"{self.id}-{name}-heading")
+            yield AnswerRows(id=f"{self.id}-{name}")
+
+    def on_mount(self) -> None:
+        """Nothing is known yet."""
+        self.draw()
+
+    @property
+    def tables_by_name(self) -> dict[str, RowTable]:
+        """All tables, also those that are not seen."""
+        return {name: self.query_one(f"#{self.id}-{name}", RowTable) for name in self.TABLES}
+
+    @property
+    def table(self) -> RowTable:
+        """The table that is looked at."""
+        seen = [table for table in self.tables_by_name.values() if table.display]
+        at_hand = self._at_hand
+        return at_hand if at_hand in seen and at_hand is not None else (seen or [self._any])[0]
+
+    @property
+    def _any(self) -> RowTable:
+        return self.tables_by_name[self.TABLES[0]]
+
+    def name_of(self, table: RowTable) -> str:
+        """The name of a table."""
+        return str(table.id).removeprefix(f"{self.id}-")
+
+    @property
+    def bar_width(self) -> int:
+        """Cells of a bar."""
+        return next(cells for least, cells in _BARS if self.size.width >= least)
+
+    def say(self, part: str, content: Content | str) -> None:
+        """Show a text in a part, which is hidden without one."""
+        shown = self.query_one(f"#{self.id}-{part}", Static)
+        shown.display = bool(content)
+        shown.update(lines(content) if isinstance(content, str) else content)
+
+    # Asking.
+
+    def show_view_state(self, view_state: ViewState) -> None:
+        """Look at another view state. News wait for the answer that is on its way."""
+        before, self.view_state = self.view_state, view_state
+        is_same = before is not None and before.prefix == view_state.prefix
+        if before is not None and not is_same:
+            self.forget()
+        is_news = before is not None and before.is_newest and view_state.is_newest
+        if is_same and is_news and self.explorer.jobs.goes_on(self._asked):
+            self._is_stale = True
+        else:
+            self.begin()
+
+    def forget(self) -> None:
+        """Forget the answer: it is of another cluster."""
+        self.answer = self.opened = self._inside = self._slow = None
+        self.draw()
+
+    def action_refresh_rows(self) -> None:
+        """Ask again."""
+        self.begin()
+
+    def begin(self, *, leads: bool = False) -> None:
+        """Ask; `leads`: whether the next keys are for the answer."""
+        view_state = self.view_state
+        if view_state is None:
+            return
+        if self.answer is None:
+            self.say("title", f"{self.ASKS}… escape cancels, r looks again")
+        self._is_stale = False
+        self.explorer.jobs.cancel(self, "more")
+        self._asked = self.explorer.jobs.start(
+            self.ASKS, lambda job: self.ask(ViewQuestion(view_state, job)), self.show, owner=self,
+            key="answer", failed=self._failed, leads=leads, is_awaited=self.answer is None,
+        )  # fmt: skip
+
+    def _failed(self, error: MetashellError) -> None:
+        self.forget()
+        title, *rest = error_lines(error)
+        self.say("title", title)
+        self.say("words", "\n".join(rest))
+
+    def show(self, answer: _A) -> None:
+        """Show an answer, and look for more of it."""
+        is_first, self.answer = self.answer is None, answer
+        self.draw()
+        if is_first:
+            take_focus(self)  # there may have been nothing before that could have it
+        if self._inside is not None:
+            self._open(*self._inside)
+        if self._is_stale:
+            self.begin()
+        elif answer.more is not None:
+            self.explorer.jobs.start(
+                answer.more_title, answer.more, self.show, owner=self, key="more", comes_last=True
+            )
+
+    # Something opened within the view.
+
+    def open(self, title: str, ask: Callable[[ViewQuestion], ViewAnswer]) -> None:
+        """Show another answer in place of the view's own, until the user goes back."""
+        self._inside = title, ask
+        self._open(title, ask, leads=True)
+
+    def _open(
+        self, title: str, ask: Callable[[ViewQuestion], ViewAnswer], *, leads: bool = False
+    ) -> None:
+        view_state = self.view_state
+        assert view_state is not None
+
+        def done(answer: ViewAnswer) -> None:
+            self.opened = answer
+            if leads:
+                self._at_hand = None
+            self.draw(afresh=leads)
+            if leads and self.explorer.view is self:
+                self.table.focus()
+
+        self.explorer.jobs.start(
+            title, lambda job: ask(ViewQuestion(view_state, job)), done, owner=self, key="opened",
+            leads=leads,
+        )  # fmt: skip
+
+    def action_back(self) -> None:
+        """Show all rows again."""
+        self.leave()
+
+    def leave(self) -> bool:
+        """Go back from what was opened; whether anything was."""
+        if self._inside is None:
+            return False
+        self.explorer.jobs.cancel(self, "opened")
+        self._inside = self.opened = self._at_hand = None
+        self.draw()
+        self.table.focus()
+        return True
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what there is for what is seen."""
+        if action == "back":
+            return self.opened is not None
+        return self.command is not None if action == "copy_command" else True
+
+    # Drawing.
+
+    def draw(self, *, afresh: bool = False) -> None:
+        """Show what is known; `afresh`: whether the rows are about something else."""
+        answer = self.opened or self.answer
+        seen = () if answer is None else self.seen(answer)
+        focused = self.explorer.focused
+        self._drawn_width = self.bar_width
+        for name, table in self.tables_by_name.items():
+            rows = None if answer is None else answer.rows.get(name)
+            table.display = name in seen
+            for heading in self.query(f"#{self.id}-{name}-heading"):
+                heading.display = rows is not None and name in seen and bool(rows.heading)
+            if rows is None:
+                continue
+            self.query_one(f"#{self.id}-{name}-heading", Heading).update(line(rows.heading))
+            table.show(
+                self.drawn(name, rows.table), rows.changes.rows, first=rows.first, afresh=afresh,
+                changed=rows.changes.cells, rows=rows.ahead,
+            )  # fmt: skip
+        if answer is not None:
+            self.say("title", line(answer.title))
+        self.say("words", "\n".join(answer.words) if answer is not None else "")
+        self.say("notes", "\n".join(answer.notes) if answer is not None else "")
+        if isinstance(focused, RowTable) and self in focused.ancestors and not focused.display:
+            self.table.focus()
+        self._tell_row()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw bars as wide as there is room."""
+        if self.answer is not None and self.bar_width != self._drawn_width:
+            self.draw()
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Tell what the cursor is on."""
+        event.stop()
+        if event.table is self.table:
+            self._tell_row()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Do what Enter does with the row."""
+        event.stop()
+        self.choose(self.name_of(event.table), event.row)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Note which table is looked at; the focus also moves where a view goes out of sight."""
+        if isinstance(event.widget, RowTable) and self.explorer.view is self:
+            self._at_hand = event.widget
+            self._tell_row()
+
+    def _tell_row(self) -> None:
+        """Tell of the row under the cursor, and have what takes long worked out."""
+        if self._timer is not None:
+            self._timer.stop()
+        table = self.table
+        row = table.row if table.display else None
+        self.refresh_bindings()
+        if row is None:
+            self.say("detail", "")
+            return
+        name, told = self.name_of(table), self._slow
+        work = self.slow_detail(name, row)
+        if work is None:
+            self.say("detail", self.detail(name, row))
+            return
+        known = Content("…") if told is None or told[0] != row else told[1]
+        self.say("detail", Content("\n").join((known, self.detail(name, row))))
+
+        def done(found: Content) -> None:
+            if self.table is table and table.row == row:
+                self._slow = row, found
+                self.say("detail", Content("\n").join((found, self.detail(name, row))))
+
+        work_out: Callable[[Job], Content] = work
+
+        def begin() -> None:
+            title = "looking at the row"
+            self.explorer.jobs.start(title, work_out, done, owner=self, key="detail")
+
+        self._timer = self.set_timer(_PAUSE_S, begin)
+
+    # The row under the cursor.
+
+    @property
+    def command(self) -> str | None:
+        """The command of the row under the cursor; None where it has none."""
+        row = self.table.row if self.table.display else None
+        return str(row["command"]) if row is not None and row.get("command") else None
+
+    def action_copy_command(self) -> None:
+        """Copy the command of the row under the cursor."""
+        if self.command is not None:
+            self.explorer.copy(self.command, "command")
+
+    def copyable(self) -> tuple[str, str] | None:
+        """The row, a line a column."""
+        texts = self.table.texts() if self.table.display else {}
+        return ("row", "".join(f"{name}: {texts[name]}\n" for name in texts)) if texts else None
+
+    # The interface of a view.
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table that is looked at."""
+        self.table.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """Its filter."""
+        return self.table.filter_text if self.table.display else None
+
+    def focus_content(self) -> None:
+        """Focus the table that is looked at."""
+        if self.table.display:
+            self.table.focus()
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The tables that are seen, the one looked at first."""
+        seen = [(name, table) for name, table in self.tables_by_name.items() if table.display]
+        seen.sort(key=lambda item: item[1] is not self.table)
+        return [(name, table.taken) for name, table in seen if table.taken is not None]
