@@ -93,9 +93,10 @@ class PartView:
         self.message = message.name
         self._key_names = [field.json_name for field in self.key]
         names = row_secret_fields(self.message)
-        self._always_secret = frozenset(
+        self.secret_columns = frozenset(
             column for column, field in by_column.items() if field.json_name in names
         )
+        """Columns that are secret in every row of a table, which has all columns of the record."""
         self._own_secrets = frozenset(field.column for field in self.fields if field.secret)
         self.may_hide = type_may_hold_secrets(self.message) or bool(self._own_secrets)
         secret = record_secret_fields(self.message, {"value": None})
@@ -234,11 +235,6 @@ class PartView:
         )
 
     # Tables.
-
-    @property
-    def secret_columns(self) -> frozenset[str]:
-        """Columns that are secret in every row of a table, which has all columns of the record."""
-        return self._always_secret
 
 
 def check_key(spec: PartSpec, registry: Registry) -> None:

@@ -59,7 +59,8 @@ class Follower:
         self._connection: Connection | None = None
         self._stopping = threading.Event()
         self._news = threading.Condition()
-        self._is_over = False
+        self.is_over = False
+        """Whether the thread does no more."""
         self._error: MetashellError | None = None
         self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
 
@@ -92,7 +93,7 @@ class Follower:
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until something holds, the thread is over or the time is; whether it holds."""
         with self._news:
-            self._news.wait_for(lambda: condition() or self._is_over, timeout_s)
+            self._news.wait_for(lambda: condition() or self.is_over, timeout_s)
         return condition()
 
     def ask_cluster_id(self, timeout_s: float) -> str | None:
@@ -106,11 +107,6 @@ class Follower:
         found = ask_cluster_id(address, self.observer.new_mechanism, self._context, timeout_s)
         self.observer.leadership.pin(found)
         return found
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the thread does no more."""
-        return self._is_over
 
     def status(self) -> LiveStatus:
         """How it stands."""
@@ -143,7 +139,7 @@ class Follower:
             self._error = InternalError.of(e)
         finally:
             self._drop()
-            self._is_over = True
+            self.is_over = True
             with self._news:
                 self._news.notify_all()
 

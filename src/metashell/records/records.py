@@ -119,7 +119,8 @@ class Records(LogRecords):
         self._rows: dict[str, I64] = {}
         self._earlier: dict[tuple[str, frozenset[str] | None], tuple[int, I64, Columns]] = {}
         """The columns of the first so many rows, decoded before the others came; see `grown`."""
-        self._n_earlier = 0
+        self.n_earlier = 0
+        """How many of the first rows are those that `grown` was called on; 0 without any."""
         self._expected: frozenset[str] = frozenset()
         """Fields that are decoded with the first ones of their records."""
 
@@ -147,15 +148,10 @@ class Records(LogRecords):
                 return new
             new.faults_left_out = self.faults_left_out
             new._fault_rows = dict(self._fault_rows)
-            n = new._n_earlier = len(self.frames)
+            n = new.n_earlier = len(self.frames)
             decoded = {key: (n, *columns) for key, columns in self._columns.items()}
             new._earlier = {**self._earlier, **decoded}
         return new
-
-    @property
-    def n_earlier(self) -> int:
-        """How many of the first rows are those that `grown` was called on; 0 without any."""
-        return self._n_earlier
 
     @classmethod
     def of_frames(

@@ -269,7 +269,7 @@ class _Run:
     """One decode; holds what all its calls have in common."""
 
     def __init__(self, library: CDLL, arena: Arena, limits: kernel.Limits) -> None:
-        self._library, self._arena, self._limits = library, arena, limits
+        self._library, self.arena, self._limits = library, arena, limits
 
     def columns(self, program: _Program, messages: kernel.Messages, n: int) -> Columns | None:
         """Decode n rows, and the elements of arrays in them."""
@@ -294,23 +294,18 @@ class _Run:
     ) -> Columns:
         """Decode the elements of sound rows' arrays."""
         messages = kernel.Messages(
-            data=self._arena.content,
+            data=self.arena.content,
             starts=starts,
             stops=np.ascontiguousarray(stops),
             counts=counts,
             first_row=list_offsets,
         )
         limits = kernel.Limits(self._limits.structs, _NO_LIMIT, self._limits.block)
-        items = _Run(self._library, self._arena, limits).columns(
+        items = _Run(self._library, self.arena, limits).columns(
             program, messages, int(list_offsets[-1])
         )
         assert items is not None
         return items
-
-    @property
-    def arena(self) -> Arena:
-        """The bytes."""
-        return self._arena
 
 
 @dataclass(slots=True)

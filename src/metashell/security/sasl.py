@@ -133,23 +133,15 @@ class _Exchange:
     """The name and state that all mechanisms have."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._is_done = False
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def is_done(self) -> bool:
-        return self._is_done
+        self.name = name
+        self.is_done = False
 
     def _check_challenge(self, challenge: bytes) -> None:
         """Refuse what comes after the end or is far too large."""
-        if self._is_done:
-            raise SaslError(f"{self._name}: the controller went on after the exchange had ended")
+        if self.is_done:
+            raise SaslError(f"{self.name}: the controller went on after the exchange had ended")
         if len(challenge) > _CHALLENGE_BYTES_MAX:
-            raise SaslError(f"{self._name}: a challenge of {len(challenge):,} bytes")
+            raise SaslError(f"{self.name}: a challenge of {len(challenge):,} bytes")
 
 
 class _Plain(_Exchange):
@@ -166,7 +158,7 @@ class _Plain(_Exchange):
         self._check_challenge(challenge)
         if challenge:
             raise SaslError("PLAIN: the controller sent an unexpected challenge")
-        self._is_done = True
+        self.is_done = True
         return None
 
 
@@ -190,9 +182,7 @@ class _Scram(_Exchange):
     def step(self, challenge: bytes) -> bytes | None:
         self._check_challenge(challenge)
         if refusal := _SERVER_ERROR.fullmatch(challenge):
-            raise SaslError(
-                f"{self._name}: the controller refused: {one_line(refusal[1].decode())}"
-            )
+            raise SaslError(f"{self.name}: the controller refused: {one_line(refusal[1].decode())}")
         if self._server_signature is None:
             return self._final(challenge)
         found = _SERVER_FINAL.fullmatch(challenge)
@@ -201,10 +191,10 @@ class _Scram(_Exchange):
             raise self._malformed()
         if not hmac.compare_digest(signature, self._server_signature):
             raise SaslError(
-                f"{self._name}: the controller did not prove that it knows the password",
+                f"{self.name}: the controller did not prove that it knows the password",
                 hint="check the host: another program may be listening there",
             )
-        self._is_done = True
+        self.is_done = True
         return None
 
     def _final(self, server_first: bytes) -> bytes:
@@ -215,10 +205,10 @@ class _Scram(_Exchange):
             raise self._malformed()
         nonce, iterations = found[1], int(found[3])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise SaslError(f"{self._name}: the controller's nonce does not continue ours")
+            raise SaslError(f"{self.name}: the controller's nonce does not continue ours")
         if not _ITERATIONS_MIN <= iterations <= _ITERATIONS_MAX:
             raise SaslError(
-                f"{self._name}: the controller asks for {iterations:,} iterations; "
+                f"{self.name}: the controller asks for {iterations:,} iterations; "
                 f"{_ITERATIONS_MIN:,} to {_ITERATIONS_MAX:,} are accepted"
             )
         salted = hashlib.pbkdf2_hmac(self._hash, self._password, salt, iterations)
@@ -234,7 +224,7 @@ class _Scram(_Exchange):
         return hmac.digest(key, message, self._hash)
 
     def _malformed(self) -> SaslError:
-        return SaslError(f"{self._name}: the controller's answer is malformed")
+        return SaslError(f"{self.name}: the controller's answer is malformed")
 
 
 def _base64(text: bytes) -> bytes | None:
@@ -272,7 +262,7 @@ class _OAuthBearer(_Exchange):
             # A refusal has to be acknowledged; the error comes with what follows.
             self._refusal = _oauth_status(challenge)
             return b"\x01"
-        self._is_done = True
+        self.is_done = True
         return None
 
 
@@ -340,7 +330,7 @@ class _Gssapi(_Exchange):
                 # An empty answer asks for the offer of security layers.
                 return self._context.step(challenge) or b""
             if self._has_answered_offer:
-                self._is_done = True
+                self.is_done = True
                 return None
             offer = self._context.unwrap(challenge).message
             if len(offer) != 4 or not offer[0] & 1:

@@ -37,15 +37,11 @@ class PartitionLogs:
                 if name.state is LogState.CURRENT and name.topic != METADATA_TOPIC:
                     partition = TopicPartition(name.topic, name.partition)
                     found.setdefault(partition, []).append(_tail(directory, name))
-        self._logs = dict(sorted(found.items()))
+        self.partitions = dict(sorted(found.items()))
+        """The partitions whose logs are here."""
 
     def __contains__(self, partition: TopicPartition) -> bool:
-        return partition in self._logs
-
-    @property
-    def partitions(self) -> Collection[TopicPartition]:
-        """The partitions whose logs are here."""
-        return self._logs
+        return partition in self.partitions
 
     def tail(self, partition: TopicPartition) -> LogTail:
         """The log of one of them, of which only the end is read; of several the longest.
@@ -53,14 +49,14 @@ class PartitionLogs:
         Raises:
             KeyError: It is not here.
         """
-        replicas = self._logs[partition]
+        replicas = self.partitions[partition]
         return replicas[0] if len(replicas) == 1 else max(replicas, key=_end_offset)
 
     def tails(
         self, topics: Collection[str] | None = None
     ) -> Iterator[tuple[TopicPartition, LogTail]]:
         """The logs of some topics, of all where none are given, by topic and partition."""
-        for partition in self._logs:
+        for partition in self.partitions:
             if topics is None or partition.topic in topics:
                 yield partition, self.tail(partition)
 

@@ -173,11 +173,7 @@ class TopicsGrid(_TableGrid):
         first, last = (table.of_topic(topic) for topic in (topics[0], topics[-1]))
         self._table, self._leaves = table, range(first.start, last.stop)
         self._changed = table.topics_changed[topics.start : topics.stop]
-        self._bounds = table.leaves[topics.start : topics.stop + 1] - first.start
-
-    @property
-    def bounds(self) -> I64:
-        return self._bounds
+        self.bounds = table.leaves[topics.start : topics.stop + 1] - first.start
 
     def _directories_changed(self) -> I64:
         return self._changed

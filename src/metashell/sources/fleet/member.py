@@ -54,7 +54,8 @@ class FleetMember:
         self._error: SourceError | None = None
         self._warnings: Sequence[str] = ()
         self._stopped_by: Fault | None = None
-        self._has_own_state = False
+        self.has_own_state = False
+        """Whether `show` made it differ from what the fleet's settings say."""
         self.directory = MemberDirectory(self, lambda source: source.root)
         self.history_directory = MemberDirectory(self, lambda source: source.history_root)
 
@@ -94,16 +95,16 @@ class FleetMember:
         """Show another state of it from now on."""
         with self._lock:
             self._source, self._error = source, None
-            self._has_own_state = source.moment_offset is not None or self.reading.at is not None
+            self.has_own_state = source.moment_offset is not None or self.reading.at is not None
 
     def take_over(self, older: FleetMember, source: Source) -> None:
         """Begin with a source of an older fleet's member."""
-        self._source, self._has_own_state = source, older.has_own_state
+        self._source, self.has_own_state = source, older.has_own_state
 
     def close(self) -> bool:
         """Let go of what was read, if that can be read again; whether it was."""
         with self._lock:
-            if self._source is None or self._has_own_state:
+            if self._source is None or self.has_own_state:
                 return False
             self._warnings = self.warnings
             # A source that was not decoded has stopped nowhere.
@@ -116,11 +117,6 @@ class FleetMember:
         with self._lock:
             if self._source is None:
                 self._warnings, self._stopped_by = tuple(warnings), stopped_by
-
-    @property
-    def has_own_state(self) -> bool:
-        """Whether `show` made it differ from what the fleet's settings say."""
-        return self._has_own_state
 
     @property
     def warnings(self) -> Sequence[str]:
