@@ -122,6 +122,7 @@ def test_some_columns_are_those_of_the_whole(name: str, data: st.DataObject) -> 
     unread = Unread()
     found = read_table(
         source,
+        None,
         lambda: source.image,
         table,
         columns,

@@ -89,7 +89,7 @@ def local_rows(path: Path, table: str) -> list[str]:
     schema = table_info(source.registry, table).schema
     report = UnreadReport(unread)
     read = read_table(
-        source, lambda: source.image, table, schema.names, lambda: None, unread.add, report
+        source, None, lambda: source.image, table, schema.names, lambda: None, unread.add, report
     )
     found = read if isinstance(read, pa.Table) else pa.Table.from_batches(list(read), schema)
     if table == RECORDS:  # topic-of-a-record

@@ -17,6 +17,7 @@ from metashell.errors import SourceError, UsageError
 from metashell.read_settings import ReadSettings
 from metashell.schema.model import load_registry
 from metashell.sources.coordinator_tables import CoordinatorTables
+from metashell.sources.delegate import Result
 from metashell.sources.node_places import NodePlaces
 from metashell.sources.opening import open_fleet
 from metashell.sources.without_image import SourceWithoutImage
@@ -25,7 +26,6 @@ from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog
 from metashell.sql.duck import Database
-from metashell.sql.result import Result
 from support.fixtures import copy_of, fixture, fixture_dir
 from support.fleets import backups
 from support.node_sources import opened

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import field
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from metashell.sql.result import Result
+import pyarrow as pa
+
+from metashell.dataclass import dataclass
+from metashell.log.unread import Unread
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Rows that come as they are read."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    """To be read once."""
+    is_answer: bool
+    """False where the rows only say how many were changed."""
+    unread: Unread = field(default_factory=Unread)
+    """Data that could not be read for the rows that came by now."""
 
 
 class DelegatedSearch(Protocol):

@@ -24,6 +24,7 @@ from metashell.log.unread import Unread
 from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.coordinator_tables import CoordinatorTables
+from metashell.sources.delegate import Result
 from metashell.sources.log_directories import open_log_directories
 from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.coordinator_frames import CoordinatorFrames
@@ -42,12 +43,10 @@ from metashell.spark_backend.unread import (
     warnings_of_log,
 )
 from metashell.sql.catalog import CLUSTER, NO_METADATA_LOG, no_table
-from metashell.sql.result import Result
 from metashell.sql.statements import names_in, sources_in, tokens, words_of
 from metashell.sql.tables import (
     FAULTS,
     RECORDS,
-    MoreTables,
     find_name,
     image_names,
     sql_records_schema,
@@ -90,7 +89,7 @@ class SparkTables:
         clusters: Mapping[str, str] | None = None,
         *,
         nodes: Sequence[NodePlaces] = (),
-        more: Callable[[], MoreTables | None] = lambda: None,
+        more: Callable[[], CoordinatorTables | None] = lambda: None,
         no_image: MetashellError | None = None,
     ) -> None:
         self._engine, self._sites, self._settings = engine, sites, settings
@@ -177,7 +176,7 @@ class SparkTables:
         return coordinator_tables(tuple(self._settings.schemas))
 
     @cached_property
-    def _here(self) -> MoreTables | None:
+    def _here(self) -> CoordinatorTables | None:
         return self._more()
 
     def _told(self, spark: SparkSession, tables: frozenset[str]) -> Iterator[Told]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from typing import Final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -18,9 +18,7 @@ from metashell.spelling import did_you_mean, near_names
 from metashell.sql.dataset import RowBatches
 from metashell.sql.tables import (
     Batches,
-    MoreTables,
     TableInfo,
-    TableSource,
     find_name,
     image_names,
     message_names,
@@ -29,12 +27,16 @@ from metashell.sql.tables import (
     with_cluster,
 )
 
+if TYPE_CHECKING:
+    from metashell.sources.coordinator_tables import CoordinatorTables, SourceTables
+    from metashell.sources.source import Source
+
 CLUSTER: Final = pa.field("cluster", pa.string())
 """The first column of every table of a fleet."""
 NO_METADATA_LOG: Final = "no metadata log there"
 """Told of a cluster of a fleet that has no rows of the image, or of the log."""
 
-Gives = Callable[[], MoreTables | None]
+Gives: TypeAlias = "Callable[[], CoordinatorTables | None]"
 """Gives the tables of coordinators' logs; None where there are none."""
 
 
@@ -42,7 +44,13 @@ def _nothing() -> None:
     return None
 
 
-Clusters = Callable[[], Iterator[tuple[str, TableSource]]]
+Clusters: TypeAlias = "Callable[[], Iterator[tuple[str, Source]]]"
+TablesOf: TypeAlias = "Callable[[Source], SourceTables | None]"
+"""Gives the tables of a source beside those of its metadata log."""
+
+
+def _own_tables(source: Source) -> SourceTables | None:
+    return source.coordinator_tables
 
 
 class TableNames:
@@ -69,7 +77,7 @@ class TableNames:
         self._give_more, self._elsewhere = more, elsewhere
 
     @cached_property
-    def _more(self) -> MoreTables | None:
+    def _more(self) -> CoordinatorTables | None:
         return self._give_more()
 
     @property
@@ -115,26 +123,32 @@ class ClusterCatalog(TableNames):
         source: The cluster.
         image: Gives the image that its tables show.
         elsewhere: See `TableNames`.
+        tables: Gives its tables beside those of its metadata log.
     """
 
     def __init__(
-        self, source: TableSource, image: Callable[[], Image], elsewhere: Gives = _nothing
+        self,
+        source: Source,
+        image: Callable[[], Image],
+        elsewhere: Gives = _nothing,
+        tables: TablesOf = _own_tables,
     ) -> None:
         super().__init__(
             source.registry,
             of_fleet=False,
-            more=lambda: source.coordinator_tables,
+            more=lambda: tables(source),
             elsewhere=elsewhere,
             has_image=source.capabilities.has_image,
         )
-        self._source, self._image = source, image
+        self._source, self._image, self._tables = source, image, tables
 
     def read(
         self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
     ) -> RowBatches:
         """Some columns of a table; errors as `read_table`."""
+        tables, report = self._tables(self._source), UnreadReport(unread)
         return read_table(
-            self._source, self._image, name, columns, poll, unread.add, UnreadReport(unread)
+            self._source, tables, self._image, name, columns, poll, unread.add, report
         )
 
 
@@ -147,41 +161,42 @@ class FleetCatalog(TableNames):
         image: Gives the image that a cluster's tables show.
         more: See `TableNames`.
         elsewhere: See `TableNames`.
+        tables: See `ClusterCatalog`.
     """
 
     def __init__(
         self,
         clusters: Clusters,
         registry: Registry,
-        image: Callable[[TableSource], Image],
+        image: Callable[[Source], Image],
         more: Gives = _nothing,
         elsewhere: Gives = _nothing,
+        tables: TablesOf = _own_tables,
     ) -> None:
         super().__init__(registry, of_fleet=True, more=more, elsewhere=elsewhere)
-        self._clusters, self._image = clusters, image
+        self._clusters, self._image, self._tables = clusters, image, tables
 
     def read(
         self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
-    ) -> RowBatches:
-        """Some columns of a table of each cluster, one cluster after another."""
-        return self._read(name, columns, poll, unread)
-
-    def _read(
-        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
     ) -> Batches:
+        """Some columns of a table of each cluster, one cluster after another."""
         whole = self.info(name).schema
         schema = pa.schema([whole.field(column) for column in columns])
         # Something has to be read to know how many rows there are.
         own = [column for column in columns if column != CLUSTER.name] or [whole.names[1]]
         for cluster, source in self._clusters():
             poll()
-            image, told = _image_of(self._image, source), _told_of(unread, cluster)
+            image, told = partial(self._image, source), _told_of(unread, cluster)
             report = UnreadReport(unread, cluster)
             if not source.capabilities.has_image and find_name(self._registry, name) is not None:
                 report.unread(NO_METADATA_LOG)
                 continue
-            rows = read_table(source, image, name, own, poll, told, report)
+            rows = read_table(source, self._tables(source), image, name, own, poll, told, report)
             yield from with_cluster(cluster, rows, schema)
+
+
+Catalog: TypeAlias = ClusterCatalog | FleetCatalog
+"""The tables that statements can name."""
 
 
 def _told_of(unread: Unread, cluster: str) -> Told:
@@ -191,11 +206,9 @@ def _told_of(unread: Unread, cluster: str) -> Told:
     return told
 
 
-def _image_of(image: Callable[[TableSource], Image], source: TableSource) -> Callable[[], Image]:
-    return lambda: image(source)
-
-
-def no_table(name: str, names: Iterable[str], elsewhere: MoreTables | None = None) -> UsageError:
+def no_table(
+    name: str, names: Iterable[str], elsewhere: CoordinatorTables | None = None
+) -> UsageError:
     """The error for a name that no table has.
 
     Args:

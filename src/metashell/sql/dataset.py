@@ -30,13 +30,18 @@ class LazyDataset(ds.Dataset):  # type: ignore[misc]
         read: Callable[[Sequence[str]], RowBatches],
         failed: Callable[[BaseException], None],
     ) -> None:
-        self.schema, self._read, self._failed = schema, read, failed
+        self._columns, self._read, self._failed = schema, read, failed
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+        return self._columns
 
     def scanner(
         self, columns: Sequence[str] | None = None, filter: Any = None, **_: object
     ) -> Scan:
         """Rows that pass a filter, with the columns given."""
-        names = self.schema.names
+        names = self._columns.names
         shown = names if columns is None else list(columns)
         # Expressions do not tell their columns: all those are taken that are written in it.
         text = "" if filter is None else str(filter)
@@ -46,7 +51,7 @@ class LazyDataset(ds.Dataset):  # type: ignore[misc]
         except BaseException as error:
             self._failed(error)
             raise
-        schema = pa.schema([self.schema.field(name) for name in shown])
+        schema = pa.schema([self._columns.field(name) for name in shown])
         return Scan(schema, self._passing(rows, shown, filter))
 
     def _passing(

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import field
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import finalize
 
 import duckdb
@@ -23,10 +23,13 @@ import pyarrow as pa
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.log.unread import Unread
+from metashell.sources.delegate import Result
 from metashell.sql.dataset import LazyDataset, RowBatches
-from metashell.sql.result import Result
 from metashell.sql.statements import names_in, words_of
-from metashell.sql.tables import TableInfo, with_sql_times
+from metashell.sql.tables import with_sql_times
+
+if TYPE_CHECKING:
+    from metashell.sql.catalog import Catalog
 
 _T = TypeVar("_T")
 
@@ -60,32 +63,6 @@ _KIND: Final = re.compile(r"^(?:[A-Za-z_]+ )+Error: ")
 _POSITION: Final = re.compile(r"^(LINE (\d+): )(.*)\n( *)\^", re.MULTILINE)
 _CANDIDATES: Final = re.compile(r"^Candidate bindings: (.+)$", re.MULTILINE)
 _SUGGESTED: Final = re.compile(r'^Did you mean "(.+)"\?', re.MULTILINE)
-
-
-class Catalog(Protocol):
-    """The tables that statements can name."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """All of them."""
-
-    @property
-    def listed(self) -> Sequence[str]:
-        """The tables that lists of tables show."""
-
-    def find(self, name: str) -> str | None:
-        """A table's own name, whatever the case."""
-
-    def info(self, name: str) -> TableInfo:
-        """Its columns."""
-
-    def missing(self, name: str) -> UsageError:
-        """The error for a name that no table has."""
-
-    def read(
-        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
-    ) -> RowBatches:
-        """Some of its columns; what can't be read of them is noted."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,14 +30,12 @@ from metashell.image.split_tables import (
     records_batch,
     records_schema,
 )
-from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import control_key
 from metashell.log.read import SLACK, Loaded, anonymous, not_read, opened
 from metashell.log.splits import Split
 from metashell.log.unread import Told
 from metashell.parts.known import part_of_table
-from metashell.places.place import Place
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
 from metashell.records.records import Records, type_of
@@ -53,6 +51,11 @@ from metashell.records.stream import (
 from metashell.redact import Redaction
 from metashell.schema.model import Registry
 from metashell.sql.record_topics import topic_column
+
+if TYPE_CHECKING:
+    from metashell.sources.coordinator_logs import ReadReport
+    from metashell.sources.coordinator_tables import CoordinatorTables, SourceTables
+    from metashell.sources.source import Source
 
 RECORDS: Final = "records"
 FILES: Final = "files"
@@ -71,100 +74,6 @@ _Rows = TypeVar("_Rows", pa.RecordBatch, pa.Table)
 
 _MOST_MS: Final = ((1 << 63) - 2) // 1000
 """Milliseconds of the last time in microseconds, before DuckDB's infinity."""
-
-
-class HowRead(Protocol):
-    """How a source is read."""
-
-    @property
-    def committed_only(self) -> bool:
-        """Whether what may not be committed is left out."""
-
-
-class TableCapabilities(Protocol):
-    """The capabilities of a source."""
-
-    @property
-    def has_image(self) -> bool:
-        """Whether it tells a cluster's metadata."""
-
-
-class TableReport(Protocol):
-    """Takes what a user should know of an answer."""
-
-    def unread(self, text: str) -> None:
-        """Something was not read."""
-
-    def remark(self, text: str) -> None:
-        """Something else that a user should know."""
-
-
-class MoreTables(Protocol):
-    """Tables of coordinators' logs: of states, and of record types."""
-
-    @property
-    def states(self) -> Sequence[str]:
-        """Tables of states, sorted."""
-
-    @property
-    def messages(self) -> Sequence[str]:
-        """Tables of record types, sorted."""
-
-    def find(self, name: str) -> str | None:
-        """A table's own name, whatever the case."""
-
-    def help(self, name: str) -> str:
-        """The description of a table."""
-
-    def schema(self, name: str) -> pa.Schema:
-        """A table's columns; a KeyError where there is no such table."""
-
-
-class ReadTables(MoreTables, Protocol):
-    """Such tables of a source."""
-
-    def read(
-        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: TableReport
-    ) -> Batches:
-        """Some columns of a table."""
-
-
-class TableSource(Protocol):
-    """An opened source, of which tables are made."""
-
-    log: MetadataLog
-    redaction: Redaction
-
-    @property
-    def settings(self) -> HowRead:
-        """How it is read."""
-
-    @property
-    def capabilities(self) -> TableCapabilities:
-        """The capabilities of the source."""
-
-    @property
-    def image(self) -> Image:
-        """The image."""
-
-    @property
-    def coordinator_tables(self) -> ReadTables | None:
-        """The tables of coordinators' logs; None where there are no such logs."""
-
-    @property
-    def metadata_directory(self) -> Place | None:
-        """The directory that the log is in."""
-
-    @property
-    def registry(self) -> Registry:
-        """Message definitions."""
-
-    @property
-    def moment_offset(self) -> int | None:
-        """The last offset that counts; None for all."""
-
-    def all_faults(self) -> Sequence[Fault]:
-        """Every fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +104,7 @@ def find_name(registry: Registry, name: str) -> str | None:
     return None
 
 
-def table_info(registry: Registry, name: str, more: MoreTables | None = None) -> TableInfo:
+def table_info(registry: Registry, name: str, more: CoordinatorTables | None = None) -> TableInfo:
     """A table's columns.
 
     Args:
@@ -267,18 +176,20 @@ def state_schema(registry: Registry, table: str) -> pa.Schema:
 
 
 def read_table(
-    source: TableSource,
+    source: Source,
+    more: SourceTables | None,
     image: Callable[[], Image],
     name: str,
     columns: Sequence[str],
     poll: Callable[[], None],
     told: Told,
-    report: TableReport,
+    report: ReadReport,
 ) -> pa.Table | Batches:
     """Some columns of a table.
 
     Args:
         source: The source of the table.
+        more: Its tables beside those of the image and of the log.
         image: The image that its tables show.
         name: One of the tables there are.
         columns: The wanted columns of the table, at least one.
@@ -294,7 +205,6 @@ def read_table(
         SourceError: The source can't be read.
     """
     if find_name(source.registry, name) is None:
-        more = source.coordinator_tables
         return iter(()) if more is None else more.read(name, columns, poll, report)
     if name in table_names() or not source.capabilities.has_image:
         return some_columns(name, image(), source.redaction, columns)
@@ -307,7 +217,7 @@ def read_table(
     return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll, told))
 
 
-def _files(source: TableSource, poll: Callable[[], None], told: Told) -> Batches:
+def _files(source: Source, poll: Callable[[], None], told: Told) -> Batches:
     for order, path in enumerate(_paths(source)):
         poll()
         try:
@@ -324,7 +234,7 @@ def _files(source: TableSource, poll: Callable[[], None], told: Told) -> Batches
 
 
 def _of_log(
-    source: TableSource,
+    source: Source,
     name: str,
     columns: Sequence[str],
     poll: Callable[[], None],
@@ -361,7 +271,7 @@ def _of_log(
 
 
 def _blocks(
-    source: TableSource,
+    source: Source,
     keys: frozenset[int] | None,
     names: TopicNames,
     poll: Callable[[], None],
@@ -387,11 +297,11 @@ def _blocks(
                 yield block
 
 
-def _paths(source: TableSource) -> list[LogPath]:
+def _paths(source: Source) -> list[LogPath]:
     return [*_checkpoints(source), *_segments(source)]
 
 
-def _checkpoints(source: TableSource) -> list[LogPath]:
+def _checkpoints(source: Source) -> list[LogPath]:
     last, log = source.moment_offset, source.log
     if log.is_file:
         return [LogPath(log.path_of(file.name), file.name, None) for file in log.loaded.files]
@@ -399,13 +309,13 @@ def _checkpoints(source: TableSource) -> list[LogPath]:
     return [path for path in checkpoint_paths(log) if path.name not in late]
 
 
-def _segments(source: TableSource) -> list[LogPath]:
+def _segments(source: Source) -> list[LogPath]:
     if source.log.is_file:
         return []
     return segment_paths(source.log, Selection(last_offset=_last_offset(source)))
 
 
-def _last_offset(source: TableSource) -> int:
+def _last_offset(source: Source) -> int:
     """The last offset of the segments that counts."""
     last = MAX_OFFSET if source.moment_offset is None else source.moment_offset
     checkpoint = source.log.checkpoint

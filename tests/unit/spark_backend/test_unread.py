@@ -34,6 +34,7 @@ def locally(directory: Path, table: str) -> list[str]:
     source, told = metashell.open(directory), []
     rows = read_table(
         source,
+        source.coordinator_tables,
         lambda: source.image,
         table,
         ["file"],

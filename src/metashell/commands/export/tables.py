@@ -145,7 +145,9 @@ def _rows(
         return table.schema, cut(iter(table.to_batches()))
     schema = table_info(source.registry, name, more).schema
     report = UnreadReport(unread)
-    rows = read_table(source, lambda: source.image, name, schema.names, poll, unread.add, report)
+    rows = read_table(
+        source, more, lambda: source.image, name, schema.names, poll, unread.add, report
+    )
     return schema, cut(iter(rows.to_batches()) if isinstance(rows, pa.Table) else rows)
 
 

@@ -24,7 +24,7 @@ from metashell.commands.sql.completion import complete_sql, highlight_sql
 from metashell.commands.sql.session import names_of, runner
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
-from metashell.sql.result import Result
+from metashell.sources.delegate import Result
 from metashell.sql.statements import is_blank, split_statements
 from metashell.sql.tables import type_name
 

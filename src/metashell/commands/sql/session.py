@@ -9,7 +9,7 @@ The table ``findings`` of SQL: the rows of ``health``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -19,13 +19,14 @@ from metashell.commands.health.rows import TYPES
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 from metashell.schema.model import load_registry
-from metashell.sql.catalog import ClusterCatalog, FleetCatalog, TableNames
-from metashell.sql.duck import Catalog, Database
-from metashell.sql.tables import MoreTables, ReadTables, TableReport, with_sql_times
+from metashell.sources.coordinator_tables import CoordinatorTables, SourceTables
+from metashell.sql.catalog import Catalog, ClusterCatalog, FleetCatalog, TableNames
+from metashell.sql.duck import Database
+from metashell.sql.tables import with_sql_times
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.sources.coordinator_tables import CoordinatorTables
+    from metashell.sources.coordinator_logs import ReadReport
     from metashell.sources.delegate import StatementRunner
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
@@ -39,7 +40,7 @@ _SCHEMA: Final = pa.schema(
 )
 
 
-class FindingTables:
+class FindingTables(SourceTables):
     """The table of findings beside those of coordinators' logs.
 
     Args:
@@ -47,16 +48,12 @@ class FindingTables:
         source: The source of the rows; None where only names are asked for.
     """
 
-    def __init__(self, more: MoreTables | None, source: Source | None = None) -> None:
-        self._more, self._source = more, source
+    def __init__(self, more: CoordinatorTables | None, source: Source | None = None) -> None:
+        self._more, self._of = more, source
+        self.states = tuple(sorted([*(() if more is None else more.states), _NAME]))
 
     @property
-    def states(self) -> Sequence[str]:
-        """Tables of states, sorted."""
-        return sorted([*(() if self._more is None else self._more.states), _NAME])
-
-    @property
-    def messages(self) -> Sequence[str]:
+    def messages(self) -> tuple[str, ...]:
         """Tables of record types, sorted."""
         return () if self._more is None else self._more.messages
 
@@ -81,40 +78,22 @@ class FindingTables:
         return self._more.schema(name)
 
     def read(
-        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: TableReport
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
         """Some columns of a table."""
+        assert self._of is not None
         if name != _NAME:
-            assert self._source is not None
-            more: ReadTables | None = self._source.coordinator_tables
+            more = self._of.coordinator_tables
             yield from () if more is None else more.read(name, columns, poll, report)
             return
         from metashell.commands.health.verdict import findings_of
 
-        assert self._source is not None
-        context = Context(
-            root=self._source.root, out=Nowhere(), warn=report.unread, source=self._source
-        )
+        context = Context(root=self._of.root, out=Nowhere(), warn=report.unread, source=self._of)
         found = findings_of(context, columns)
         poll()
         if found is not None:
             schema = pa.schema([_SCHEMA.field(column) for column in columns])
             yield from with_sql_times(found.cast(schema), report.remark).to_batches()
-
-
-class JudgedSource:
-    """A source whose tables have the findings too."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
-
-    @property
-    def coordinator_tables(self) -> FindingTables:
-        """The tables of coordinators' logs and of findings."""
-        return FindingTables(self._source.coordinator_tables, self._source)
 
 
 _KEY: Final = "sql"
@@ -189,8 +168,6 @@ def _elsewhere(opened: Source | FleetSource) -> Callable[[], CoordinatorTables]:
     """Gives the tables that a broker's log directory has."""
 
     def tables() -> CoordinatorTables:
-        from metashell.sources.coordinator_tables import CoordinatorTables
-
         return CoordinatorTables(tuple(opened.settings.schemas))
 
     return tables
@@ -221,11 +198,11 @@ def _catalog(context: Context, history: bool) -> Catalog:
     if fleet is None:
         assert context.source is not None
         maker = _image_maker(context.source, history)
-        return ClusterCatalog(JudgedSource(context.source), maker, _elsewhere(context.source))
+        return ClusterCatalog(context.source, maker, _elsewhere(context.source), _judged)
     if here is not None:
         member = fleet.members[here].source()
         maker = _image_maker(member, history)
-        return ClusterCatalog(JudgedSource(member), maker, _elsewhere(member))
+        return ClusterCatalog(member, maker, _elsewhere(member), _judged)
 
     # DuckDB holds on to this, so it must know of nothing that holds on to DuckDB.
     return FleetCatalog(
@@ -234,24 +211,25 @@ def _catalog(context: Context, history: bool) -> Catalog:
         lambda source: _image_maker(source, history)(),
         lambda: FindingTables(fleet.coordinator_tables),
         _elsewhere(fleet),
+        _judged,
     )
 
 
-def _clusters_of(fleet: FleetSource) -> Callable[[], Iterator[tuple[str, Any]]]:
-    def clusters() -> Iterator[tuple[str, Any]]:
+def _judged(source: Source) -> FindingTables:
+    return FindingTables(source.coordinator_tables, source)
+
+
+def _clusters_of(fleet: FleetSource) -> Callable[[], Iterator[tuple[str, Source]]]:
+    def clusters() -> Iterator[tuple[str, Source]]:
         for member in fleet.members.values():
             try:
                 source = member.source()
             except SourceError:
                 continue  # Told by who runs commands on fleets.
-            yield member.name, JudgedSource(source)
+            yield member.name, source
 
     return clusters
 
 
-def _image_maker(source: Any, history: bool) -> Callable[[], Image]:
-    def image() -> Image:
-        found: Image = source.full_log.history_image if history else source.image
-        return found
-
-    return image
+def _image_maker(source: Source, history: bool) -> Callable[[], Image]:
+    return lambda: source.full_log.history_image if history else source.image
