@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, cast
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.choices import choose_source, no_source_error
@@ -17,6 +18,8 @@ from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Command, Context
 from metashell.errors import ExitCode, NoLeaderError
+from metashell.findings.kind import Severity
+from metashell.fs.escape import escape
 from metashell.fs.node import FixedDirectory
 
 if TYPE_CHECKING:
@@ -177,7 +180,6 @@ class OneRun(NamedTuple):
 
     def _interact(self, source: Source | FleetSource, name: str, warnings: WarningPrinter) -> int:
         """Run the interactive shell."""
-        from metashell.commands.shared.greeting import greeting
         from metashell.commands.shared.status import status_of
         from metashell.repl.session import ShellSession, run
 
@@ -210,3 +212,30 @@ def _leave_pandas_out(opened: Source | FleetSource) -> None:
 def _as_manual(words: tuple[str, ...]) -> tuple[str, ...]:
     """Take ``metashell ls --help``, without a source, for ``metashell man ls``."""
     return ("man", words[0]) if words[1:] == ("--help",) else words
+
+
+_MOST_BYTES: Final = 32 << 20
+"""A longer log is not judged before the first prompt: nobody waits for that."""
+
+
+def greeting(context: Context) -> Iterator[str]:
+    """Give the lines, escaped. Cost: that of `health`, unless the log is long."""
+    source = context.source
+    if source is None or context.fleet is not None or not source.capabilities.has_image:
+        yield "help lists the commands"
+        return
+    if source.log.loaded.size > _MOST_BYTES:
+        yield "health says what is wrong; help lists the commands"
+        return
+    from metashell.commands.health.verdict import verdict_of
+
+    verdict = verdict_of(context)
+    if verdict is not None:
+        first = verdict.paragraphs[0] if verdict.paragraphs else None
+        n_more = len(verdict.paragraphs) - 1
+        if first is None or first.severity is Severity.NOTE:
+            yield escape(verdict.nothing)
+        else:
+            yield from wrap(escape(f"{first.severity.value}: {first.headline}"), context.out.width)
+            yield f"health says what to do{f', and has {n_more} more' if n_more else ''}"
+    yield "help lists the commands"

@@ -34,10 +34,9 @@ from metashell.log.extent import rest_of
 from metashell.log.fault import Fault, FaultCode, FaultKind
 from metashell.log.layout import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, list_names
-from metashell.log.offset_index import position_before
 from metashell.log.read import OpenFile, opened, whole_size
 from metashell.places.bounded_file import read_if_present
-from metashell.places.place import Place, child_of, file_in, names_in
+from metashell.places.place import FileRef, Place, child_of, file_in, names_in
 from metashell.places.vanished import VanishedError
 from metashell.schema.arena import I64, AnyArray
 
@@ -374,3 +373,34 @@ def _history(
 ) -> ProducerHistory:
     end = walk.last_offset + 1
     return ProducerHistory(entries, offset, walk.headers, end, walk.last_timestamp_ms, faults)
+
+
+_INDEX_ENTRY: Final = Struct(">II")
+
+
+def position_before(file: FileRef, relative_offset: int) -> int:
+    """Where to begin to look for an offset in a segment; 0 where the index does not tell.
+
+    Args:
+        file: The segment's index.
+        relative_offset: The offset, less the segment's base offset.
+
+    Cost: a few reads of eight bytes.
+    """
+    try:
+        with opened(file) as source:
+            low, high, found = 0, source.size // _INDEX_ENTRY.size, 0
+            buffer = memoryview(bytearray(_INDEX_ENTRY.size))
+            while low < high:
+                middle = (low + high) // 2
+                if source.read_into(buffer, middle * _INDEX_ENTRY.size) < _INDEX_ENTRY.size:
+                    return 0
+                offset, position = _INDEX_ENTRY.unpack(buffer)
+                # The first entry alone can be of offset 0; others that are were never written.
+                if offset > relative_offset or (middle and not offset):
+                    high = middle
+                else:
+                    low, found = middle + 1, position
+            return found
+    except (SourceError, VanishedError):
+        return 0

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import metashell
+from metashell.cli.one_run import greeting
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.paragraphs import HealthVerdict
 from metashell.commands.health.rows import in_order, of_finding, summary_of, told_count
-from metashell.commands.shared.greeting import greeting
 from metashell.findings.kind import SEVERITIES, Need
 from metashell.findings.known import all_kinds
 from metashell.fs.path import resolve
@@ -460,7 +460,7 @@ def test_the_shell_greets_with_the_worst_finding(
     assert ["nothing is wrong", "help lists the commands"] == [
         line.partition(":")[0] for line in greeted(sound)
     ]
-    monkeypatch.setattr("metashell.commands.shared.greeting._MOST_BYTES", 1)
+    monkeypatch.setattr("metashell.cli.one_run._MOST_BYTES", 1)
     assert ["health says what is wrong; help lists the commands"] == greeted(sound)
 
 

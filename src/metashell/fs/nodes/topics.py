@@ -7,22 +7,22 @@ Source: org.apache.kafka.image.node.{TopicsImageNode, TopicImageNode}.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import repeat
+from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.fs.java import java_list
-from metashell.fs.name_order import in_order
 from metashell.fs.node import Directory, FixedDirectory, Grid, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
 from metashell.fs.texts import GridCodes, Judge, Texts
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions, shape_names
+from metashell.kernel import threads
 from metashell.parts.partition_fields import (
     DIRECTORIES,
     KAFKA_NAMES,
@@ -37,6 +37,29 @@ from metashell.schema.uuids import MIGRATING, uuid_text, uuid_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_RUN: Final = 8_192
+"""Names that are sorted in one go: some milliseconds."""
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names by code point.
+
+    A sort holds Python's lock to its end: a tenth of a second for 100,000 names. A thread that
+    gives way to others sorts pieces and merges them two by two, so others run in between. That
+    takes three quarters more time.
+    """
+    found = list(names)
+    if not threads.leaves_a_cpu():
+        found.sort()
+        return found
+    bounds = [*range(0, len(found), _RUN), len(found)]
+    runs = [sorted(found[start:stop]) for start, stop in pairwise(bounds)]
+    while len(runs) > 1:
+        # Python finds the two parts that are in order already.
+        runs = [sorted(chain(*runs[i : i + 2])) for i in range(0, len(runs), 2)]
+    return runs[0] if runs else []
+
 
 ID: Final = -1
 """In place of a partition's row: the leaf is the topic's id."""
