@@ -17,8 +17,8 @@ import pytest
 
 import metashell
 from metashell.quorum.protocol import Api
+from metashell.sources.live import LiveQuorum
 from metashell.sources.source import Source
-from metashell.sources.status import Live
 from support.fake_quorum import FakeQuorum, value_of
 from support.fake_server import HOST, FakeQuorumServer
 from support.live_program import LS, Run
@@ -111,7 +111,7 @@ def _n_asked(server: FakeQuorumServer, api: Api) -> int:
     return sum(one is api for c in tuple(server.connections) for one, _, _ in tuple(c.requests))
 
 
-def _live(source: Source) -> Live:
+def _live(source: Source) -> LiveQuorum:
     assert source.live is not None
     return source.live
 

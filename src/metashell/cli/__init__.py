@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from metashell.cli.sources import Opener
-    from metashell.cli.work import CommandRunner
 
 __all__ = ["main", "run_process"]
 
@@ -32,18 +31,12 @@ of a short answer's time.
 """
 
 
-def main(
-    argv: Sequence[str] | None = None,
-    *,
-    opener: Opener | None = None,
-    runner: CommandRunner | None = None,
-) -> int:
+def main(argv: Sequence[str] | None = None, *, opener: Opener | None = None) -> int:
     """Run the program.
 
     Args:
         argv: The words after the program's name; those of the process if None.
         opener: Opens the source; None for the package's own function.
-        runner: Runs the commands; None for `metashell.commands.framework.run`.
 
     Returns:
         The exit status, one of `metashell.errors.ExitCode`.
@@ -51,7 +44,7 @@ def main(
     try:
         from metashell.cli.program import run_program
 
-        return run_program(argv, opener, runner)
+        return run_program(argv, opener)
     except KeyboardInterrupt:
         return 130
     except Exception as error:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
-from metashell.cli.arguments import DEMO, TUI, Arguments
+from metashell.cli.arguments import DEMO, ENGINE, OPTIONS, READING, SOURCE, TUI, Arguments
 from metashell.commands import all_names, get, is_command
 from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import SourceError, UsageError
@@ -28,21 +28,7 @@ if TYPE_CHECKING:
     from metashell.security.settings import Address
 
 _VALUE_NEEDED: Final = frozenset(
-    {
-        "--at",
-        "--bootstrap-controllers",
-        "--cluster",
-        "--cluster-id",
-        "--config",
-        "--directory",
-        "--engine",
-        "--master",
-        "--schemas",
-        "--snapshot",
-        "--spark-conf",
-        "--spark-threshold",
-        "--timeout",
-    }
+    o.flags[0] for o in OPTIONS if o.metavar and o.group in (SOURCE, READING, ENGINE)
 )
 _STDIN: Final = "/dev/stdin"
 _WILD: Final = frozenset("*?[{")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.choices import choose_source, no_source_error
 from metashell.cli.defaults import Defaults, without_source
 from metashell.cli.imports import EarlyImports, leave_pandas_out, prepare_pyarrow
 from metashell.cli.output import Diagnostics, StreamOutput
-from metashell.cli.work import CommandRunner, Task, Words, choose_work, explorer_path, run_tasks
+from metashell.cli.work import Task, Words, choose_work, explorer_path, run_tasks
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Command, Context
@@ -40,7 +39,6 @@ class OneRun(NamedTuple):
     out: StreamOutput
     diagnostics: Diagnostics
     opener: Opener | None
-    runner: CommandRunner | None
     owns_process: bool
     """Whether nobody else has a use for what is imported here."""
 
@@ -135,12 +133,6 @@ class OneRun(NamedTuple):
         lost: NoLeaderError | None = None,
         to_open: OpenRequest | None = None,
     ) -> int:
-        runner = self.runner
-        if runner is None:
-            runner = cast(
-                "CommandRunner", importlib.import_module("metashell.commands.framework.run")
-            )
-
         def finish() -> None:
             self.out.flush()
             after_each()
@@ -158,7 +150,6 @@ class OneRun(NamedTuple):
         return run_tasks(
             tasks,
             context,
-            runner,
             self.diagnostics,
             keep_going=self.arguments.has("--keep-going"),
             after_each=finish,

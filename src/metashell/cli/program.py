@@ -24,12 +24,9 @@ from metashell.errors import (
 if TYPE_CHECKING:
     from metashell.cli.defaults import Defaults
     from metashell.cli.sources import Opener
-    from metashell.cli.work import CommandRunner
 
 
-def run_program(
-    argv: Sequence[str] | None, opener: Opener | None = None, runner: CommandRunner | None = None
-) -> int:
+def run_program(argv: Sequence[str] | None, opener: Opener | None = None) -> int:
     """Run the program; returns its exit status and raises nothing but KeyboardInterrupt."""
     out, diagnostics = standard_streams()
     made: list[Defaults] = []
@@ -60,7 +57,7 @@ def run_program(
             # Not at the top: `--help` does without.
             from metashell.cli.one_run import OneRun
 
-            run = OneRun(arguments, defaults(), out, diagnostics, opener, runner, owns_process)
+            run = OneRun(arguments, defaults(), out, diagnostics, opener, owns_process)
             code = run.run()
         out.flush()
         return int(code)

@@ -19,10 +19,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.output import Diagnostics
@@ -71,17 +70,6 @@ class ProgressBar:
         self._unit: Unit = unit
         self._clock = clock
         self._next_s = clock() + _PATIENCE_S
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __call__(self, done: int, total: int) -> None:
         """Note how far loading has come."""
@@ -314,7 +302,7 @@ class _OnTerminal(OpeningWatch):
     ) -> AbstractContextManager[ProgressBar | None]:
         if not self._diagnostics.is_terminal:
             return nullcontext(None)
-        return ProgressBar(self._diagnostics, label, unit=unit)
+        return closing(ProgressBar(self._diagnostics, label, unit=unit))
 
     def spark_begins(self, reason: str) -> None:
         if not self._has_begun:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.framework.statement import CommandLine, open_script, script_lines
 from metashell.dataclass import dataclass
 from metashell.errors import (
@@ -39,16 +40,6 @@ class Words:
 
 
 Task = Words | CommandLine
-
-
-class CommandRunner(Protocol):
-    """Runs commands: `metashell.commands.framework.run`."""
-
-    def run_line(self, context: Context, line: str) -> int:
-        """Split a line and run it."""
-
-    def run_words(self, context: Context, words: Sequence[str]) -> int:
-        """Run a command whose words are given; globs in them are expanded."""
 
 
 def choose_work(arguments: Arguments) -> Iterable[Task] | None:
@@ -87,7 +78,6 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
 def run_tasks(
     tasks: Iterable[Task],
     context: Context,
-    runner: CommandRunner,
     diagnostics: Diagnostics,
     *,
     keep_going: bool,
@@ -98,7 +88,6 @@ def run_tasks(
     Args:
         tasks: The work.
         context: One context for all tasks, so that ``cd`` holds for the next.
-        runner: Runs a task.
         diagnostics: Prints the tasks' errors.
         keep_going: Go on after a failure.
         after_each: Called when a task is done.
@@ -109,7 +98,7 @@ def run_tasks(
     """
     first_failure = 0
     for task in tasks:
-        code = _run_task(task, context, runner, diagnostics)
+        code = _run_task(task, context, diagnostics)
         after_each()
         # The status of a bug of ours comes first: no other status tells of it.
         first_failure = code if code == ExitCode.INTERNAL else first_failure or code
@@ -121,7 +110,6 @@ def run_tasks(
 def _run_task(
     task: Task,
     context: Context,
-    runner: CommandRunner,
     diagnostics: Diagnostics,
 ) -> int:
     """Run one task; its errors, and bugs of ours, are printed with its place in front."""
@@ -135,8 +123,8 @@ def _run_task(
     context.interactive = context.runs_programs = isinstance(task, CommandLine)
     try:
         if isinstance(task, Words):
-            return int(runner.run_words(context, task.words))
-        return int(runner.run_line(context, task.text))
+            return int(run_words(context, task.words))
+        return int(run_line(context, task.text))
     except MetashellError as error:
         diagnostics.error(error, prefix=task.place or "metashell: ")
         return int(error.exit_code)

@@ -16,7 +16,7 @@ from metashell.quorum.following import new_follower
 from metashell.read_settings import ReadSettings
 from metashell.security.settings import Address, Security
 from metashell.sources.source import Source
-from metashell.sources.status import Capabilities, Live
+from metashell.sources.status import Capabilities
 
 if TYPE_CHECKING:
     from metashell.image.history import CoveredPoint
@@ -47,13 +47,13 @@ class LiveSource(Source):
     """
 
     capabilities = Capabilities(follows=True)
-    live: Live
+    live: LiveQuorum
 
     def __init__(
         self,
         log: MetadataLog,
         settings: ReadSettings,
-        live: Live,
+        live: LiveQuorum,
         *,
         newest: Source | None = None,
         moment: CoveredPoint | None = None,

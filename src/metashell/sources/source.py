@@ -24,7 +24,7 @@ from metashell.places.place import Place
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.node_source import NodeSource
-from metashell.sources.status import Capabilities, Live, Status
+from metashell.sources.status import Capabilities, Status
 from metashell.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator import CoordinatorSource
     from metashell.sources.coordinator_tables import SourceTables
     from metashell.sources.delegate import Delegate
+    from metashell.sources.live import LiveQuorum
     from metashell.sources.older import DatedImage
     from metashell.sources.topic import TopicSource
 
@@ -61,7 +62,7 @@ class Source(NodeSource):
 
     capabilities: ClassVar[Capabilities] = Capabilities()
     """In what this kind of source differs from others."""
-    live: Live | None = None
+    live: LiveQuorum | None = None
     """The quorum that it is fetched from; None for files."""
 
     def __init__(

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
 from metashell.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from metashell.quorum.description import LiveStatus
-    from metashell.sources.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,31 +33,3 @@ class Capabilities:
     """Whether a quorum is followed that may have more at any time."""
     delegates: bool = False
     """Whether others, such as Spark, may do what is asked of it: see `Source.delegate`."""
-
-
-class Live(Protocol):
-    """The quorum that a source is fetched from."""
-
-    @property
-    def generation(self) -> int:
-        """Grows when more is committed and here."""
-
-    @property
-    def cluster_id(self) -> str | None:
-        """The cluster's id; None where the quorum does not tell us."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Sentences for the user about how the fetching went."""
-
-    def status(self) -> LiveStatus:
-        """How the following stands."""
-
-    def wait(self, generation: int, timeout_s: float) -> bool:
-        """Wait until there is more than a generation; whether there is."""
-
-    def close(self) -> None:
-        """End the following."""
-
-    def source(self) -> Source:
-        """The newest state."""

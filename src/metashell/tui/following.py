@@ -15,8 +15,8 @@ from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
     from metashell.commands.shared.status import SourceStatus
+    from metashell.sources.live import LiveQuorum
     from metashell.sources.source import Source
-    from metashell.sources.status import Live
     from metashell.tui.app import Explorer
 
 _ASLEEP_S: Final = 30.0
@@ -220,7 +220,7 @@ def _moved_on(status: SourceStatus, source: Source) -> SourceStatus:
     )
 
 
-def _wait(job: Job, live: Live, generation: int) -> None:
+def _wait(job: Job, live: LiveQuorum, generation: int) -> None:
     """Wait until a quorum has more than a generation; whoever ends that wakes this as well."""
     while not job.cancelled():
         began = time.monotonic()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.cli import main
+from metashell.cli import main, work
 from support.waiting import LIMIT_S
 from unit.cli.fake_program import FakeOpener, FakeRunner
 
@@ -46,7 +46,9 @@ class Program:
         if terminal:
             self._monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
             self._monkeypatch.setattr(sys.stderr, "isatty", lambda: screen, raising=False)
-        code = main(argv, opener=self.opener, runner=self.runner)  # type: ignore[arg-type]
+        for name in ("run_line", "run_words"):
+            self._monkeypatch.setattr(work, name, getattr(self.runner, name))
+        code = main(argv, opener=self.opener)  # type: ignore[arg-type]
         captured = self._capture.readouterr()
         return Result(
             code,

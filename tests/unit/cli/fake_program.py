@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from metashell.cli import main
+from metashell.cli import main, work
 from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.node import FixedDirectory, TextLeaf
@@ -142,4 +142,6 @@ class FakeRunner:
 
 if __name__ == "__main__":
     fake_opener = FakeOpener()
-    sys.exit(main(opener=fake_opener, runner=FakeRunner(fake_opener.source)))  # type: ignore[arg-type]
+    fake_runner = FakeRunner(fake_opener.source)
+    work.run_line, work.run_words = fake_runner.run_line, fake_runner.run_words  # type: ignore[assignment]
+    sys.exit(main(opener=fake_opener))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import closing
 
 import pytest
 
@@ -128,9 +129,10 @@ def test_bar_appears_late_and_vanishes() -> None:
     """Quick loads show nothing; slow ones leave nothing."""
     now = [0.0]
     terminal = Terminal()
-    with ProgressBar(
+    loading = ProgressBar(
         Diagnostics(terminal, StreamOutput(None)), "loading", clock=lambda: now[0]
-    ) as bar:
+    )
+    with closing(loading) as bar:
         bar(1, 10)
         assert b"" == terminal.written()
         now[0] = 1.0
@@ -167,7 +169,8 @@ def test_bar_of_what_has_ended() -> None:
     now = [9.0]
     terminal = Terminal()
     diagnostics = Diagnostics(terminal, StreamOutput(None))
-    with ProgressBar(diagnostics, "Spark", unit="tasks", clock=lambda: now[0]) as bar:
+    spark = ProgressBar(diagnostics, "Spark", unit="tasks", clock=lambda: now[0])
+    with closing(spark) as bar:
         for done, total, is_drawn in ((3, 4, True), (4, 4, False), (4, 6, True)):
             now[0] += 1
             bar(done, total)
@@ -183,9 +186,8 @@ def test_bar_needs_a_terminal() -> None:
     """A log file gets no bar."""
     now = [0.0]
     stream = io.TextIOWrapper(io.BytesIO())
-    with ProgressBar(
-        Diagnostics(stream, StreamOutput(None)), "loading", clock=lambda: now[0]
-    ) as bar:
+    loading = ProgressBar(Diagnostics(stream, StreamOutput(None)), "loading", clock=lambda: now[0])
+    with closing(loading) as bar:
         now[0] = 9.0
         bar(1, 2)
     assert isinstance(stream.buffer, io.BytesIO)

@@ -15,8 +15,8 @@ from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.live import LiveQuorum
     from metashell.sources.source import Source
-    from metashell.sources.status import Live
 
 SECRETS_SHOWN: Final = "secrets shown"
 _TENTHS_UNTIL_S: Final = 10
@@ -88,7 +88,7 @@ def with_live_facts(status: SourceStatus, source: Source) -> SourceStatus:
     )
 
 
-def with_connection(status: SourceStatus, live: Live) -> SourceStatus:
+def with_connection(status: SourceStatus, live: LiveQuorum) -> SourceStatus:
     """A status with how a quorum is followed now; where the source stands is left as it is."""
     now = live.status()
     return replace(
