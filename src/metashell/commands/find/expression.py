@@ -11,6 +11,7 @@ Nothing here walks or writes; what is to be done `Expression.run` tells a `Doer`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -248,22 +249,22 @@ class Operands(Expression):
         return any(operand.acts for operand in self.operands)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Query:
     """The meaning of the words of ``find``."""
 
-    starts: tuple[str, ...]
-    expression: Expression
-    min_depth: int
-    max_depth: int | None
-    encode: bool
-    time_tests: tuple[Changed, ...] = ()
-    content_tests: tuple[Holds, ...] = ()
-    formats: tuple[Printf, ...] = ()
-    execs: tuple[Exec, ...] = ()
+    starts: tuple[str, ...] = ()
+    expression: Expression = TRUE
+    min_depth: int = 0
+    max_depth: int | None = None
+    encode: bool = False
+    time_tests: list[Changed] = field(default_factory=list)
+    content_tests: list[Holds] = field(default_factory=list)
+    formats: list[Printf] = field(default_factory=list)
+    execs: list[Exec] = field(default_factory=list)
     counts: bool = False
     """Whether what is to be told at the end is a number."""
-    row_words: tuple[str, ...] = ()
+    row_words: list[str] = field(default_factory=list)
     """The options of rows among the words."""
     row_times: bool = False
     """Whether rows tell when nodes were changed."""

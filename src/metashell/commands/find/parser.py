@@ -74,31 +74,18 @@ def parse(words: Sequence[str], *, as_rows: bool = False) -> Query:
     Raises:
         UsageError: A predicate is unknown, lacks its argument or has a wrong one.
     """
-    encode = False
-    row_words: list[str] = []
+    found = Query()
     while words and (words[0] in (ENCODE, "--") or is_row_option(words[0])):
         n = n_words_of(words)
-        encode = encode or words[0] == ENCODE
-        row_words += words[:n] if is_row_option(words[0]) else ()
+        found.encode = found.encode or words[0] == ENCODE
+        found.row_words += words[:n] if is_row_option(words[0]) else ()
         words = words[n:]
     split = next((i for i, word in enumerate(words) if _begins_expression(word)), len(words))
-    parser = _Parser(words[split:], as_rows=as_rows)
-    expression = parser.whole()
-    return Query(
-        tuple(words[:split]),
-        expression,
-        parser.min_depth,
-        parser.max_depth,
-        encode or parser.encode,
-        tuple(parser.time_tests),
-        tuple(parser.content_tests),
-        tuple(parser.formats),
-        tuple(parser.execs),
-        parser.counts,
-        (*row_words, *parser.row_words),
-        # A list of all paths has both, as that of Kafka's shell.
-        once=(len(words) > split or as_rows) and not any(map(_names_ids, words)),
-    )
+    found.starts = tuple(words[:split])
+    found.expression = _Parser(found, words[split:], as_rows=as_rows).whole()
+    # A list of all paths has both, as that of Kafka's shell.
+    found.once = (len(words) > split or as_rows) and not any(map(_names_ids, words))
+    return found
 
 
 def _names_ids(word: str) -> bool:
@@ -124,16 +111,8 @@ def _begins_expression(word: str) -> bool:
 class _Parser:
     """Recursive descent over the words, its depth capped."""
 
-    def __init__(self, words: Sequence[str], *, as_rows: bool) -> None:
-        self.min_depth = 0
-        self.max_depth: int | None = None
-        self.encode = False
-        self.time_tests: list[Changed] = []
-        self.content_tests: list[Holds] = []
-        self.formats: list[Printf] = []
-        self.execs: list[Exec] = []
-        self.counts = False
-        self.row_words: list[str] = []
+    def __init__(self, query: Query, words: Sequence[str], *, as_rows: bool) -> None:
+        self._query = query
         self._as_rows = as_rows
         self._words = words
         self._pos = 0
@@ -157,8 +136,8 @@ class _Parser:
         """``-print``, or what stands for a row."""
         if not self._as_rows:
             return Act(WalkEffect.PRINT)
-        self.formats.append(Printf(ROW))
-        return self.formats[-1]
+        self._query.formats.append(Printf(ROW))
+        return self._query.formats[-1]
 
     def _peek(self) -> str | None:
         return self._words[self._pos] if self._pos < len(self._words) else None
@@ -209,7 +188,7 @@ class _Parser:
         if is_row_option(word):
             start = self._pos - 1
             self._pos = start + n_words_of(self._words[start:])
-            self.row_words += self._words[start : self._pos]
+            self._query.row_words += self._words[start : self._pos]
             return TRUE
         if self._as_rows and word in _NOT_WITH_ROWS:
             raise UsageError(f"{word} does not go with rows", hint="they stand for -print")
@@ -219,29 +198,29 @@ class _Parser:
         if word in _ACTIONS:
             effect = _ACTIONS[word]
             self._prints = self._prints and effect is WalkEffect.PRUNE
-            self.counts = self.counts or effect is WalkEffect.COUNT
+            self._query.counts = self._query.counts or effect is WalkEffect.COUNT
             return Act(effect)
         if word == "-printf":
             self._prints = False
             form = parse_format(self._argument(word))
             if form in _LIKE_PRINTS:
                 return Act(_LIKE_PRINTS[form])
-            self.formats.append(Printf(form))
-            return self.formats[-1]
+            self._query.formats.append(Printf(form))
+            return self._query.formats[-1]
         if word == "-exec":
             self._prints = False
             return self._exec()
         if word in ("-true", "-false"):
             return TRUE if word == "-true" else FALSE
         if word == ENCODE:
-            self.encode = True
+            self._query.encode = True
             return TRUE
         if word in ("-maxdepth", "-mindepth"):
             depth = _levels(word, self._argument(word))
             if word == "-maxdepth":
-                self.max_depth = depth
+                self._query.max_depth = depth
             else:
-                self.min_depth = depth
+                self._query.min_depth = depth
             return TRUE
         if word in _TIME_TESTS:
             return self._changed(word, self._argument(word))
@@ -270,7 +249,7 @@ class _Parser:
                 hint=f"such as 2h or 2026-09-21T14:14; -changed-since takes the offset {text}",
             )
         test = Changed(self._bit(), predicate == "-changed-before", time_spec)
-        self.time_tests.append(test)
+        self._query.time_tests.append(test)
         return test
 
     def _holds(
@@ -282,12 +261,12 @@ class _Parser:
         value: Pattern | None = None,
     ) -> Expression:
         holds = Holds(self._bit(), test, number, key, value)
-        self.content_tests.append(holds)
+        self._query.content_tests.append(holds)
         return holds
 
     def _bit(self) -> int:
         """The next bit of codes."""
-        n = len(self.time_tests) + len(self.content_tests)
+        n = len(self._query.time_tests) + len(self._query.content_tests)
         if n == _MOST_ASKED:
             raise UsageError(f"more than {_MOST_ASKED} tests of times and contents")
         return n
@@ -301,8 +280,8 @@ class _Parser:
             if word == ";" or takes_many:
                 words = tuple(self._words[start : self._pos - 1])
                 check_words(words, takes_many=takes_many)
-                self.execs.append(Exec(len(self.execs), words, takes_many))
-                return self.execs[-1]
+                self._query.execs.append(Exec(len(self._query.execs), words, takes_many))
+                return self._query.execs[-1]
         raise UsageError(f"-exec needs ; or {PATH} + at its end")
 
     def _argument(self, predicate: str) -> str:
