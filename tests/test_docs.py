@@ -157,6 +157,15 @@ def test_every_command_is_in_a_guide() -> None:
     assert [] == [name for name in names if not re.search(rf"{before}{name}[` \n]", text)]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_make_targets_exist(page: Path) -> None:
+    """Each that a document names."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    named = re.findall(r"(?:`|^)make ((?:[a-z-]+ ?)+)", page.read_text("utf-8"), re.MULTILINE)
+    assert set() == {name for names in named for name in names.split()} - targets
+
+
 def n_words(text: str) -> int:
     """Words of a page, without the signs of tables and lists."""
     return sum(1 for word in text.split() if re.search(r"\w", word))
