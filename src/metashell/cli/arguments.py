@@ -164,6 +164,11 @@ OPTIONS: Final = (
         help="ignore the cache of images that Spark decoded",
     ),
     Option(
+        ("--color",), metavar="auto|always|never", group=OTHER,
+        choices=("auto", "always", "never"),
+        help="colour the output (default: auto, on a terminal)",
+    ),
+    Option(
         ("--no-config",), group=OTHER,
         help="ignore the configuration file and METASHELL_* options",
     ),

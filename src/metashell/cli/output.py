@@ -43,6 +43,8 @@ class StreamOutput:
         self._size = 0
         self._failure: OSError | OutputError | None = None
         self.is_terminal = stream is not None and _is_terminal(stream)
+        self.has_text = False
+        """Whether anything was written."""
         self.before_sending: Callable[[], None] | None = None
         """Called before data reaches a terminal, where something may be drawn."""
 
@@ -71,6 +73,7 @@ class StreamOutput:
 
             text = for_terminal(text)
         self._pieces.append(text)
+        self.has_text = True
         self._size += len(text)
         if self._size >= _BUFFER_CHARS or self._failure is not None:
             self.flush()
@@ -121,6 +124,8 @@ class Diagnostics:
         self.is_terminal = stream is not None and _is_terminal(stream)
         self.progress: Callable[[int, int], None] | None = None
         """Gets (done, in all) in place of a bar, where something else draws on the terminal."""
+        self.last_word = ""
+        """The last line that was written, without what hints at it."""
         self._lock = Lock()
         """Held while something is written: a bar is drawn by whoever knows how far things are."""
         self._drawn = 0
@@ -135,6 +140,8 @@ class Diagnostics:
         """Write a line, such as ``ls: /x: No such file or directory``."""
         from metashell.fs.escape import diagnostic
 
+        if not text.startswith(" "):
+            self.last_word = text
         text = diagnostic(text)
         if self.is_terminal:
             from metashell.commands.shared.wrapped import sentence_lines

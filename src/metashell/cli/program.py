@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from metashell.cli.arguments import TUI, Arguments, parse_arguments
+from metashell.cli.arguments import BY_NAME, TUI, Arguments, parse_arguments
 from metashell.cli.output import (
     Diagnostics,
     OutputError,
@@ -18,6 +19,7 @@ from metashell.errors import (
     ExitCode,
     InternalError,
     MetashellError,
+    UsageError,
     began_with_interrupt,
 )
 
@@ -29,6 +31,25 @@ if TYPE_CHECKING:
 def run_program(argv: Sequence[str] | None, opener: Opener | None = None) -> int:
     """Run the program; returns its exit status and raises nothing but KeyboardInterrupt."""
     out, diagnostics = standard_streams()
+    words = sys.argv[1:] if argv is None else argv
+    code = _run(argv, out, diagnostics, opener)
+    if code == ExitCode.OK or out.has_text or not {"health", "--plugin"}.issubset(words):
+        return code
+    from metashell.commands.health.command import UNKNOWN
+    from metashell.fs.escape import escape
+
+    with suppress(OSError, OutputError):
+        out.write(escape(f"UNKNOWN - {diagnostics.last_word}") + "\n")
+        out.flush()
+    return UNKNOWN
+
+
+def _run(
+    argv: Sequence[str] | None,
+    out: StreamOutput,
+    diagnostics: Diagnostics,
+    opener: Opener | None,
+) -> int:
     made: list[Defaults] = []
 
     def defaults() -> Defaults:
@@ -57,6 +78,7 @@ def run_program(argv: Sequence[str] | None, opener: Opener | None = None) -> int
             # Not at the top: `--help` does without.
             from metashell.cli.one_run import OneRun
 
+            _choose_colour(arguments)
             run = OneRun(arguments, defaults(), out, diagnostics, opener, owns_process)
             code = run.run()
         out.flush()
@@ -74,6 +96,18 @@ def run_program(argv: Sequence[str] | None, opener: Opener | None = None) -> int
         return ExitCode.FAILED
     except Exception as error:
         return _unexpected(error, out, diagnostics)
+
+
+def _choose_colour(arguments: Arguments) -> None:
+    """Let an option decide about colour, in this program and in those that it starts."""
+    when = arguments.value("--color")
+    if when not in (None, *BY_NAME["--color"].choices):
+        raise UsageError(f"--color {when}: not one of {', '.join(BY_NAME['--color'].choices)}")
+    if when == "never":
+        os.environ["NO_COLOR"] = "1"
+    elif when == "always":
+        os.environ.pop("NO_COLOR", None)
+        os.environ["FORCE_COLOR"] = "1"
 
 
 def _is_about_itself(arguments: Arguments) -> bool:

@@ -49,6 +49,7 @@ _LOAD: Final = (
         priority=4,
     ),
 )
+_METRICS: Final = (*(column.name for column in _LOAD), DISK_BYTES.name)
 COLUMNS: Final = (
     integer("broker", "The broker's id.", priority=9),
     text(
@@ -97,8 +98,8 @@ class BrokersCommand(RowsCommand):
     summary = "List the load of brokers or racks, or what fails without some brokers."
     noun = ("broker", "brokers")
     tables = (
-        AnswerTable("", COLUMNS),
-        AnswerTable("--by rack", RACK_COLUMNS),
+        AnswerTable("", COLUMNS, ("broker", "state"), _METRICS),
+        AnswerTable("--by rack", RACK_COLUMNS, ("rack",), ("brokers", "active", *_METRICS[:-1])),
         AnswerTable("--without 101", WITHOUT_COLUMNS),
     )
     takes_paths = False

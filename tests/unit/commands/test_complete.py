@@ -47,7 +47,7 @@ def taken(shell: Session, line: str) -> list[str]:
                 *("ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R", "ls -a"),
                 *("ls -h", "ls -S", "ls -o", "ls --output"),
                 *("ls --json", "ls --columns", "ls --sort", "ls --limit", "ls -n"),
-                *("ls --verbose", "ls -v", "ls --count", "ls --exit-code"),
+                *("ls --verbose", "ls -v", "ls --count", "ls --to", "ls --exit-code"),
             ],
         ),
         ("ls i", ["ls image/"]),

@@ -20,7 +20,13 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.rows import drawn_column, drawn_table, output
 from metashell.commands.rows.columns import AnswerTable, Column
-from metashell.commands.rows.command import FORMATS, RowsCommand, RowsQuery, manual_with_rows
+from metashell.commands.rows.command import (
+    FORMATS,
+    METRICS,
+    RowsCommand,
+    RowsQuery,
+    manual_with_rows,
+)
 from metashell.commands.shared.columns import display_width
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time
@@ -32,6 +38,8 @@ from support.logs import topic_log
 from support.shell import Captured, Ran, run, run_on
 
 TIME = pa.timestamp("ms", tz="UTC")
+OF_ROWS = [form for form in FORMATS if form != METRICS]
+"""Forms of any rows; metrics are in test_monitoring.py."""
 ODD_TEXTS = [
     'a "quoted" one',
     "a,comma",
@@ -244,20 +252,20 @@ def test_yaml(answer: Answer) -> None:
     assert repr(values(odd())) == repr(yaml.safe_load(text))
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", OF_ROWS)
 def test_no_rows(form: str, answer: Answer) -> None:
     """An empty table is a header, an empty list, or nothing."""
     text = answer.of(odd().slice(0, 0), "-o", form)
     match form:
         case "json" | "yaml":
             assert [] == yaml.safe_load(text)
-        case "jsonl":
+        case "jsonl" | "name":
             assert "" == text
         case _:
-            assert 1 == text.count("\n")
+            assert (2 if form == "markdown" else 1) == text.count("\n")
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", OF_ROWS)
 def test_no_control_character_reaches_a_terminal(form: str, sample: metashell.Source) -> None:
     """Escapes stand in their place."""
     text = Answer(sample, 200).of(odd().select(["text", "flag"]), "-o", form)
@@ -291,7 +299,7 @@ def test_many_rows(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     cut_small(monkeypatch)
     n = 4_321
     table = pa.table({"i": range(n), "name": [f"topic-{i % 977}" for i in range(n)]})
-    for form in FORMATS:
+    for form in OF_ROWS:
         text = answer.of(table, "-o", form)
         assert len(answer.out.parts) > 3, form
         if form == "json":
@@ -299,7 +307,8 @@ def test_many_rows(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
         elif form == "yaml":
             assert n == text.count("- i: ")
         else:
-            assert n + (form != "jsonl") == text.count("\n")
+            heads = {"jsonl": 0, "name": 0, "markdown": 2}
+            assert n + heads.get(form, 1) == text.count("\n")
     assert table.equals(pa.table(table.to_pydict()))
 
 
@@ -441,7 +450,7 @@ def test_hidden_columns(answer: Answer) -> None:
         (["--sort", "all"], "--sort: there is no column all", None),
         (["--columns", "a,,b"], "--columns a,,b: names separated by commas are wanted", None),
         (["--columns", ""], "--columns : names separated by commas are wanted", None),
-        (["-o", "xml"], "-o xml: not one of table, json", None),
+        (["-o", "xml"], "-o xml: not one of table, wide, json", None),
         (["--output=JSON"], "-o JSON: not one of", None),
         (["--wrong"], "--wrong", None),
     ],
@@ -491,7 +500,7 @@ def test_interrupt_between_pieces(
     """^C ends a long answer at the next piece."""
     cut_small(monkeypatch)
     n = 3_000
-    for form in FORMATS:
+    for form in OF_ROWS:
         interrupted = Answer(sample)
         parts = interrupted.out.parts
         interrupted.context.cancelled = partial(has_several, parts)

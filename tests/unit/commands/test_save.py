@@ -182,8 +182,8 @@ def test_directories_of_a_fleet_are_left_alone(tmp_path: Path) -> None:
     fleet = open_fleet(list(map(str, paths)))
     for path in paths:
         with pytest.raises(MetashellError, match="a Kafka directory"):
-            refuse_kafkas("x", str(path / "x"), fleet)
-    refuse_kafkas("x", str(tmp_path / "x"), fleet)
+            refuse_kafkas("x", str(path / "x"), fleet.local_directories)
+    refuse_kafkas("x", str(tmp_path / "x"), fleet.local_directories)
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

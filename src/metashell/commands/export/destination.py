@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from metashell.commands.framework.local_places import refuse_kafkas
+from metashell.commands.framework.local_places import kafka_directories, refuse_kafkas
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape, to_bytes
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
     from metashell.commands.framework.command import Context
-    from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
 STDOUT: Final = "-"
@@ -108,10 +107,11 @@ class ExportPlace:
         return self.context.source
 
     @property
-    def opened(self) -> Source | FleetSource:
-        """The source or the fleet that is open: files in its directories are Kafka's."""
-        assert self.context.opened is not None
-        return self.context.opened
+    def _shows_secrets(self) -> bool:
+        opened, request = self.context.opened, self.context.to_open
+        if opened is not None:
+            return opened.redaction.show_secrets
+        return request is not None and request.settings.show_secrets
 
     def check(self, typed: str) -> None:
         """Refuse a file that can't be written there.
@@ -120,7 +120,7 @@ class ExportPlace:
             MetashellError: Something exists already, its directory is not, or that is Kafka's.
         """
         name, target = escape(typed), _real_path(typed)
-        refuse_kafkas(name, target, self.opened)
+        refuse_kafkas(name, target, kafka_directories(self.context))
         parent = os.path.dirname(target)
         if not os.path.isdir(parent):
             raise MetashellError(f"{escape(parent)}: No such directory", hint=_NO_DIRECTORY)
@@ -136,7 +136,7 @@ class ExportPlace:
     def check_directory(self, typed: str) -> None:
         """Refuse a directory that can't be made or written to; errors as `check`."""
         name, target = escape(typed), _real_path(typed)
-        refuse_kafkas(name, target, self.opened)
+        refuse_kafkas(name, target, kafka_directories(self.context))
         parent = os.path.dirname(target)
         if os.path.lexists(target):
             if not os.path.isdir(target):
@@ -148,7 +148,7 @@ class ExportPlace:
     def directory(self, typed: str) -> Iterator[None]:
         """Make a directory, and take it away again where nothing came into it."""
         self.check_directory(typed)
-        mode = 0o700 if self.opened.redaction.show_secrets else 0o777
+        mode = 0o700 if self._shows_secrets else 0o777
         try:
             os.mkdir(typed, mode)
             is_new = True
@@ -184,7 +184,7 @@ class ExportPlace:
             raise UsageError("--to: which file?")
         self.check(typed)
         mode = _EXECUTABLE if executable else _SHARED
-        if has_secrets and self.opened.redaction.show_secrets:
+        if has_secrets and self._shows_secrets:
             mode = _PRIVATE
         with self._whole(typed, os.path.realpath(typed), mode) as file:
             yield _File(file)

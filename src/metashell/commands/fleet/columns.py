@@ -126,6 +126,11 @@ TABLES: Final = (
             text("directory", "Its path.", shown=False),
             sentence("error", "Why it can't be read.", priority=8, red=NOT_ZERO),
         ),
+        ("cluster", "cluster_id"),
+        (
+            *("brokers", "fenced", "topics", "partitions", "offline"),
+            *("under_min_isr", "under_replicated", "offset", "faults", "time"),
+        ),
     ),
     AnswerTable(VERIFY, VERIFY_COLUMNS),
     AnswerTable(COORDINATORS, REPLICA_COLUMNS),

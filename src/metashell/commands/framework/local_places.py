@@ -6,18 +6,14 @@ Owns the rule that nothing is written into a directory of Kafka's.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from metashell.commands.framework.command import Completion
+from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.command_line import quote
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.log.names import METADATA_DIRECTORY
-
-if TYPE_CHECKING:
-    from metashell.sources.fleet.source import FleetSource
-    from metashell.sources.source import Source
 
 _KAFKAS: Final = ("meta.properties", "partition.metadata")
 """Files that make a directory Kafka's."""
@@ -49,9 +45,21 @@ def _local_paths(word: str, *, files: bool) -> Iterator[tuple[str, str]]:
             yield os.path.join(head, name) + tail, name + tail
 
 
-def refuse_kafkas(name: str, target: str, opened: Source | FleetSource | None) -> None:
-    """Refuse what lies in a directory of Kafka's; metashell never writes there."""
-    directories = () if opened is None else opened.local_directories
+def kafka_directories(context: Context) -> Sequence[str]:
+    """The directories of this machine that are open, or that a command opens itself."""
+    if context.opened is not None:
+        return context.opened.local_directories
+    if context.to_open is None:
+        return ()
+    choice = context.to_open.choice
+    return [path for path in (*choice.paths, choice.path, *choice.log_dirs) if path]
+
+
+def refuse_kafkas(name: str, target: str, directories: Iterable[str]) -> None:
+    """Refuse what lies in one of these directories, or in another of Kafka's.
+
+    Metashell never writes there.
+    """
     own = {os.path.realpath(path) for path in directories}
     place = target
     while True:

@@ -70,7 +70,8 @@ OPTIONS: Final[Mapping[str, str]] = {
 OF_PROGRAM: Final = frozenset(
     {
         "--at", "--bootstrap-controller", "--bootstrap-controllers", "--cluster", "--cluster-id",
-        "--command", "--committed-only", "--completion", "--config", "--directory", "--engine",
+        "--color", "--command", "--committed-only", "--completion", "--config", "--directory",
+        "--engine",
         "--file", "--join", "--keep-going", "--live", "--master", "--no-cache", "--no-config",
         "--record", "--schemas", "--show-secrets", "--snapshot", "--spark-conf",
         "--spark-threshold", "--strict", "--timeout", "--tui", "--version", "-V", "-c", "-d",

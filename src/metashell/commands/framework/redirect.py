@@ -100,11 +100,11 @@ def _shows_secrets(context: Context) -> bool:
 
 def _check(context: Context, typed: str, name: str, target: str) -> None:
     """Refuse a file that can't be written there."""
-    from metashell.commands.framework.local_places import refuse_kafkas
+    from metashell.commands.framework.local_places import kafka_directories, refuse_kafkas
 
     if "\0" in typed:
         raise UsageError(f"{name}: not a file name")
-    refuse_kafkas(name, target, context.opened)
+    refuse_kafkas(name, target, kafka_directories(context))
     parent = os.path.dirname(target)
     if not os.path.isdir(parent):
         raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to write {name}")

@@ -58,7 +58,7 @@ _ROWS_ALONE = frozenset({"--detail", "--summary"})
 
 def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> int:
     """Write words for people, rows where they are asked for; returns the exit status."""
-    _check(parsed)
+    check_words(parsed)
     columns = command.columns_of(parsed)
     if context.fleet is not None:
         columns = (CLUSTER, *columns)
@@ -158,7 +158,7 @@ def answer(query: RowsQuery) -> None:
     query.add(summary_of(rows) if "--summary" in switches else rows)
 
 
-def _check(parsed: Parsed) -> None:
+def check_words(parsed: Parsed) -> None:
     """See that the words are kinds, things and a severity.
 
     Raises:

@@ -22,6 +22,7 @@ from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.read_settings import OLDER_BYTES
 
+_KIND: Final = ("severity", "code")
 _LEVEL: Final = Option(
     ("--severity",),
     "Only findings of that severity and worse: critical, warning or note (the default).",
@@ -40,6 +41,13 @@ _PER_HOUR: Final = Option(
     f"any hour; {MOST_PER_HOUR} by default.",
     "N",
 )
+UNKNOWN: Final = 3
+"""The exit status of a monitoring plugin that can't tell."""
+PLUGIN: Final = Option(
+    ("--plugin",),
+    "Print one line for a monitoring system. The exit status is 0 (ok), 1 (warning), 2 (critical) "
+    "or 3 (unknown, also for everything that failed).",
+)
 _DEEP: Final = Option(
     ("--deep",),
     "Run `check` too, with all its files, and print what it finds. Takes as long as `check`.",
@@ -52,7 +60,10 @@ class HealthCommand(RowsCommand):
     group = "what is wrong"
     name = "health"
     summary = "Show everything that is wrong with the cluster, the worst first."
-    tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", SUMMARY))
+    tables = (
+        AnswerTable("", COLUMNS, _KIND, ("count",)),
+        AnswerTable("--summary", SUMMARY, _KIND, ("subjects", "count")),
+    )
     takes_paths = False
     has_text = True
     own_options = frozenset({"--verbose", "-v", "--exit-code"})
@@ -96,7 +107,8 @@ class HealthCommand(RowsCommand):
             "If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is "
             "told: nothing is known of the rest.\n\n"
             "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
-            "there is any row.\n\n"
+            "there is any row. With --plugin it is that of a monitoring plugin, and of nothing "
+            "else: a source that cannot be read is 3 too.\n\n"
             "`as of` names the state that is judged. `not seen` names input that was not read."
         ),
         options=(
@@ -105,6 +117,7 @@ class HealthCommand(RowsCommand):
             _EXIT_CODE,
             _DETAIL,
             _SUMMARY,
+            PLUGIN,
             _DEEP,
             _PER_HOUR,
             GHOST_AFTER,
@@ -115,6 +128,8 @@ class HealthCommand(RowsCommand):
             ("health", "everything, the worst first"),
             ("health --summary", "a row for each kind of finding"),
             ("health --severity critical", "only what makes clients fail"),
+            ("health --plugin", "a line for Nagios and the like"),
+            ("health -o prometheus", "metrics for a collector of text files"),
             ("health topic:csv-imports", "what is wrong with a topic"),
             ("health offline-partitions --detail", "one kind, partition by partition"),
             ("health -o jsonl --columns code,subject,path,action", "for a script"),
@@ -127,6 +142,10 @@ class HealthCommand(RowsCommand):
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""
+        if PLUGIN.flags[0] in parsed.switches:
+            from metashell.commands.health.plugin import write_line
+
+            return write_line(self, context, parsed)
         from metashell.commands.health.answer import write_findings
 
         return write_findings(self, context, parsed)

@@ -140,8 +140,15 @@ class OffsetsCommand(PartCommand):
     summary = "List the offsets that groups committed, from a broker's logs."
     noun = ("committed offset", "committed offsets")
     tables = (
-        AnswerTable("", COLUMNS),
-        AnswerTable("--lag --summary", SUMMARY_COLUMNS),
+        AnswerTable(
+            "",
+            COLUMNS,
+            ("group", "topic", "partition"),
+            ("offset", "log_end_offset", "high_watermark", "lag"),
+        ),
+        AnswerTable(
+            "--lag --summary", SUMMARY_COLUMNS, ("group",), ("lag", "max_lag", "partitions")
+        ),
         AnswerTable("--stalled", STALLED_COLUMNS),
     )
     part = PART

@@ -74,6 +74,8 @@ TABLES: Final = (
             ),
             text("only_in", "log or leader, if only that knows the voter.", shown=False),
         ),
+        ("id", "status"),
+        ("log_end_offset", "lag", "last_fetch_age_ms", "last_caught_up_age_ms"),
     ),
     AnswerTable(
         STATUS,
@@ -91,6 +93,11 @@ TABLES: Final = (
             integer("kraft_version", "The level of kraft.version."),
             text("origin", "The source: DescribeQuorum or log."),
             time_at("time", "The time of this state."),
+        ),
+        ("cluster_id",),
+        (
+            *("leader", "epoch", "log_end_offset", "high_watermark"),
+            *("max_follower_lag", "max_follower_lag_ms", "kraft_version", "time"),
         ),
     ),
     AnswerTable(

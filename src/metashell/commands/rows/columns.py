@@ -143,6 +143,10 @@ class AnswerTable:
     asked_by: str
     """The words that ask for it, such as ``--by topic``; empty for the one that comes unasked."""
     columns: tuple[Column, ...]
+    labels: tuple[str, ...] = ()
+    """Columns that tell a row in metrics."""
+    measures: tuple[str, ...] = ()
+    """Columns that are metrics; none where the table has none."""
 
     @property
     def documented(self) -> tuple[tuple[str, str], ...]:

@@ -39,18 +39,25 @@ RowMapping: TypeAlias = Mapping[str, Any]
 PIECE_ROWS: Final = 1 << 13
 """Rows that are made together where they are written as they are made."""
 
-FORMATS: Final = ("table", "json", "jsonl", "csv", "tsv", "yaml")
+_WIDE: Final = "wide"
+METRICS: Final = "prometheus"
+FORMATS: Final = (
+    *("table", _WIDE, "json", "jsonl", "csv", "tsv", "yaml", "markdown", "name"),
+    METRICS,
+)
 """The values of ``-o``."""
 
 OUTPUT: Final = Option(
     ("-o", "--output"),
-    "Write rows as a table for people (the default), or as json, jsonl, csv, tsv, yaml.",
+    "Write rows as a table for people (the default), with all columns (wide), as json, jsonl, "
+    "csv, tsv, yaml or markdown, as names alone, or as metrics for Prometheus.",
     "FORMAT",
     FORMATS,
 )
 OUTPUT_INSTEAD: Final = OUTPUT._replace(
-    help="Write rows with the columns below: as a table, or as json, jsonl, csv, tsv, yaml. The "
-    "options that follow ask for rows too, as a table without -o.",
+    help="Write rows with the columns below: as a table, with all columns (wide), as json, jsonl, "
+    "csv, tsv, yaml or markdown, as names alone, or as metrics for Prometheus. The options that "
+    "follow ask for rows too, as a table without -o.",
 )
 _JSON: Final = "--json"
 SORT_FLAG: Final = "--sort"
@@ -63,6 +70,11 @@ VERBOSE: Final = Option(
     ("--verbose", "-v"),
     "In a terminal's table, show times with their date, every state and each partition, and tell "
     "below it what a - means.",
+)
+TO: Final = Option(
+    ("--to",),
+    "Write the answer to a file, which appears whole or not at all. An older file is replaced.",
+    "FILE",
 )
 ROW_OPTIONS: Final = (
     OUTPUT,
@@ -81,6 +93,7 @@ ROW_OPTIONS: Final = (
     LIMIT,
     VERBOSE,
     Option(("--count",), "Print the number of rows instead."),
+    TO,
     Option(
         (_EXIT_CODE,),
         "Exit with 1 if there is any row, or if the answer is not complete; else with 0.",
@@ -204,7 +217,7 @@ class RowsQuery:
 
 
 def form_of(parsed: Parsed) -> str:
-    """The form that rows are asked for in, one of `FORMATS`.
+    """The form that rows are asked for in, one of `FORMATS`; a wide table is a table.
 
     Raises:
         UsageError: It is none.
@@ -215,7 +228,12 @@ def form_of(parsed: Parsed) -> str:
         raise UsageError(f"-o {form}: not one of {', '.join(FORMATS)}")
     if short not in (None, form):
         raise UsageError(f"-o {form} and {_JSON} exclude each other", hint=f"{_JSON} is -o json")
-    return form
+    return FORMATS[0] if form == _WIDE else form
+
+
+def is_wide(parsed: Parsed) -> bool:
+    """Whether a table is asked for with all columns, whole."""
+    return parsed.values.get(OUTPUT.flags[0]) == _WIDE
 
 
 def limit_of(parsed: Parsed) -> int | None:
@@ -303,13 +321,23 @@ class RowsCommand(Command):
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Write what is asked for."""
-        return self.run_parsed(context, self.parse(args))
+        parsed = self.parse(args)
+        path = parsed.values.pop(TO.flags[0], None) if TO in self.manual.options else None
+        if path is not None:
+            return self._run_to(path, context, parsed)
+        return self.run_parsed(context, parsed)
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Run with parsed words."""
         if self.has_text and not self.asking(parsed):
             return self._write_texts(context, parsed)
         return self.write_rows(context, parsed)
+
+    def _run_to(self, path: str, context: Context, parsed: Parsed) -> int:
+        from metashell.commands.rows.to_file import written_to
+
+        with written_to(context, path):
+            return self.run_parsed(context, parsed)
 
     def asking(self, parsed: Parsed) -> list[str]:
         """Options that ask for rows, of those given."""
@@ -335,7 +363,17 @@ class RowsCommand(Command):
                 )
         from metashell.commands.rows.output import Shape
 
-        return Shape.of(parsed, columns, self.own_options)
+        shape = Shape.of(parsed, columns, self.own_options)
+        if shape.form != METRICS:
+            return shape
+        own = self.columns_of(parsed)
+        of = next((one for one in self.tables if one.columns == own), self.tables[0])
+        if not of.measures or shape.count:
+            raise UsageError(
+                f"{self.name}: -o {METRICS}: this answer has no metrics",
+                hint="health, brokers, quorum, offsets --lag and fleet have some",
+            )
+        return shape.as_metrics(self.name, of.labels, of.measures)
 
     def write_rows(self, context: Context, parsed: Parsed) -> int:
         """Write rows; returns the exit status."""

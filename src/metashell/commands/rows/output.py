@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 import pyarrow as pa
@@ -25,9 +27,17 @@ from metashell.commands.rows.cell_text import (
     plain_column,
     plain_texts,
 )
-from metashell.commands.rows.columns import BEFORES, Column
-from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
+from metashell.commands.rows.columns import BEFORES, CLUSTER, IDENTIFYING, Column
+from metashell.commands.rows.command import (
+    LIMIT,
+    METRICS,
+    VERBOSE,
+    form_of,
+    is_wide,
+    limit_of,
+)
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.metrics import Metrics, metrics_text
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
@@ -36,8 +46,13 @@ from metashell.schema.dump import text_to_json, to_json
 from metashell.spelling import did_you_mean, near_names
 
 _CHUNK_ROWS: Final = 1 << 15
-_NAMED_ONCE: Final = ("csv", "tsv")
+_NAMED_ONCE: Final = ("csv", "tsv", "markdown")
 """Forms that begin with the names of the columns."""
+_NAME: Final = "name"
+_FOR_PEOPLE: Final = ("table", "markdown")
+"""Forms that leave out some columns."""
+_WHOLE: Final = ("table", METRICS)
+"""Forms that need all rows."""
 _SURROGATE: Final = "\\ud"
 _ODD_IN_CSV: Final = '[",\r\n]|^$|^ | $'
 
@@ -62,6 +77,8 @@ class Shape:
     """The columns that the user named; a terminal shows all of them."""
     verbose: bool = False
     """Whether a terminal's table has whole times and lists."""
+    metrics: Metrics | None = None
+    """The metrics, where rows are written as such."""
 
     @classmethod
     def of(
@@ -75,7 +92,11 @@ class Shape:
         form = form_of(parsed)
         names = [column.name for column in columns]
         given = _names(parsed.values.get("--columns"), "--columns")
-        chosen = given or [c.name for c in columns if c.shown or form != "table"]
+        is_for_people = form in _FOR_PEOPLE and not is_wide(parsed)
+        chosen = given or [c.name for c in columns if c.shown or not is_for_people]
+        if form == _NAME and not given:
+            own = takewhile(lambda column: column.priority == IDENTIFYING, columns)
+            chosen = [column.name for column in own] or chosen[:1]
         chosen = [one for name in chosen for one in (names if name == "all" else [name])]
         for name in chosen:
             _known("--columns", name, names)
@@ -91,9 +112,21 @@ class Shape:
             "--count" in parsed.switches,
             limit=None if LIMIT.long in own_options else limit_of(parsed),
             declared=tuple(columns),
-            named=tuple(chosen) if given else (),
-            verbose=VERBOSE.flags[0] in parsed.switches,
+            named=tuple(chosen) if given or is_wide(parsed) else (),
+            verbose=VERBOSE.flags[0] in parsed.switches or is_wide(parsed),
         )
+
+    def as_metrics(self, command: str, labels: tuple[str, ...], measures: tuple[str, ...]) -> Shape:
+        """The shape of metrics: labels, and the measures among the columns that were chosen."""
+        labels = (*([CLUSTER.name] if CLUSTER in self.declared else []), *labels)
+        chosen = tuple(name for name in measures if name in self.columns)
+        metrics = Metrics(command=command, labels=labels, measures=chosen)
+        return replace(self, columns=(*labels, *chosen), sort=(), metrics=metrics)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the form needs all rows before it can be written."""
+        return self.form in _WHOLE
 
     def looked_at(self) -> frozenset[str]:
         """The columns that are written or sorted by."""
@@ -136,7 +169,7 @@ class PieceWriter:
     @staticmethod
     def fits(shape: Shape) -> bool:
         """Whether rows can be written before the last one is known."""
-        return shape.form != "table" and not shape.sort and not shape.count
+        return not (shape.is_whole or shape.sort or shape.count)
 
     def write(self, table: pa.Table) -> None:
         """Write some rows."""
@@ -204,7 +237,10 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
         context.out.take(with_colours(table, shape.declared))
         return n_rows
     table = plain(table)
-    if shape.form != "table":
+    if shape.metrics is not None:
+        for text in metrics_text(table, shape.declared, shape.metrics):
+            context.out.write(text)
+    elif shape.form != "table":
         writer = PieceWriter(context, shape)
         writer.write(table)
         writer.close(table)
@@ -317,6 +353,36 @@ def _tsv_texts(column: pa.ChunkedArray) -> pa.Array:
     return texts
 
 
+def _markdown(table: pa.Table) -> Iterator[str]:
+    r"""A table of GitHub's Markdown: numbers to the right, ``|`` in a cell as ``\|``."""
+    marks = ["---:" if _is_number(column.type) else "---" for column in table.columns]
+    yield f"| {' | '.join(table.column_names)} |\n| {' | '.join(marks)} |\n"
+    for chunk in _chunks(table):
+        cells = [_markdown_texts(column) for column in _plain(chunk).columns]
+        lines = pc.binary_join_element_wise(*cells, " | ")
+        yield "".join(f"| {line} |\n" for line in lines.to_pylist())
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _markdown_texts(column: pa.ChunkedArray) -> pa.Array:
+    texts = pc.fill_null(column, "")
+    for character, written in (
+        ("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\r", " "), ("\n", "<br>"),
+    ):  # fmt: skip
+        texts = pc.replace_substring(texts, character, written)
+    return texts
+
+
+def _names_alone(table: pa.Table) -> Iterator[str]:
+    """A line for each row: its name, such as ``orders-3``, or the columns that were named."""
+    for chunk in _chunks(table):
+        cells = [_tsv_texts(column) for column in _plain(chunk).columns]
+        yield "\n".join(pc.binary_join_element_wise(*cells, "-").to_pylist()) + "\n"
+
+
 def _yaml(table: pa.Table) -> Iterator[str]:
     if not len(table):
         yield "[]\n"
@@ -359,5 +425,7 @@ WRITERS: Final[Mapping[str, Callable[[pa.Table], Iterator[str]]]] = {
     "csv": _csv,
     "tsv": _tsv,
     "yaml": _yaml,
+    "markdown": _markdown,
+    _NAME: _names_alone,
 }
 """The formats for programs: pieces of text that together are the table."""

@@ -49,7 +49,7 @@ class RowWriter:
         self.looked_at = shape.looked_at()
         """Names of the columns that are written or sorted by."""
         self._columns = [column for column in columns if column.name in self.looked_at]
-        self._holds = holds or shape.form == "table" or bool(shape.sort)
+        self._holds = holds or shape.is_whole or bool(shape.sort)
         self._held: list[pa.Table] = []
         self._empty = empty or (lambda: table_of_values(self._columns, {}))
         self._writer = PieceWriter(context, shape)

@@ -115,7 +115,7 @@ def _checked_target(typed: str, source: Source, *, is_archive: bool) -> str:
     """
     target = os.path.realpath(typed)
     name = escape(typed)
-    refuse_kafkas(name, target, source)
+    refuse_kafkas(name, target, source.local_directories)
     parent = os.path.dirname(target)
     if not os.path.isdir(parent):
         raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to save {name} in it")

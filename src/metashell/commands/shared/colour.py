@@ -11,11 +11,19 @@ if TYPE_CHECKING:
 RED: Final = "\x1b[31m"
 YELLOW: Final = "\x1b[33m"
 PLAIN: Final = "\x1b[0m"
+_FORCING: Final = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
 def wants_colour(is_terminal: bool) -> bool:
-    """Whether to colour: a terminal that can, and no wish against it (no-color.org)."""
-    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether to colour: a terminal that can, and no wish against it (no-color.org).
+
+    FORCE_COLOR and CLICOLOR_FORCE colour what is no terminal's too, unless they are empty or 0.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if any(os.environ.get(name, "0") not in ("", "0") for name in _FORCING):
+        return True
+    return is_terminal and os.environ.get("TERM") != "dumb"
 
 
 def has_colour(context: Context) -> bool:

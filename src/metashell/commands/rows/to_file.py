@@ -1,0 +1,43 @@
+"""A command's answer in a file, which appears whole or not at all: the option ``--to FILE``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from metashell.commands.export.destination import ExportPlace
+from metashell.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from metashell.commands.export.destination import Sink
+    from metashell.commands.framework.command import Context
+
+
+@dataclass(slots=True)
+class _FileOutput:
+    sink: Sink
+    is_terminal: bool = False
+    width: int = 80
+
+    def write(self, text: str) -> None:
+        self.sink.text(text)
+
+    def flush(self) -> None:
+        """The file is written when it is whole."""
+
+
+@contextmanager
+def written_to(context: Context, path: str) -> Iterator[None]:
+    """Let a command write to a file in place of standard output; an older file is replaced.
+
+    Raises:
+        MetashellError: It can't be written, or is in a Kafka directory.
+    """
+    standard = context.out
+    with ExportPlace(context, force=True).open(path) as sink:
+        context.out = _FileOutput(sink)
+        try:
+            yield
+        finally:
+            context.out = standard
