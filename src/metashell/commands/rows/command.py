@@ -47,17 +47,17 @@ FORMATS: Final = (
 )
 """The values of ``-o``."""
 
+_FORMS: Final = "table, wide (all columns), json, jsonl, csv, tsv, yaml or markdown"
+_OTHERS: Final = "name writes names alone, and prometheus writes metrics."
 OUTPUT: Final = Option(
     ("-o", "--output"),
-    "Write rows as a table for people (the default), with all columns (wide), as json, jsonl, "
-    "csv, tsv, yaml or markdown, as names alone, or as metrics for Prometheus.",
+    f"Write rows as {_FORMS}. Without it as table. {_OTHERS}",
     "FORMAT",
     FORMATS,
 )
 OUTPUT_INSTEAD: Final = OUTPUT._replace(
-    help="Write rows with the columns below: as a table, with all columns (wide), as json, jsonl, "
-    "csv, tsv, yaml or markdown, as names alone, or as metrics for Prometheus. The options that "
-    "follow ask for rows too, as a table without -o.",
+    help=f"Write rows with the columns below, as {_FORMS}. {_OTHERS} The options that follow ask "
+    "for rows too, as a table without -o.",
 )
 _JSON: Final = "--json"
 SORT_FLAG: Final = "--sort"
