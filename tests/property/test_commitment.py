@@ -42,6 +42,42 @@ def test_verdicts(block: int) -> None:
     assert n_proved
 
 
+@pytest.mark.parametrize("block", range(0, SEEDS, BLOCK))
+def test_verdicts_with_damage(block: int) -> None:
+    """Records behind damage prove nothing, and keep others from being acknowledged to nobody."""
+    n_proved = n_safe = 0
+    for seed in range(FIRST + block, FIRST + min(block + BLOCK, SEEDS)):
+        random = Random(seed)
+        quorum = Quorum(random, random.randint(1, 5), dynamic=random.random() < 0.6)
+        quorum.steps(random.choice((40, 120, 300)))
+        here = random.sample([*quorum.nodes.values()], random.randint(1, len(quorum.nodes)))
+        ill = {node.id for node in here if node.log and random.random() < 0.4}
+        copies, started = [], []
+        for node in here:
+            copy, after = quorum.copy_of(node), node
+            if node.id in ill:
+                at, is_cut_off = random.randrange(len(node.log)), random.random() < 0.6
+                copy, after = quorum.damaged_copy(node, at, is_cut_off=is_cut_off)
+            copies.append(copy)
+            started.append(after)
+        found = judge(copies)
+        winners = [w for running in subsets_of(started) for w in _electable(quorum, running)]
+        where = f"seed {seed}, nodes {[node.id for node in here]}, damaged {ill}"
+        assert set(found.winners) >= {str(node.id) for node in winners}, where
+        for stretch in found.ranges:
+            assert stretch.may_be_committed or not ill, where
+            for offset, entry in _entries(quorum, stretch):
+                about = f"{where}, offset {offset}"
+                if stretch.verdict is Certainty.PROVED:
+                    assert quorum.committed[offset : offset + 1] in ([], [entry]), about
+                    n_proved += 1
+                if stretch.verdict is Certainty.SAFE:
+                    assert all(_holds(node, offset, entry) for node in winners), about
+                    n_safe += 1
+    assert n_proved
+    assert n_safe
+
+
 def _disks(random: Random, quorum: Quorum) -> Iterator[list[Node]]:
     """All disks, and some that are left."""
     nodes = list(quorum.nodes.values())
@@ -100,7 +136,7 @@ def _holds(node: Node, offset: int, entry: Entry) -> bool:
 
 def _entries(quorum: Quorum, stretch: JudgedRange) -> Iterator[tuple[int, Entry]]:
     """The records of a stretch, which each of its holders has."""
-    logs = [quorum.nodes[int(name)].log for name in stretch.holders]
+    logs = [quorum.nodes[int(name)].log for name in (*stretch.holders, *stretch.damaged)]
     for offset in range(stretch.first, stretch.end):
         known = {log[offset] for log in logs}
         assert len(known) == 1

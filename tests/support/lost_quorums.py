@@ -9,7 +9,7 @@ Source: org.apache.kafka.raft.KafkaRaftClient, LeaderState, QuorumState, KafkaRa
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from random import Random
 
@@ -219,16 +219,27 @@ class Quorum:
             if self.random.random() < 0.4:
                 node.start = self.random.randint(node.start, node.checkpoint_end)
 
+    def damaged_copy(self, node: Node, at: int, *, is_cut_off: bool) -> tuple[DiskCopy, Node]:
+        """What the node's disk tells after damage at an offset, and the node once it has started.
+
+        Where the start does not cut the damage off, its log has a hole.
+        """
+        end = max(at, node.checkpoint_end)
+        kept = replace(node, log=node.log[:end])
+        hole = Entry(node.log[at].epoch, -1 - at)
+        beyond = replace(node, log=[*node.log[:at], hole, *node.log[at + 1 :]])
+        copy = self.copy_of(kept)
+        copy = replace(
+            copy,
+            log=replace(copy.log, beyond=None if is_cut_off else self.copy_of(beyond).log),
+            epochs=Epochs(tuple(self._runs(node, without=at))),
+            damage="damage",
+            file_end=len(node.log),
+        )
+        return copy, kept if is_cut_off else beyond
+
     def copy_of(self, node: Node) -> DiskCopy:
         """What the node's disk tells."""
-        runs: list[tuple[int, int, int]] = []
-        for offset, entry in enumerate(node.log):
-            if offset < node.start and offset != node.checkpoint_end - 1:
-                continue
-            if runs and runs[-1][1:] == (offset - 1, entry.epoch):
-                runs[-1] = (runs[-1][0], offset, entry.epoch)
-            else:
-                runs.append((offset, offset, entry.epoch))
         sets = [(0, self.first_voters)]
         for offset, entry in enumerate(node.log):
             if entry.voters is not None:
@@ -244,11 +255,25 @@ class Quorum:
                 end=OffsetAndEpoch(*node.end),
                 voters=named[-1][1],
             ),
-            epochs=Epochs(tuple(runs)),
+            epochs=Epochs(tuple(self._runs(node))),
             voter_sets=named,
             epoch=node.epoch,
             checkpoint_end=node.checkpoint_end,
         )
+
+    @staticmethod
+    def _runs(node: Node, without: int = -1) -> list[tuple[int, int, int]]:
+        """The epochs of a log, but for an offset, as far as its files tell them."""
+        runs: list[tuple[int, int, int]] = []
+        for offset, entry in enumerate(node.log):
+            is_gone = offset < node.start and offset != node.checkpoint_end - 1
+            if is_gone or offset == without:
+                continue
+            if runs and runs[-1][1:] == (offset - 1, entry.epoch):
+                runs[-1] = (runs[-1][0], offset, entry.epoch)
+            else:
+                runs.append((offset, offset, entry.epoch))
+        return runs
 
     def directory(self, node: int) -> str | None:
         """The directory id of a node."""

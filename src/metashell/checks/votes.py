@@ -11,16 +11,27 @@ Source: org.apache.kafka.raft.KafkaRaftClient (handleVoteRequest), CandidateStat
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metashell.dataclass import dataclass
+from metashell.log.fault import FaultCode
 from metashell.log.names import SegmentName, parse_name
 from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
+    from metashell.log.fault import Fault
     from metashell.log.names import Listing
     from metashell.log.read import LogFile
+
+_CUT_OFF: Final = {
+    FaultCode.CRC_MISMATCH,
+    FaultCode.BAD_MAGIC,
+    FaultCode.BAD_LENGTH,
+    FaultCode.CUT_OFF,
+    FaultCode.BATCH_DAMAGED,
+}
 
 MOST_COPIES: Final = 12
 """Copies of voters that `majorities` takes: each one more doubles the sets."""
@@ -51,6 +62,18 @@ def log_end(listing: Listing, ends: Iterable[OffsetAndEpoch]) -> OffsetAndEpoch:
     return max((*ends, *ids), default=OffsetAndEpoch(0, 0))
 
 
+def is_cut_off(fault: Fault) -> bool:
+    """Whether each start cuts the metadata log off at a fault of a segment, and drops what follows.
+
+    A start proves every batch, also after a clean stop. It does not ask whether offsets follow on
+    each other.
+
+    Source: org.apache.kafka.raft.internals.KafkaRaftLog.createLog (its recovery point is 0),
+    LogLoader.recoverLog, LogSegment.recover.
+    """
+    return fault.code in _CUT_OFF
+
+
 def segment_ends(files: Iterable[LogFile]) -> Iterator[OffsetAndEpoch]:
     """The ends of segments that were read. Records that do not count yet are part of the log."""
     for file in files:
@@ -73,6 +96,13 @@ class VoterLog:
 
     It is empty if nothing names the voters. Then the node can vote, and can't be a candidate.
     """
+    beyond: VoterLog | None = None
+    """The log with the records behind damage, if its node may keep them."""
+
+    def with_voters(self, voters: Mapping[int, str | None]) -> VoterLog:
+        """This log if it named other voters."""
+        beyond = None if self.beyond is None else self.beyond.with_voters(voters)
+        return replace(self, voters=voters, beyond=beyond)
 
     def is_voter_of(self, voters: Mapping[int, str | None]) -> bool:
         """Whether its node has a vote, with this directory."""
@@ -87,13 +117,15 @@ def electable(running: Iterable[VoterLog]) -> list[VoterLog]:
     """
     nodes = list(running)
 
-    def n_votes(candidate: VoterLog) -> int:
-        return sum(n.is_voter_of(candidate.voters) and n.end <= candidate.end for n in nodes)
+    def can_win(node: VoterLog) -> bool:
+        n_votes = sum(n.is_voter_of(node.voters) and n.end <= node.end for n in nodes)
+        is_elected = n_votes >= majority_of(len(node.voters))
+        return node.is_voter_of(node.voters) and is_elected
 
     return [
         node
         for node in nodes
-        if node.is_voter_of(node.voters) and n_votes(node) >= majority_of(len(node.voters))
+        if can_win(node) or (node.beyond is not None and can_win(node.beyond))
     ]
 
 

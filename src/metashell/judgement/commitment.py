@@ -70,6 +70,10 @@ class DiskCopy:
     checkpoint_end: int
     """The end offset of its newest checkpoint; 0 without one. A checkpoint has committed records
     only."""
+    damage: str | None = None
+    """The first damage of its files."""
+    file_end: int = 0
+    """The end of its segments if they hold records behind the damage; these count for nothing."""
 
     @property
     def name(self) -> str:
@@ -89,6 +93,8 @@ class JudgedRange:
     verdict: Certainty
     holders: tuple[str, ...]
     """Names of the copies."""
+    damaged: tuple[str, ...]
+    """Names of copies that have them behind damage, where the node cuts them off."""
     may_be_committed: bool
     """Whether a leader can have told a client that these records are committed."""
 
@@ -130,16 +136,18 @@ def judge(copies: Sequence[DiskCopy]) -> Commitment:
     proved = np.array([_proved_end(copy, *counted) for copy in copies], dtype=np.int64)
     named = (voters for copy in copies for _, voters in copy.voter_sets if voters)
     sets = [*{frozenset(voters.items()): voters for voters in named}.values()]
-    all_here = not _missing(copies, sets)
+    all_here = not _missing(copies, sets) and not any(copy.damage for copy in copies)
     cuts = _cuts(copies, proved.tolist())
     open_ended: dict[tuple[object, ...], JudgedRange] = {}
     done: list[JudgedRange] = []
-    for column, (first, end) in zip(_held(copies, cuts, proved).T, pairwise(cuts), strict=True):
+    held = _held(copies, cuts, proved)
+    columns = zip(held.T, _behind_damage(copies, cuts, held).T, pairwise(cuts), strict=True)
+    for column, behind, (first, end) in columns:
         still_open: dict[tuple[object, ...], JudgedRange] = {}
-        for epoch in np.unique(column[column != _BEHIND]).tolist():
+        for epoch in np.setdiff1d([column, behind], _BEHIND).tolist():
             holds = column == epoch
             having = [copy for copy, has in zip(copies, holds, strict=True) if has]
-            is_proved = bool(proved[holds].max() >= end)
+            is_proved = bool(proved[holds].max(initial=0) >= end)
             is_safe = bool(wins.any() and holds[wins].all())
             is_sure = all_here and _UNKNOWN not in column
             found = JudgedRange(
@@ -148,9 +156,10 @@ def judge(copies: Sequence[DiskCopy]) -> Commitment:
                 epochs=(None if epoch == _UNKNOWN else epoch,) * 2,
                 verdict=_PROVED if is_proved else _SAFE if is_safe else _OPEN,
                 holders=tuple(copy.name for copy in having),
+                damaged=tuple(copies[i].name for i in np.flatnonzero(behind == epoch).tolist()),
                 may_be_committed=is_proved or not is_sure or _is_half(having, sets),
             )
-            key = (found.holders, found.verdict, found.may_be_committed)
+            key = (found.holders, found.damaged, found.verdict, found.may_be_committed)
             if (before := open_ended.get(key)) is not None:
                 epochs = before.epochs[0], found.epochs[1]
                 found = replace(found, first=before.first, epochs=epochs)
@@ -224,7 +233,9 @@ def _counted(copies: Sequence[DiskCopy]) -> tuple[int, int]:
         is_dynamic = any(voters.values())
         blocking = majority if is_dynamic else len(voters) - majority + 1
         refused = sum(copy.epoch is not None and copy.epoch <= newest for copy in voting)
-        no_later_leader = len(voting) == len(voters) or refused >= blocking
+        # Damage can hide the first record of a later leader.
+        n_whole = sum(copy.damage is None for copy in voting)
+        no_later_leader = n_whole == len(voters) or refused >= blocking
         if end > first and no_later_leader and _epoch_at(longest, end - 1) == newest:
             proved = max(proved, end)
     return newest, proved
@@ -242,22 +253,29 @@ def _proved_end(copy: DiskCopy, newest: int, end: int) -> int:
 
 def _cuts(copies: Sequence[DiskCopy], proved: Sequence[int]) -> list[int]:
     """The offsets at which a verdict or an epoch can change, the first and the end included."""
-    found = {0, *proved, *(copy.log.end.offset for copy in copies)}
+    found = {0, *proved, *(end for c in copies for end in (c.log.end.offset, c.file_end))}
     for copy in copies:
         for first, last, _ in copy.epochs.ranges:
             found |= {first, last + 1}
     return sorted(found)
 
 
-def _epochs_at(copy: DiskCopy, offsets: I64) -> I64:
-    """The epochs of a log at some offsets, `_UNKNOWN` or `_BEHIND`."""
+def _behind_damage(copies: Sequence[DiskCopy], cuts: Sequence[int], held: I64) -> I64:
+    """The epochs between cuts of records that do not count, as `_held` has those that do."""
+    offsets = np.array(cuts[:-1], dtype=np.int64)
+    found = np.stack([_epochs_at(copy, offsets, copy.file_end) for copy in copies])
+    return np.where((held == _BEHIND) & (found != _UNKNOWN), found, _BEHIND)
+
+
+def _epochs_at(copy: DiskCopy, offsets: I64, end: int | None = None) -> I64:
+    """The epochs of a log at some offsets before an end, `_UNKNOWN` or `_BEHIND`."""
     ranges = np.array(copy.epochs.ranges, dtype=np.int64).reshape(-1, 3)
     out = np.full(len(offsets), _UNKNOWN, dtype=np.int64)
     if len(ranges):
         at = np.minimum(np.searchsorted(ranges[:, 1], offsets), len(ranges) - 1)
         is_known = (ranges[at, 0] <= offsets) & (offsets <= ranges[at, 1])
         out[is_known] = ranges[at[is_known], 2]
-    out[offsets >= copy.log.end.offset] = _BEHIND
+    out[offsets >= (copy.log.end.offset if end is None else end)] = _BEHIND
     return out
 
 

@@ -118,6 +118,7 @@ def verdict_rows(found: LostQuorum) -> Iterator[CopiesRow]:
             "end": judged.end,
             "verdict": str(judged.verdict),
             "nodes": [*found.nodes(judged.holders)],
+            "behind_damage": [*found.nodes(judged.damaged)],
             "first_epoch": judged.epochs[0],
             "last_epoch": judged.epochs[1],
             "may_be_committed": judged.may_be_committed,

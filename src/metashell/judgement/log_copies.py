@@ -55,7 +55,7 @@ def copies_of(rows: Sequence[FleetRow], doubt: Callable[[Doubt], None]) -> list[
         return copies
     voters = named[0].log.voters
     return [
-        replace(copy, log=replace(copy.log, voters=voters), voter_sets=((0, voters),))
+        replace(copy, log=copy.log.with_voters(voters), voter_sets=((0, voters),))
         for copy in copies
     ]
 
@@ -95,27 +95,49 @@ def _copy(row: FleetRow, doubt: Callable[[Doubt], None]) -> DiskCopy | None:
         return None
     directory, reached, checkpoint = (row[k] for k in ("directoryId", "epoch", "checkpointEnd"))
     ranges = (map(int, word.split(",")) for word in str(row["epochs"]).split())
+    words = (one.partition(":") for one in str(row["voterSets"]).split(";"))
+    every_set = [(int(offset), _voters(voters)) for offset, _, voters in words]
+    sets = [one for i, one in enumerate(every_set) if not i or one[0] < end]
+    log = VoterLog(
+        name=name,
+        node_id=node,
+        directory_id=None if directory is None else str(directory),
+        end=OffsetAndEpoch(epoch, end),
+        voters=sets[-1][1],
+    )
     copy = DiskCopy(
-        log=VoterLog(
-            name=name,
-            node_id=node,
-            directory_id=None if directory is None else str(directory),
-            end=OffsetAndEpoch(epoch, end),
-            voters=_voters(row["voters"]),
-        ),
+        log=log
+        if (beyond := _may_end(row)) is None
+        else replace(log, beyond=replace(log, end=beyond, voters=every_set[-1][1])),
         epochs=Epochs(tuple((first, last, number) for first, last, number in ranges)),
-        voter_sets=[
-            (int(offset), _voters(words))
-            for offset, _, words in (s.partition(":") for s in str(row["voterSets"]).split(";"))
-        ],
+        voter_sets=sets,
         epoch=reached if isinstance(reached, int) else None,
         checkpoint_end=checkpoint if isinstance(checkpoint, int) else 0,
+        damage=None if row["fault"] is None else _damage(row),
+        file_end=int(row["fileEndOffset"] or 0),
     )
-    if row["fault"] is not None:
-        doubt(Doubt(f"its log is damaged, so its end is not sure: {row['fault']}", name))
+    if copy.damage is not None:
+        doubt(Doubt(copy.damage, name))
     if row["ownFile"] is not None:
         doubt(Doubt(str(row["ownFile"]), name))
     return copy
+
+
+def _damage(row: FleetRow) -> str:
+    """The damage of a copy, and the records that do not count by it."""
+    why = (
+        "and a start cuts it off there" if row["mayEndEpoch"] is None else "and its end is not sure"
+    )
+    end, last = int(row["logEndOffset"] or 0), int(row["fileEndOffset"] or 0) - 1
+    lost = f", {why}: offsets {end}-{last} of it do not count" if last >= end else ""
+    return f"its log is damaged{lost}: {row['fault']}"
+
+
+def _may_end(row: FleetRow) -> OffsetAndEpoch | None:
+    epoch, end = row["mayEndEpoch"], row["fileEndOffset"]
+    if isinstance(epoch, int) and isinstance(end, int):
+        return OffsetAndEpoch(epoch, end)
+    return None
 
 
 def _voters(words: str | int | None) -> Voters:

@@ -94,14 +94,27 @@ class LostQuorum:
 
     @property
     def best(self) -> list[VoterLog]:
-        """The winners whose logs end last: these logs are equal."""
-        return [log for log in self.winners if log.end == self.winners[0].end]
+        """The winners whose logs end last: these logs are equal.
+
+        Only those count that can win where as few copies with `flaws` as possible are started.
+        """
+        can_win = {log.name for _, won in self._soundest for log in won}
+        winners = [log for log in self.winners if not can_win or log.name in can_win]
+        return [log for log in winners if log.end == winners[0].end]
+
+    @property
+    def _soundest(self) -> list[tuple[Sequence[VoterLog], Sequence[VoterLog]]]:
+        """The `starts` that have the fewest copies with `flaws`."""
+        flaws = self.flaws
+        counts = [sum(log.name in flaws for log in running) for running, _ in self.starts]
+        least = min(counts, default=0)
+        return [one for one, n in zip(self.starts, counts, strict=True) if n == least]
 
     @property
     def best_starts(self) -> list[Sequence[VoterLog]]:
         """The sets of voters of which only one with the best log can win; small sets first."""
         best = {log.name for log in self.best}
-        return [running for running, won in self.starts if best.issuperset(w.name for w in won)]
+        return [running for running, won in self._soundest if best.issuperset(w.name for w in won)]
 
     @property
     def troubles(self) -> Mapping[str, str]:
@@ -110,22 +123,30 @@ class LostQuorum:
         return {name: str(why) for name, why in told.items() if why is not None}
 
     @property
+    def flaws(self) -> Mapping[str, str]:
+        """By name, why a voter is started last: damage of its log, or one of `troubles`."""
+        damages = {copy.name: copy.damage for copy in self.copies if copy.damage is not None}
+        return {**damages, **self.troubles}
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a copy has no damage."""
+        return all(copy.damage is None for copy in self.copies if copy.name == name)
+
+    @property
     def chosen(self) -> list[Sequence[VoterLog]]:
         """The sets to start: the smallest of which only one with the best log can win.
 
-        All voters at hand where that holds for every set. Sets without `troubles` are preferred.
+        All voters at hand where that holds for every set, and no copy has a flaw.
         """
-        starts, troubles = self.best_starts, self.troubles
+        starts, flaws = self.best_starts, self.flaws
         if not starts:
             # A majority and no voter more elects the one whose log ends last.
             found = (copy.log for copy in voting(self.copies))
-            voters = sorted(found, key=lambda log: (log.name in troubles, log.end, log.node_id))
+            voters = sorted(found, key=lambda log: (log.name in flaws, log.end, log.node_id))
             others = [log for log in voters if log is not self.best[0]]
             return [[self.best[0], *others[: len(self.voters) // 2]]]
-        if len(starts) == len(self.starts) and not troubles:
+        if len(starts) == len(self.starts) and not flaws:
             return starts[-1:]
-        sound = [some for some in starts if troubles.keys().isdisjoint(log.name for log in some)]
-        starts = sound or starts
         return [running for running in starts if len(running) == len(starts[0])]
 
     @property
@@ -148,11 +169,17 @@ class LostQuorum:
     def too_old(self) -> list[str]:
         """Names of winners that lack a record that is proved committed.
 
-        No votes lead there: their directories are older than their nodes left them.
+        No votes lead there: their directories are older than their nodes left them. A winner that
+        needs the vote of a damaged copy is passed over: another may win without that copy.
         """
-        lacking = {name: self.commitment.lacking(name) for name in self.commitment.winners}
+        damaged = {copy.name for copy in self.copies if copy.damage is not None}
+        whole = [won for running, won in self.starts if damaged.isdisjoint(v.name for v in running)]
+        names = {log.name for won in [self.best, *whole] for log in won}
         return [
-            n for n, lost in lacking.items() if any(r.verdict is Certainty.PROVED for r in lost)
+            name
+            for name in self.commitment.winners
+            if (name in names or not self.starts)
+            and any(r.verdict is Certainty.PROVED for r in self.commitment.lacking(name))
         ]
 
 
@@ -306,14 +333,17 @@ class _Losing:
     def of(self, winner: str) -> list[LostTail]:
         """The records that others have and a winner has not, each told of the longest log."""
         lacking = self._commitment.lacking(winner)
-        lost = {name: [r for r in lacking if name in r.holders] for name in self._copies}
+        lost = {
+            name: [r for r in lacking if name in (*r.holders, *r.damaged)] for name in self._copies
+        }
         found = []
         told: list[list[JudgedRange]] = []
         for name, ranges in sorted(lost.items(), key=lambda one: len(one[1]), reverse=True):
             if not ranges or any(all(r in other for r in ranges) for other in told):
                 continue
             told.append(ranges)
-            first, end = ranges[0].first, self._copies[name].log.end.offset
+            copy = self._copies[name]
+            first, end = ranges[0].first, max(copy.log.end.offset, copy.file_end)
             found.append(
                 LostTail(
                     copy=name,
@@ -329,7 +359,8 @@ class _Losing:
         """The changes that a log's records make from an offset on, counted by part."""
         if (name, first) not in self._known:
             after, before = self._sources[name], None
-            if first == self._copies[winner].log.end.offset:
+            kept = self._copies[winner]
+            if first == kept.log.end.offset and not kept.file_end:
                 before = self._sources[winner]
             else:
                 with suppress(MetashellError):

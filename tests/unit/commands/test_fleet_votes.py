@@ -214,7 +214,7 @@ def test_logs_that_name_different_voters(tmp_path: Path) -> None:
 
 
 def test_a_damaged_log_is_told(tmp_path: Path) -> None:
-    """Where it ends is then not sure: the status is 1."""
+    """It ends at the damage, or at a later checkpoint: the status is 1."""
     directory = copy_of("voters-leader-tail-3", tmp_path)
     (segment,) = (directory / "voter-2" / "__cluster_metadata-0").glob("*.log")
     data = bytearray(segment.read_bytes())
@@ -222,8 +222,8 @@ def test_a_damaged_log_is_told(tmp_path: Path) -> None:
     segment.write_bytes(data)
     ran = votes(directory / "voter-2", directory / "voter-3")
 
-    assert (1, [([2, 3], [2, 3])]) == (ran.status, winners(ran))
-    assert "voter-2: its log is damaged, so its end is not sure" in ran.err[0]
+    assert (1, [([2, 3], [3])]) == (ran.status, winners(ran))
+    assert "voter-2: its log is damaged, and a start cuts it off there: " in ran.err[0]
 
 
 def test_more_copies_than_are_listed(tmp_path: Path) -> None:

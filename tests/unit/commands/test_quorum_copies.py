@@ -17,6 +17,7 @@ from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.quorum.columns import COPIES, OF_COPIES
+from metashell.log.chain import Chainer, batches
 from metashell.sources.opening import open_fleet
 from support.fixtures import ELECTABLE, copy_of, fixture_dir
 from support.fleets import node
@@ -266,3 +267,72 @@ def test_configuration_of_one_of_the_nodes(
 
     assert told(*disks("voters-all-killed-3", 1, 2)).count(ignored) == 1
     assert ignored not in told(*disks("voters-all-killed-3", 1, 3))
+
+
+def damaged(parent: Path, name: str, at: int | None = None) -> Path:
+    """A copy of a recorded voter's directory, with other bytes at a position of its segment."""
+    made = copy_of(name, parent)
+    segment = made / LOG_DIR_NAME / f"{0:020}.log"
+    data = bytearray(segment.read_bytes())
+    at = len(data) // 2 if at is None else at
+    data[at : at + 4] = bytes(byte ^ 0xFF for byte in data[at : at + 4])
+    segment.write_bytes(data)
+    return made
+
+
+def test_a_damaged_log_does_not_win(tmp_path: Path) -> None:
+    """Records behind damage prove nothing: a start cuts them off, back to the checkpoint."""
+    bad = damaged(tmp_path, "voters-all-killed-3/voter-1")
+    others = disks("voters-all-killed-3", 2, 3)
+    ran = ask(bad, *others)
+    assert 1 == ran.status
+    assert ran.out.startswith("Voter 3's copy wins; start 2 and 3.\n")
+    assert "\n1585-1592  open    on 3 and behind damage on 1: who wins decides\n" in ran.out
+    assert "\n1593-1596  open    behind damage on 1: a start cuts them off\n" in ran.out
+    assert "Lost then: nothing" not in ran.out
+    assert "Start 1 last, while all others follow one leader: its log is damaged" in ran.out
+    doubt = "offsets 1572-1596 of it do not count: 00000000000000000000.log, position 56615, "
+    assert doubt in ran.out
+    rows = json.loads(ask(bad, *others, options="--copies --json").out)
+    of_one = next(row for row in rows if row["node_id"] == 1)
+    assert (1572, False) == (of_one["log_end_offset"], of_one["can_win"])
+    of_both = json.loads(ask(bad, *others, options="--verdicts --json").out)
+    last = [(r["first"], r["nodes"], r["behind_damage"], r["may_be_committed"]) for r in of_both]
+    assert [(1585, [3], [1], True), (1593, [], [1], True)] == last[-2:]
+
+
+def test_a_majority_that_needs_a_damaged_log(tmp_path: Path) -> None:
+    """Nothing says that no acknowledged change is lost."""
+    bad = damaged(tmp_path, "voters-all-killed-3/voter-1")
+    ran = ask(bad, *disks("voters-all-killed-3", 2))
+    assert 1 == ran.status
+    assert "First see to voter 1: its log is damaged" in ran.out
+    assert "Find the directory of voter 3 first." in ran.out
+    assert "no acknowledged change is lost" not in ran.out
+    assert "\n1572-1584  safe    on 2 and behind damage on 1: " in ran.out
+
+
+def test_damage_of_a_segment_that_the_state_needs_no_more(tmp_path: Path) -> None:
+    """A start proves it too, and cuts the log off there."""
+    bad = copy_of("voters-all-killed-3/voter-1", tmp_path)
+    log = bad / LOG_DIR_NAME
+    first = log / f"{0:020}.log"
+    whole = Chainer(memoryview(data := first.read_bytes()), 0, len(data), "").run()
+    begin, _, base, *_ = next(b for b in batches(data, whole.positions) if b[2] > 900)
+    first.write_bytes(data[: begin - 1] + bytes([data[begin - 1] ^ 0xFF]))
+    (log / f"{base:020}.log").write_bytes(data[begin:])
+    ran = ask(bad, *disks("voters-all-killed-3", 2, 3))
+    assert ran.out.startswith("Voter 3's copy wins; start 2 and 3.\n")
+
+
+@pytest.mark.parametrize("field", [0, 12])
+def test_damage_that_a_start_may_not_cut_off(tmp_path: Path, field: int) -> None:
+    """A CRC covers neither offset nor epoch: the node may win with all, and then lacks records."""
+    data = (fixture_dir("voters-all-killed-3/voter-1") / LOG_DIR_NAME / f"{0:020}.log").read_bytes()
+    whole = Chainer(memoryview(data), 0, len(data), "").run()
+    begin = [*batches(data, whole.positions)][-2][0]
+    bad = damaged(tmp_path, "voters-all-killed-3/voter-1", begin + field)
+    ran = ask(bad, *disks("voters-all-killed-3", 2))
+    assert 1 == ran.status
+    assert "its log is damaged, and its end is not sure: offsets " in ran.out
+    assert "Lost then: nothing" not in ran.out

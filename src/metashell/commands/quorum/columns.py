@@ -178,6 +178,11 @@ TABLES: Final = (
             integer("end", "The offset behind the last one.", priority=9),
             text("verdict", "proved, safe or open.", priority=9),
             integers("nodes", "Ids of the nodes whose copies hold these records.", priority=8),
+            integers(
+                "behind_damage",
+                "Ids of those that have them behind damage, where a start cuts them off.",
+                shown=False,
+            ),
             integer(
                 "first_epoch", "The leader epoch of the first record; null: not known.", priority=5
             ),

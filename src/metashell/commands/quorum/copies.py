@@ -25,7 +25,7 @@ from metashell.judgement.copies_rows import (
 )
 from metashell.judgement.log_copies import voting
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
-from metashell.judgement.quorum_words import headline, needed_disks, sets_text, spoken
+from metashell.judgement.quorum_words import headline, needed_disks, one_of, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
 
@@ -105,7 +105,8 @@ def _examined(context: Context) -> LostQuorum:
 def _answer(found: LostQuorum) -> Iterator[str]:
     """The first lines."""
     yield _sentence(headline(found))
-    told = {*(found.troubles if found.winners else found.left_out)}
+    starting = {log.name for log in found.chosen[0]} if found.winners else found.left_out
+    told = {*starting} & {*found.flaws, *found.left_out}
     doubts = [doubt for doubt in found.doubts if doubt.copy not in told]
     if doubts:
         more = f" ({len(doubts) - 1} more below)" if len(doubts) > 1 else ""
@@ -121,11 +122,14 @@ def _answer(found: LostQuorum) -> Iterator[str]:
             yield f"Keep all disks. Of these, the log of voter {last.node_id} ends last."
         return
     if found.too_old:
-        yield "A copy is older than its node left it: find the directories that were used last."
+        yield (
+            "A copy is damaged, or older than its node left it: find the directories that were used"
+            " last."
+        )
         return
     for log in found.chosen[0]:
-        if log.name in found.troubles:
-            yield f"First see to voter {log.node_id}: {found.troubles[log.name]}."
+        if log.name in found.flaws:
+            yield f"First see to voter {log.node_id}: {found.flaws[log.name]}."
     losses = found.losses[found.best[0].name]
     if not losses:
         they = "They have" if len(found.best) > 1 else "It has"
@@ -133,12 +137,19 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     for loss in losses:
         they = "They lack" if len(found.best) > 1 else "It lacks"
         yield f"{they} what only {loss.copy} has: {_loss_text(loss)}."
-    if missing:
+    is_whole = all(found.is_whole(log.name) for log in found.chosen[0])
+    if missing and is_whole:
         yield (
             f"{'Voter' if len(missing) == 1 else 'Voters'} {spoken(missing)}"
             f" {'has' if len(missing) == 1 else 'have'} no copy here. Records that only"
             f" {'its log' if len(missing) == 1 else 'their logs'} had were acknowledged to nobody."
         )
+    if not is_whole:
+        yield (
+            "Acknowledged changes can be lost: a majority without the damaged log is not here."
+            f"{f' Find the directory of voter {one_of(missing)} first.' if missing else ''}"
+        )
+        return
     yield (
         "If each directory is as its node left it, no acknowledged change is lost: a leader"
         " acknowledges what a majority of all voters has."
@@ -178,11 +189,17 @@ def _verdict_lines(found: LostQuorum) -> Iterator[str]:
     spans = [_span(r.first, r.end) for r in ranges]
     width = max(map(len, spans), default=0)
     for span, judged in zip(spans, ranges, strict=True):
-        nodes = ", ".join(map(str, found.nodes(judged.holders)))
-        yield f"{span:<{width}}  {judged.verdict:<6}  on {nodes}: {_why(judged)}"
+        on = [
+            f"{where} {', '.join(map(str, found.nodes(names)))}"
+            for where, names in (("on", judged.holders), ("behind damage on", judged.damaged))
+            if names
+        ]
+        yield f"{span:<{width}}  {judged.verdict:<6}  {' and '.join(on)}: {_why(judged)}"
 
 
 def _why(judged: JudgedRange) -> str:
+    if not judged.holders:
+        return "a start cuts them off"
     if judged.verdict is Certainty.OPEN and not judged.may_be_committed:
         return "acknowledged to nobody; who wins decides"
     return _MEANING[judged.verdict]

@@ -70,12 +70,19 @@ def _starting(found: LostQuorum) -> Iterator[str]:
     """The steps to a leader."""
     running = found.chosen[0]
     nodes = sorted(log.node_id for log in running)
-    troubles = {node: why for name, why in found.troubles.items() for node in found.nodes([name])}
-    for node in sorted(troubles.keys() & set(nodes)):
-        yield (
-            f"Before you start {node}: {troubles[node]}. Run `check` there. The node does not start"
-            " with a file that it can't use, and without the file it may vote twice in an epoch."
-        )
+    flaws = {node: why for name, why in found.flaws.items() for node in found.nodes([name])}
+    for log in running:
+        if log.name in found.troubles:
+            yield (
+                f"Before you start {log.node_id}: {flaws[log.node_id]}. Run `check` there. The node"
+                " does not start with a file that it can't use, and without the file it may vote"
+                " twice in an epoch."
+            )
+        elif log.name in found.flaws:
+            yield (
+                f"Before you start {log.node_id}: {flaws[log.node_id]}. A start deletes what it"
+                " cuts off: see that the copy of its directory is whole."
+            )
     addresses = {node: found.endpoints(node) for node in nodes}
     yield (
         f"Start {spoken(nodes)}, {'each ' * (len(nodes) > 1)}on its own directory with its own"
@@ -96,15 +103,15 @@ def _starting(found: LostQuorum) -> Iterator[str]:
         )
     winners = [log.node_id for log in found.best if log.node_id in nodes]
     yield f"Wait until {one_of(winners)} leads.\n{_STATUS.format(_address(found, nodes))}"
-    others = [node for node in found.here if node not in nodes and node not in troubles]
+    others = [node for node in found.here if node not in nodes and node not in flaws]
     if others:
         yield (
             f"Then start {spoken(others)}: a follower takes over the leader's log, and cuts off"
             " what the leader has not."
         )
-    for node in sorted(troubles.keys() & set(found.here) - set(nodes)):
+    for node in sorted(flaws.keys() & set(found.here) - set(nodes)):
         yield (
-            f"Start {node} last, while all others follow one leader: {troubles[node]}. `check`"
+            f"Start {node} last, while all others follow one leader: {flaws[node]}. `check`"
             " there says what to do with the file."
         )
     missing = [node for node, _ in found.commitment.missing]

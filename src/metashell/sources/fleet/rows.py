@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from metashell.answers.health import Health
-from metashell.checks.agreement import BASE, LogFacts, batches_of, between, block_digests
+from metashell.checks.agreement import BASE, Epochs, LogFacts, batches_of, between, block_digests
 from metashell.checks.digest import image_digest, part_digests, without_orphans
 from metashell.checks.quorum_findings import node_file_faults, read_node_files
-from metashell.checks.votes import OffsetAndEpoch, log_end, segment_ends
+from metashell.checks.votes import OffsetAndEpoch, is_cut_off, log_end, segment_ends
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.quorum_members import QuorumMember, known_voters, voter_sets
-from metashell.log.fault import FaultKind
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.names import Listing, SegmentName, parse_name
+from metashell.log.read import load
+from metashell.places.place import file_in
 from metashell.places.uri import shown
+from metashell.places.vanished import VanishedError
 from metashell.schema.dump import to_json
 from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
 from metashell.sources.fleet.reading import Reading
@@ -54,6 +59,8 @@ VOTE_FIELDS: Final = (
     "directoryId",
     "logEpoch",
     "logEndOffset",
+    "fileEndOffset",
+    "mayEndEpoch",
     "voters",
     "fault",
     "ownFile",
@@ -67,7 +74,11 @@ VOTE_FIELDS: Final = (
 )
 """Keys of `vote_facts`: ``voters`` are those of the log's latest voter set, ``id,directoryId``
 separated by spaces, without a directory id in a static quorum. ``fault`` is the first damage of the
-files that were read, ``ownFile`` the first trouble with a file that the node needs to vote once.
+files, ``ownFile`` the first trouble with a file that the node needs to vote once.
+
+The log ends before damage of its segments, or at its newest whole checkpoint if that ends later.
+``fileEndOffset`` is the end of the segments all the same, None without damage of them, and
+``mayEndEpoch`` the epoch there if the node may keep what is behind the damage.
 
 ``epoch`` is the leader epoch of quorum-state, ``epochs`` as in `END_FIELDS` but of the whole log.
 ``voterSets`` has each voter set of the log as ``voters`` has the latest, with the offset from which
@@ -166,9 +177,13 @@ def vote_facts_of(source: Source) -> FleetRow:
     static = () if state is None else state.current_voters or ()
     lost = [] if beside is None else beside.lost
     properties = source.meta_properties
-    faults = [str(f) for f in newest.log.faults if f.kind is not FaultKind.TORN]
     records, listing = newest.image.records, newest.log.listing
     facts = LogFacts.of(records, listing, directory, whole=True)
+    faults = _damage(newest)
+    bad = {fault.file for fault in faults}
+    listing = replace(
+        listing, checkpoints=tuple(c for c in listing.checkpoints if c.name not in bad)
+    )
     voters = known_voters(newest.image, static)
     # An older set was in force before the oldest one that the files have; it counts there too.
     sets = [(offset if i else 0, known) for i, (offset, known) in enumerate(voter_sets(records))]
@@ -177,8 +192,9 @@ def vote_facts_of(source: Source) -> FleetRow:
         "nodeId": None if properties is None else properties.node_id,
         "directoryId": None if properties is None else properties.directory_id,
         **_end_fields(source),
+        **_recovered(log_end_of(source), listing, facts.epochs, faults),
         "voters": _voter_words(voters),
-        "fault": faults[0] if faults else None,
+        "fault": str(faults[0]) if faults else None,
         "ownFile": f"{lost[0].file}: {lost[0].message}" if lost else None,
         "epoch": None if state is None else state.leader_epoch,
         "epochs": _epoch_words(facts),
@@ -189,6 +205,44 @@ def vote_facts_of(source: Source) -> FleetRow:
         "checkpoints": sum(not checkpoint.is_bootstrap for checkpoint in listing.checkpoints),
         "checkpointEnd": max((c.end_offset for c in listing.checkpoints), default=0),
         "endpoints": to_json({str(v.id): list(v.endpoints or ()) for v in voters}),
+    }
+
+
+def _damage(source: Source) -> list[Fault]:
+    """The damage of the files of a log, also of segments that the state needs no more."""
+    log = source.log
+    read = {file.name for file in log.loaded.files}
+    faults = []
+    for segment in () if log.is_file or source.live is not None else log.listing.segments:
+        if segment.name not in read:
+            with suppress(VanishedError):
+                faults += load([file_in(log.place, segment.name)]).faults
+    return [fault for fault in (*faults, *log.faults) if fault.kind is not FaultKind.TORN]
+
+
+def _recovered(
+    end: OffsetAndEpoch | None, listing: Listing, epochs: Epochs, faults: Sequence[Fault]
+) -> FleetRow:
+    """The fields of the end of a log that damage changes.
+
+    Args:
+        end: The end of the log if damage changes nothing.
+        listing: Its names, without checkpoints that are damaged.
+        epochs: Its epochs.
+        faults: Its damage.
+    """
+    found = [fault for fault in faults if isinstance(parse_name(fault.file or ""), SegmentName)]
+    if end is None or not found:
+        return {"fileEndOffset": None, "mayEndEpoch": None}
+    first = min(found, key=lambda fault: fault.offset or 0)
+    cut = first.offset or 0
+    epoch = epochs.at(cut - 1)
+    kept = log_end(listing, () if epoch is None else [OffsetAndEpoch(epoch, cut)])
+    return {
+        "logEpoch": kept.epoch,
+        "logEndOffset": kept.offset,
+        "fileEndOffset": end.offset,
+        "mayEndEpoch": None if is_cut_off(first) else end.epoch,
     }
 
 
