@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyspark")
+
 import metashell
 from kraftgen.files import segment_name
 from metashell.commands.framework.command import Context

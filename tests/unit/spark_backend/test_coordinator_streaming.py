@@ -11,6 +11,10 @@ from uuid import uuid4
 
 import pytest
 
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+
 from metashell.errors import SourceError, UsageError
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.spark_backend import streaming
@@ -18,10 +22,6 @@ from support.fixtures import copy_of, fixture_dir
 from support.keyed_logs import End, Put, commit, encode, types_of
 from support.kraft import read, rows, source
 from support.s3 import S3Server
-
-pytest.importorskip("pyspark")
-
-import pyarrow as pa
 
 FLEET = "broker*/d*"
 

@@ -125,6 +125,7 @@ def test_an_error_on_the_way_of_an_interrupt_is_the_interrupt() -> None:
 
 def test_java_that_has_ended() -> None:
     """The error of the line to it does not tell that."""
+    pytest.importorskip("pyspark")
     with (
         pytest.raises(SourceError, match=r"^it failed: its Java process has ended$"),
         failures("it failed"),

@@ -56,6 +56,7 @@ def in_table(directory: Path, **options: bool) -> list[tuple[str, str, str, int,
 
 def test_table_has_the_same_words_and_order(tmp_path: Path) -> None:
     """The table `faults` begins with what the local engine tells, as it tells it."""
+    pytest.importorskip("pyspark")
     directory = marked_directory(tmp_path)
     faults = metashell.open(directory).all_faults()
     expected = [(str(f.kind), f.reason, f.file, f.pos, f.offset) for f in faults]
@@ -65,6 +66,7 @@ def test_table_has_the_same_words_and_order(tmp_path: Path) -> None:
 
 def test_table_tells_of_files_that_are_not_replayed(tmp_path: Path) -> None:
     """What stands in older files, or before the checkpoint's end, follows behind; nothing twice."""
+    pytest.importorskip("pyspark")
     directory = copy_of("quota-defaults", tmp_path) / METADATA_DIRECTORY
     for path in (min(directory.glob("*.log")), max(directory.glob("*.log"))):
         data = bytearray(path.read_bytes())
@@ -85,6 +87,7 @@ def test_table_tells_of_the_replay_that_is_asked_for(
     tmp_path: Path, options: dict[str, bool]
 ) -> None:
     """A replay that ends early has fewer faults than the files: what is behind is not replayed."""
+    pytest.importorskip("pyspark")
     change = record("PartitionChangeRecord", partition_id=0, topic_id=bytes([9]) * 16, leader=1)
     damages = (Damage(), Damage(crc_xor=1), Damage())
     batches = [

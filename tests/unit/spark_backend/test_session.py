@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyspark")
+
 import metashell
 from metashell.errors import SourceError
 from metashell.read_settings import READ_DEFAULTS
