@@ -74,7 +74,7 @@ SCREENS: Final = (
     Screen("quorum", ("4",), _is_view("quorum")),
     Screen("brokers", ("5",), _is_view("brokers")),
     Screen("groups", ("7",), _is_view("groups"), directories=BROKER),
-    Screen("group", ("7", "enter"), lambda d: d.view.group is not None, directories=BROKER),  # type: ignore[attr-defined]
+    Screen("group", ("7", "enter"), lambda d: d.view.opened is not None, directories=BROKER),  # type: ignore[attr-defined]
     Screen("help", ("f1",), lambda d: d.app.screen.query("HelpPanel"), "/image/topics/byName"),
     Screen("command", ("colon",), _is_screen("CommandScreen"), typed="topics"),
     Screen("find", ("f",), _is_screen("FindScreen")),

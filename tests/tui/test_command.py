@@ -106,14 +106,15 @@ def test_dismissed_while_asked() -> None:
     drive(test)
 
 
-def test_exits() -> None:
-    """`exit` leaves with its status."""
+@pytest.mark.parametrize(("line", "status"), [("exit 3", 3), ("q", 0)])
+def test_exits(line: str, status: int) -> None:
+    """`exit` leaves with its status, and so does `q`."""
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        await run(driver, "exit 3")
+        await run(driver, line)
         await driver.until(lambda: not driver.app.is_running, "it goes on")
-        assert driver.app.return_code == 3
+        assert driver.app.return_code == status
 
     drive(test)
 

@@ -8,7 +8,7 @@ import pytest
 
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.fleet import FleetTable, FleetView
+from metashell.tui.views.fleet import FleetView
 from support.fleets import backups
 from support.pilot import Driver, drive, session_on
 
@@ -45,10 +45,10 @@ def test_looking_into_a_cluster_reads_nothing_again(
     """Rows are those of the fleet, whichever cluster is at hand, and in whichever state."""
     read = []
 
-    def note(view: FleetView) -> None:
+    def note(view: FleetView, **_: bool) -> None:
         read.append(view)
 
-    monkeypatch.setattr(FleetView, "_read", note)
+    monkeypatch.setattr(FleetView, "begin", note)
 
     async def test(driver: Driver) -> None:
         await driver.look("fleet")
@@ -88,22 +88,22 @@ def test_cursor_waits_on_the_worst(session: ExplorerSession) -> None:
 
     async def test(driver: Driver) -> None:
         view = view_of(driver)
-        rows = view.rows
-        assert rows is not None
+        assert view.rows is not None
+        rows, _ = view.rows
         names = set(rows["cluster"].to_pylist())
-        table = view.query_one(FleetTable)
-        view._show(rows, names)  # as at the start: nothing is read, by name
-        view._show(rows, names - {"controller-2"})
+        table = view.table
+        view.take(rows, names)  # as at the start: nothing is read, by name
+        view.take(rows, names - {"controller-2"})
         assert column(driver, "cluster")[0] == "controller-2"
         assert table.row is not None
         assert table.row["cluster"] == "controller-2"
-        view._show(rows, set())
+        view.take(rows, set())
         assert (table.row["cluster"], table.cursor_row) == (BROKEN, 0)
         await driver.press("down")
         assert table.row["cluster"] == "controller-2"
-        view._show(rows, {BROKEN})
+        view.take(rows, {BROKEN})
         assert (table.row["cluster"], table.cursor_row) == ("controller-2", 0)
-        view._show(rows, set())
+        view.take(rows, set())
         assert (table.row["cluster"], table.cursor_row) == ("controller-2", 1)
 
     drive(test, session)

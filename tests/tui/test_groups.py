@@ -7,29 +7,35 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import Static
 
 from metashell.tui.app import Explorer
-from metashell.tui.rows.drawn import DrawnTable
+from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ask, view_state_of
-from metashell.tui.views import group_rows
+from metashell.tui.views import groups as group_view
+from metashell.tui.views.answer import ViewQuestion
 from metashell.tui.views.commit_line import find_commits
-from metashell.tui.views.group_rows import find_extra, find_group, find_groups
-from metashell.tui.views.group_tables import (
-    GroupTable,
-)
+from metashell.tui.views.groups import GroupsView
 from support.node_sources import D1, D2, on, opened
 from support.pilot import Driver, drive
 from support.waiting import LIMIT_S
 
 
-def column(table: DrawnTable, name: str) -> list[object]:
+def column(table: RowTable, name: str) -> list[object]:
     """A column of a table, in the order shown."""
     assert table.shown is not None
     found: list[object] = table.shown[name].to_pylist()
     return found
+
+
+def groups_of(driver: Driver) -> RowTable:
+    """The table of groups."""
+    view = driver.view
+    assert isinstance(view, GroupsView)
+    return view.tables_by_name["groups"]
 
 
 def said(driver: Driver, name: str) -> str:
@@ -42,14 +48,14 @@ def test_what_needs_attention_comes_first() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.press("7")
-        assert driver.app.focused is driver.one(GroupTable)
-        words = column(driver.one(GroupTable), "attention")
+        assert driver.app.focused is groups_of(driver)
+        words = column(groups_of(driver), "attention")
         order = [word for i, word in enumerate(words) if not i or words[i - 1] != word]
         assert order == ["stalled", "pending", "left behind", ""]
-        assert driver.one(GroupTable).cursor_row == 0
-        groups = column(driver.one(GroupTable), "group")
+        assert groups_of(driver).cursor_row == 0
+        groups = column(groups_of(driver), "group")
         assert groups[0] in ("c-coop", "c-range", "k-uniform", "k-range", "k-mixed", "c-static")
-        lags = column(driver.one(GroupTable), "lag")
+        lags = column(groups_of(driver), "lag")
         n = words.count("stalled")
         assert sorted(lags[:n], reverse=True) == lags[:n]  # type: ignore[type-var]
         rows = ask(driver.view_state, ("groups", "-o", "table")).table
@@ -116,40 +122,41 @@ def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatc
     """All reading is in jobs, and Escape ends those that take long."""
     begun, go_on = threading.Event(), threading.Event()
     threads: set[str] = set()
-    find = group_rows.find_extra
+    find = group_view.find_extra
 
-    def slow(view_state, cancelled, tell, known):  # type: ignore[no-untyped-def]
+    def slow(question: ViewQuestion, *rest: Any) -> Any:
         threads.add(threading.current_thread().name)
         begun.set()
-        while not cancelled() and not go_on.wait(0.01):
+        while not question.job.cancelled() and not go_on.wait(0.01):
             pass
-        return find(view_state, cancelled, tell, known)
+        return find(question, *rest)
 
     async def test(driver: Driver) -> None:
         monkeypatch.setattr("metashell.tui.views.groups.find_extra", slow)
         await driver.pilot.press("7")
         await driver.until(begun.is_set, "partitions are not looked at")
-        assert column(driver.one(GroupTable), "group")
+        assert column(groups_of(driver), "group")
         assert isinstance(driver.app, Explorer)
         await driver.press("escape")
         assert driver.told == ["cancelled: looking at the logs of partitions"]
-        assert set(column(driver.one(GroupTable), "lag")) == {None}
+        assert set(column(groups_of(driver), "lag")) == {None}
 
     drive(test, on(D1, D2))
     assert threads == {"metashell-explorer"}
 
 
-def test_rows_without_widgets() -> None:
-    """Each stage tells what it has; a group with wildcards in its name is that group."""
-    source = opened(D1, D2)
-    view_state = view_state_of(source, "/")
-    found = find_groups(view_state, lambda: False)
-    assert found.groups is not None
-    assert found.transactions is not None
-    assert found.heading == "28 groups"
-    stages: list[group_rows.Extra] = []
-    extra = find_extra(view_state, lambda: False, stages.append)
-    assert [stage.hanging is None for stage in stages] == [True, True, False]
-    assert extra.offsets is not None
-    one = find_group(view_state, "c-*", {}, None, lambda: False)
-    assert len(one.offsets) == 0
+def test_a_group_with_wildcards_in_its_name() -> None:
+    """It is that group, and no other."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("7")
+        assert said(driver, "title").startswith("28 groups")
+        view = driver.view
+        assert isinstance(view, GroupsView)
+        assert [*view.extra] == ["offsets", "stalled", "hanging"]
+        view.choose("groups", {"group": "c-*"})
+        await driver.settled()
+        assert view.opened is not None
+        assert len(view.opened.rows["offsets"].table) == 0
+
+    drive(test, on(D1, D2))

@@ -20,7 +20,7 @@ from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.health_lists import KindList, ProblemTable
-from metashell.tui.views.health_text import HealthRows, ask_health
+from metashell.tui.views.health_text import HealthAnswer, ask_health
 from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -49,7 +49,7 @@ async def opened(driver: Driver) -> HealthView:
     await driver.look("health")
     view = driver.view
     assert isinstance(view, HealthView)
-    await driver.until(lambda: view.found is not None, "nothing found")
+    await driver.until(lambda: view.answer is not None, "nothing found")
     await driver.settled()
     return view
 
@@ -92,7 +92,7 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         await to_kind(driver, "")
         assert "● offline-partitions  3" in driver.screen()
         assert "▲ " in driver.screen()
-        assert words(driver, "#health-words").startswith("● 2 critical  ▲ 3 warnings")
+        assert words(driver, "#health-title").startswith("● 2 critical  ▲ 3 warnings")
 
     drive(test, session_on(down), size)
 
@@ -109,7 +109,7 @@ def test_says_that_nothing_is_wrong() -> None:
             lines = [line.text for line in driver.view.query_one(LineView).lines]
             assert "health      nothing is wrong: 1 partition, 2 brokers" in lines
             await opened(driver)
-            assert words(driver, "#health-words").startswith("nothing is wrong: 1 partition")
+            assert words(driver, "#health-title").startswith("nothing is wrong: 1 partition")
 
         drive(test, session_on(directory))
 
@@ -150,8 +150,8 @@ def test_filters_exports_and_copies() -> None:
         assert len(subjects(driver)) == every
         await to_kind(driver, "fenced-broker")
         assert [name for name, _ in view.tables()] == ["fenced-broker", "health"]
-        assert view.found is not None
-        assert pa.types.is_dictionary(view.found.rows.schema.field("action").type)
+        assert view.answer is not None
+        assert pa.types.is_dictionary(view.answer.found.schema.field("action").type)
         taken = view.tables()[1][1]
         assert not any(pa.types.is_dictionary(field.type) for field in taken.schema)
         actions = [row["action"] for row in said(down(), "health --columns all")]
@@ -225,20 +225,20 @@ def test_fleets(tmp_path: Path) -> None:
     async def test(driver: Driver) -> None:
         view = await opened(driver)
         assert driver.view_state.cluster is None
-        assert view.found is not None
-        clusters = view.found.rows.column("cluster").unique().to_pylist()
+        assert view.answer is not None
+        clusters = view.answer.found.column("cluster").unique().to_pylist()
         assert len(clusters) > 1
         table = driver.one(ProblemTable)
         table.focus()
         row = table.row
         assert row is not None
-        assert view.path_of(row) == f"/clusters/{row['cluster']}{row['path']}"
+        assert view.path_of("rows", row) == f"/clusters/{row['cluster']}{row['path']}"
         await driver.press("enter")
         assert driver.app.path == f"/clusters/{row['cluster']}{row['path']}"
         inside = await opened(driver)
         assert driver.view_state.prefix == f"/clusters/{row['cluster']}"
-        assert inside.found is not None
-        assert "cluster" not in inside.found.rows.column_names
+        assert inside.answer is not None
+        assert "cluster" not in inside.answer.found.column_names
 
     drive(test, session_on(lambda: open_fleet(places)))  # type: ignore[arg-type, return-value]
 
@@ -247,21 +247,19 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
     """The first line says that it runs, and how to end it; then all is as it was."""
     may_end = threading.Event()
 
-    def ask(view_state: ViewState, **options: Any) -> HealthRows:
+    def ask(view_state: ViewState, **options: Any) -> HealthAnswer:
         if options["is_deep"]:
             may_end.wait()
         return ask_health(view_state, **options)
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        before = words(driver, "#health-words")
+        before = words(driver, "#health-title")
         await driver.pilot.press("d")
         runs = "  check runs: escape cancels"
-        await driver.until(
-            lambda: words(driver, "#health-words").splitlines()[0].endswith(runs), "not said"
-        )
+        await driver.until(lambda: words(driver, "#health-title").endswith(runs), "not said")
         await driver.press("escape")
-        assert before == words(driver, "#health-words")
+        assert before == words(driver, "#health-title")
         may_end.set()
 
     monkeypatch.setattr("metashell.tui.views.health.ask_health", ask)

@@ -72,8 +72,8 @@ def test_health_first_says_before_when(monkeypatch: pytest.MonkeyPatch) -> None:
         await driver.until(lambda: isinstance(driver.app.view, HealthView), "no view")
         view = driver.view
         assert isinstance(view, HealthView)
-        assert view.found is not None
-        assert view.found.lacks_times
+        assert view.answer is not None
+        assert view.answer.lacks_times
         table = driver.one(RowTable)
         early = since(driver)
         assert any(text.startswith("before ") for text in early)
@@ -82,7 +82,7 @@ def test_health_first_says_before_when(monkeypatch: pytest.MonkeyPatch) -> None:
         row = table.row
         gate.open()
         await driver.settled()
-        assert not view.found.lacks_times
+        assert not view.answer.lacks_times
         assert not any(text.startswith("before ") for text in since(driver))
         assert table.row is not None
         assert row is not None
@@ -104,8 +104,8 @@ def test_reading_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
         await driver.settled()
         view = driver.view
         assert isinstance(view, HealthView)
-        assert view.found is not None
-        assert view.found.lacks_times
+        assert view.answer is not None
+        assert view.answer.lacks_times
         assert any(text.startswith("before ") for text in since(driver))
 
     drive(test, session_on(opened, path=QUIET), WIDE)

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import metashell
-from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.lag_history import LagHistory
-from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
-from metashell.tui.views.quorum_detail import QuorumDetail
+from metashell.tui.views.quorum import QuorumView
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of
 from support.pilot import Driver, drive, session_on
@@ -27,9 +26,12 @@ def view_of(driver: Driver) -> QuorumView:
     return view
 
 
-def shown(driver: Driver, kind: type[DrawnTable], column: str) -> list[object]:
+NODES, EPOCHS = "quorum", "quorum-epochs"
+
+
+def shown(driver: Driver, name: str, column: str) -> list[object]:
     """A column of a table."""
-    table = driver.one(kind).table
+    table = view_of(driver).tables_by_name[name].table
     assert table is not None
     found: list[object] = table[column].to_pylist()
     return found
@@ -38,11 +40,11 @@ def shown(driver: Driver, kind: type[DrawnTable], column: str) -> list[object]:
 def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A view that comes back is as it was; on a wide screen its bars are longer."""
     drawn: list[int] = []
-    draw = QuorumView._show_members
+    draw = QuorumView.drawn
 
-    def counted(view: QuorumView, detail: QuorumDetail) -> None:
-        drawn.append(view._bar_width)
-        draw(view, detail)
+    def counted(view: QuorumView, name: str, table: pa.Table) -> pa.Table:
+        drawn.append(view.bar_width)
+        return draw(view, name, table)
 
     async def test(driver: Driver) -> None:
         for view in ("quorum", "explorer", "quorum"):
@@ -51,12 +53,12 @@ def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> No
             if view == "explorer":
                 drawn.clear()
         assert drawn == []
-        before = view_of(driver)._bar_width
+        before = view_of(driver).bar_width
         await driver.pilot.resize_terminal(160, 48)
         await driver.until(lambda: drawn, "drawn anew")
         assert drawn[-1] > before
 
-    monkeypatch.setattr(QuorumView, "_show_members", counted)
+    monkeypatch.setattr(QuorumView, "drawn", counted)
     drive(test)
 
 
@@ -68,7 +70,7 @@ def test_says_what_disagrees(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("quorum")
-        assert view_of(driver).detail is not None
+        assert view_of(driver).answer is not None
         assert "! " in driver.screen()
         assert "quorum-state" in driver.screen()
 
@@ -88,7 +90,7 @@ def test_filters_and_exports_the_table_at_hand() -> None:
         assert (first, second) == ("quorum", "quorum-epochs")
         assert rows["id"].to_pylist() == [1]
         assert view.copyable() is not None
-        driver.one(EpochsTable).focus()
+        view.tables_by_name[EPOCHS].focus()
         await driver.settled()
         assert view.filter_text == ""
         (first, rows), *_ = view.tables()
@@ -125,7 +127,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lags(driver: Driver) -> Sequence[object]:
     """The lag of each voter, by id."""
-    by_id = zip(shown(driver, MembersTable, "id"), shown(driver, MembersTable, "lag"), strict=True)
+    by_id = zip(shown(driver, NODES, "id"), shown(driver, NODES, "lag"), strict=True)
     return [lag for _, lag in sorted(by_id, key=str)]
 
 
@@ -136,19 +138,17 @@ def test_follows_a_live_quorum() -> None:
     async def test(driver: Driver) -> None:
         await driver.look("quorum")
         view = view_of(driver)
-        await driver.until(lambda: view.detail is not None and lags(driver) == [0, 0, 0], "no lags")
+        await driver.until(lambda: view.answer is not None and lags(driver) == [0, 0, 0], "no lags")
         await driver.until(lambda: "connected to 127.0.0.1:" in driver.screen(), "not told")
 
         server.kill(3)
         server.append(10)
         await driver.until(lambda: lags(driver) == [0, 0, 10], "no lag of a dead voter")
-        await driver.until(
-            lambda: "█" in str(shown(driver, MembersTable, "lag_over_time")[2]), "no line"
-        )
+        await driver.until(lambda: "█" in str(shown(driver, NODES, "lag_over_time")[2]), "no line")
 
         server.elect(2)
         await driver.until(lambda: "leader 2" in driver.screen(), "no new leader")
-        await driver.until(lambda: shown(driver, EpochsTable, "leader")[0] == 2, "no new epoch")
+        await driver.until(lambda: shown(driver, EPOCHS, "leader")[0] == 2, "no new epoch")
 
         server.lose_leader()
         await driver.until(lambda: "not connected to a leader" in driver.screen(), "not lost")
@@ -186,10 +186,8 @@ def test_an_earlier_offset_of_a_live_quorum() -> None:
         driver.app.travel(3)
         await driver.settled()
         view = view_of(driver)
-        await driver.until(
-            lambda: view.detail is not None and view.detail.text("origin") == "log", "not the log"
-        )
-        assert "lag_over_time" not in driver.one(MembersTable).columns_shown
+        await driver.until(lambda: "from log, " in driver.screen(), "not the log")
+        assert "lag_over_time" not in view.tables_by_name[NODES].columns_shown
         assert "lag and observers are known only of now" in driver.screen()
 
     with FakeQuorumServer(3) as server, following(server) as session:

@@ -79,8 +79,8 @@ def test_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(driver.view_state.opened, ReducedSource)
         await look_at_all(driver)
         whole = n_records(driver)
-        health = driver.app.query_one(HealthView).found
-        quorum = driver.app.query_one(QuorumView).detail
+        health = driver.app.query_one(HealthView).answer
+        quorum = driver.app.query_one(QuorumView).answer
         assert await travel(driver, EARLIER) == EARLIER
         await look_at_all(driver)
         assert n_records(driver) < whole
@@ -88,18 +88,18 @@ def test_reduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await look_at_all(driver)
         assert n_records(driver) == whole
         again, asked = (
-            driver.app.query_one(HealthView).found,
-            driver.app.query_one(QuorumView).detail,
+            driver.app.query_one(HealthView).answer,
+            driver.app.query_one(QuorumView).answer,
         )
         assert health is not None
         assert again is not None
         assert quorum is not None
         assert asked is not None
         # Where time was travelled in the log itself was opened: the answers stay the same.
-        assert again.rows.drop_columns(["since_offset", "since_time"]).equals(
-            health.rows.drop_columns(["since_offset", "since_time"])
+        assert again.found.drop_columns(["since_offset", "since_time"]).equals(
+            health.found.drop_columns(["since_offset", "since_time"])
         )
-        assert asked.members.equals(quorum.members)
+        assert asked.rows["quorum"].table.equals(quorum.rows["quorum"].table)
 
     drive(test, session_on(open_it))
 

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from metashell.commands.fleet.answer import rows_table
 from metashell.commands.rows.cell_colours import CellColour, colours_of
 from metashell.sources.fleet.errors import FleetRow
 from metashell.sources.opening import open_fleet
 from metashell.tui.views.fleet_text import differences, fleet_table, heading, watched
 from support.fleets import backups
+
+
+def verified(**verdicts: str) -> pa.Table:
+    """Rows of ``fleet --verify``."""
+    n = len(verdicts)
+    nothing = {name: pa.nulls(n, pa.string()) for name in ("checksum", "error")}
+    numbers = ("offset", "diverged_at", "epoch", "other_epoch")
+    nothing |= {name: pa.nulls(n, pa.int64()) for name in numbers}
+    return pa.table({"cluster": [*verdicts], "verdict": [*verdicts.values()], **nothing})
 
 
 def test_differences() -> None:
@@ -52,7 +63,7 @@ def test_states_in_words() -> None:
         {"name": "h", **usual, "fenced": 1},
         {"name": "i", **usual, "underMinIsr": 1},
     ]
-    table = fleet_table(rows_table(rows), {"d"}, {"a": "equal"})
+    table = fleet_table(rows_table(rows), {"d"}, verified(a="equal"))
     assert ["c", "f", "e", "b", "i", "g", "h", "a", "d"] == table["cluster"].to_pylist()
     assert [
         "unreadable",
@@ -66,7 +77,7 @@ def test_states_in_words() -> None:
         "not read yet",
     ] == table["state"].to_pylist()
     assert ["metadata_version", *[""] * 8] == table["differs_in"].to_pylist()
-    assert [*[""] * 7, "equal", ""] == table["verdict"].to_pylist()
+    assert [*[None] * 7, "equal", None] == table["verdict"].to_pylist()
     assert colours_of(table.schema.field("offline"))[CellColour.RED]
     assert colours_of(table.schema.field("state"))[CellColour.YELLOW]
     assert heading(table) == (
@@ -83,7 +94,7 @@ def test_some_come_before_none() -> None:
         {"name": "b", **usual},
         {"name": "c", **usual, "faults": 1},
     ]
-    assert ["c", "a", "b"] == fleet_table(rows_table(rows), (), {})["cluster"].to_pylist()
+    assert ["c", "a", "b"] == fleet_table(rows_table(rows), ())["cluster"].to_pylist()
 
 
 def test_copies_that_do_not_agree_are_not_ok() -> None:
@@ -96,7 +107,7 @@ def test_copies_that_do_not_agree_are_not_ok() -> None:
         {"name": "d", **usual, "underReplicated": 1},
         {"name": "e", **usual, "offline": 1},
     ]
-    verdicts = {"a": "equal", "b": "equal", "c": "differs", "d": "diverged", "e": "diverged"}
+    verdicts = verified(a="equal", b="equal", c="differs", d="diverged", e="diverged")
     table = fleet_table(rows_table(rows), (), verdicts)
     assert ["e", "d", "c", "b", "a"] == table["cluster"].to_pylist()
     assert [

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from metashell.tui.views.group_rows import Extra, GroupRows
+from metashell.tui.views.answer import ViewRows
+from metashell.tui.views.group_rows import transactions_shown
+from metashell.tui.views.groups import answer_of
 
 TIME = pa.timestamp("ms", tz="UTC")
 
@@ -30,37 +32,23 @@ def transactions(*states: str) -> pa.Table:
     )
 
 
-def hanging(*words: str) -> pa.Table:
-    """Of ``transactions --hanging``: of producers from 100 on."""
-    n = len(words)
-    return pa.table(
-        {
-            "topic": ["orders"] * n,
-            "partition": pa.array(range(n), pa.int32()),
-            "hanging": words,
-            "transactional_id": pa.nulls(n, pa.string()),
-            "producer_id": pa.array([100 + i for i in range(n)], pa.int64()),
-            "producer_epoch": pa.array([0] * n, pa.int32()),
-            "last_time": pa.array([0] * n, TIME),
-            "command": [""] * n,
-        }
-    )
+def test_transactions_that_need_attention_come_first() -> None:
+    """The oldest open one, then the newest of the others; open ones are counted."""
+    known = transactions("Ongoing", "CompleteCommit", "PrepareAbort", "CompleteAbort")
+    found = transactions_shown(ViewRows(table=known))
+    assert found.heading == "Transactions: 4 transactional ids · 2 open"
+    names = ["Ongoing-0", "PrepareAbort-2", "CompleteAbort-3", "CompleteCommit-1"]
+    assert names == found.table["transactional_id"].to_pylist()
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        ((), ""),
-        (("undecided",), " · 1 undecided"),
-        (("yes", "undecided", "undecided"), " · 1 hanging · 2 undecided"),
-    ],
+    [((), None), (("undecided",), "1 hanging transaction"), (("yes", "undecided"), "2 hanging")],
 )
-def test_transactions_that_need_attention_come_first(words: Sequence[str], expected: str) -> None:
-    """Those that nobody ends, the oldest open one, the newest of the others; each is counted."""
-    known = transactions("Ongoing", "CompleteCommit", "PrepareAbort", "CompleteAbort")
-    found = GroupRows(None, known).with_extra(Extra(hanging=hanging(*words)))
-    assert f"4 transactional ids · 2 open{expected}" == found.transaction_heading
-    names = [f"producer {100 + i}" for i in range(len(words))]
-    names += ["Ongoing-0", "PrepareAbort-2", "CompleteAbort-3", "CompleteCommit-1"]
-    assert found.transaction_table is not None
-    assert names == found.transaction_table["transaction"].to_pylist()
+def test_hanging_transactions_are_counted(words: Sequence[str], expected: str | None) -> None:
+    """Their table is there where there are any."""
+    known = pa.table({"hanging": pa.array(words, pa.string())})
+    rows = answer_of(None, None, {"hanging": known}).rows
+    headings = [shown.heading for shown in rows.values()]
+    assert len(headings) == (expected is not None)
+    assert all(heading.startswith(expected or "") for heading in headings)

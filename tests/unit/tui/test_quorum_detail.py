@@ -39,16 +39,15 @@ def _epochs(times: list[int | None], starts: list[int | None]) -> pa.Table:
 
 def test_reigns() -> None:
     """Each lasts up to the next one, the newest up to now and first in the table."""
-    table = epochs_table(_epochs([0, 60_000, 90_000], [0, 100, 150]), 120_000, 4)
+    table = epochs_table(_epochs([0, 60_000, 90_000], [0, 100, 150]), 120_000)
     assert table["epoch"].to_pylist() == [3, 2, 1]
     assert table["lasted"].to_pylist() == ["30.0s", "30.0s", "1m 0s"]
     assert table["offsets"].to_pylist() == [None, 50, 100]
-    assert table["lasted_bar"].to_pylist() == ["██  ", "██  ", "████"]
 
 
 def test_reigns_of_unknown_length() -> None:
     """Where a time is missing, or goes backwards, nothing is said; times may be absurd."""
-    table = epochs_table(_epochs([5_000, None, 2**62, 4], [0, None, 7, 9]), None, 4)
+    table = epochs_table(_epochs([5_000, None, 2**62, 4], [0, None, 7, 9]), None)
     assert table["lasted_ms"].to_pylist() == [None, None, None, None]
     assert table["offsets"].to_pylist() == [None, 2, None, None]
 

@@ -31,7 +31,7 @@ class Habits:
 _CLUSTERS_TOLD: Final = 10
 NO_HABITS: Final = Habits()
 
-BUILT_IN: Final[Mapping[str, str]] = {"ll": "ls -l"}
+BUILT_IN: Final[Mapping[str, str]] = {"ll": "ls -l", "q": "exit"}
 """Aliases that everybody has, unless the user gives the name to something else."""
 
 

@@ -262,6 +262,13 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
     path, topic, partition = row.get("path"), row.get("topic"), row.get("partition")
     if isinstance(path, str) and path.startswith("/"):
         found.append(path)
+    group, member = row.get("group"), row.get("member")
+    if isinstance(group, str) and isinstance(member, str):
+        found.append(["groups", group, "members", member])
+    elif isinstance(group, str) and isinstance(topic, str):
+        found.append(["groups", group, "offsets", topic, str(partition)])
+    elif isinstance(row.get("transactional_id"), str) and topic is None:
+        found.append(["transactions", row["transactional_id"]])
     if isinstance(topic, str):
         of_topic = ["image", "topics", "byName", topic]
         if isinstance(partition, int):

@@ -22,6 +22,11 @@ class TableChanges:
     cells: Mapping[str, pa.Array]
     """By column, bool[n]: the result of `changed_cells`."""
 
+    def take(self, order: pa.Array) -> TableChanges:
+        """The changes of the rows in another order."""
+        rows = None if self.rows is None else self.rows.take(order)
+        return TableChanges(rows, {name: cells.take(order) for name, cells in self.cells.items()})
+
     @classmethod
     def between(cls, table: pa.Table, before: pa.Table, key: str) -> TableChanges:
         """Compare all of two tables of the same kind, by the column that names a row."""

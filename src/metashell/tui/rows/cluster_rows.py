@@ -26,15 +26,19 @@ class ClusterRows:
 
 
 def cluster_rows(
-    view_state: ViewState, command: str, *words: str, cancelled: Callable[[], bool] = lambda: False
+    view_state: ViewState,
+    command: str,
+    *words: str,
+    columns: str = "all",
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> ClusterRows:
-    """The rows that a command has of the cluster at hand, with all columns.
+    """The rows that a command has of the cluster at hand.
 
     Raises:
         MetashellError: It has no answer.
         KeyboardInterrupt: It was cancelled.
     """
-    asked = (command, *words, "-o", "table", "--columns", "all")
+    asked = (command, "-o", "table", "--columns", columns, *words)
     answer = ask(view_state, asked, cwd=view_state.prefix or "/", cancelled=cancelled)
     warnings = tuple(told.removeprefix(f"{command}: ") for told in answer.warnings)
     table = answer.table

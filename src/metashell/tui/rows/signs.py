@@ -13,7 +13,7 @@ import pyarrow as pa
 _STANDS_FOR: Final = b"metashell.stands-for"
 
 
-def with_signs(table: pa.Table, *columns: tuple[str, str, Sequence[str]]) -> pa.Table:
+def with_signs(table: pa.Table, *columns: tuple[str, str, Sequence[str | None]]) -> pa.Table:
     """A table with columns of signs.
 
     Args:

@@ -95,8 +95,9 @@ class ViewQuestion:
         compared: Sequence[str] = (),
         first: Sequence[str] = (),
         heading: str = "",
+        columns: str = "all",
     ) -> ViewRows:
-        """The rows that a command has of the cluster at hand, with all columns.
+        """The rows that a command has of the cluster at hand.
 
         Args:
             words: The command and its options.
@@ -104,18 +105,20 @@ class ViewQuestion:
             compared: The columns in which rows are compared; all if not given.
             first: The columns shown at first.
             heading: The line above the rows.
+            columns: The columns that are asked for.
 
         Raises:
             MetashellError: There is no answer.
             KeyboardInterrupt: It was cancelled.
         """
-        found = cluster_rows(self.view_state, *words, cancelled=self.job.cancelled)
+        asked = self.job.cancelled
+        found = cluster_rows(self.view_state, *words, columns=columns, cancelled=asked)
         before = previous_view_state(self.view_state) if key else None
         changes, table = UNCHANGED, found.table
         if before is not None and len(table) <= _MOST_COMPARED:
             # The state shown before may not be there to be read any more.
             with suppress(MetashellError):
-                old = cluster_rows(before, *words, cancelled=self.job.cancelled).table
+                old = cluster_rows(before, *words, columns=columns, cancelled=asked).table
                 names = [key, *compared] if compared else table.column_names
                 changes = TableChanges.between(table.select(names), old.select(names), key)
         return ViewRows(
@@ -138,6 +141,8 @@ class AnswerView(View, Generic[_A]):
 
     ASKS: ClassVar[str] = ""
     """The work that it has done, such as ``counting replicas``."""
+    IS_AWAITED: ClassVar[bool] = True
+    """Whether keys wait for the first answer."""
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
     BINDINGS: ClassVar = [
@@ -191,6 +196,15 @@ class AnswerView(View, Generic[_A]):
         """The rows of a table with what depends on the room, such as bars."""
         return table
 
+    def rows_of(self, name: str, rows: ViewRows) -> ViewRows:
+        """The rows of a table that are shown: by default all."""
+        return rows
+
+    @property
+    def asks(self) -> str:
+        """The work that it has done, in words."""
+        return self.ASKS
+
     def detail(self, name: str, row: Mapping[str, Any]) -> Content:
         """The row under the cursor in words: by default the columns that are not shown."""
         table = self.tables_by_name[name]
@@ -224,8 +238,8 @@ class AnswerView(View, Generic[_A]):
         """The title, the words, the tables, and what is told of a row."""
         yield Heading(id=f"{self.id}-title")
         yield Static(id=f"{self.id}-words", classes="answer-words", markup=False)
-        yield from self.compose_tables()
         yield Static(id=f"{self.id}-notes", classes="answer-notes", markup=False)
+        yield from self.compose_tables()
         yield Static(id=f"{self.id}-detail", classes="answer-detail", markup=False)
 
     def compose_tables(self) -> ComposeResult:
@@ -292,18 +306,20 @@ class AnswerView(View, Generic[_A]):
         """Ask again."""
         self.begin()
 
-    def begin(self, *, leads: bool = False) -> None:
-        """Ask; `leads`: whether the next keys are for the answer."""
+    def begin(self, *, is_silent: bool = False) -> None:
+        """Ask; `is_silent`: whether the user is not told that it goes on."""
         view_state = self.view_state
         if view_state is None:
             return
-        if self.answer is None:
-            self.say("title", f"{self.ASKS}… escape cancels, r looks again")
+        is_first = self.answer is None
+        if is_first:
+            self.say("title", f"{self.asks}… escape cancels, r looks again")
         self._is_stale = False
         self.explorer.jobs.cancel(self, "more")
         self._asked = self.explorer.jobs.start(
-            self.ASKS, lambda job: self.ask(ViewQuestion(view_state, job)), self.show, owner=self,
-            key="answer", failed=self._failed, leads=leads, is_awaited=self.answer is None,
+            "" if is_silent else self.asks,
+            lambda job: self.ask(ViewQuestion(view_state, job)), self.show, owner=self,
+            key="answer", failed=self._failed, is_awaited=self.IS_AWAITED and is_first,
         )  # fmt: skip
 
     def _failed(self, error: MetashellError) -> None:
@@ -388,6 +404,7 @@ class AnswerView(View, Generic[_A]):
                 heading.display = rows is not None and name in seen and bool(rows.heading)
             if rows is None:
                 continue
+            rows = self.rows_of(name, rows)
             self.query_one(f"#{self.id}-{name}-heading", Heading).update(line(rows.heading))
             table.show(
                 self.drawn(name, rows.table), rows.changes.rows, first=rows.first, afresh=afresh,

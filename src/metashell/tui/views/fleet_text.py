@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.fleet.columns import VERIFY_COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
@@ -16,7 +17,6 @@ from metashell.commands.rows.columns import text
 from metashell.judgement.copies import DIFFERS, DIVERGED
 from metashell.sources.engine import core_count
 from metashell.sources.fleet.source import SMALL_BYTES
-from metashell.tui.rows.drawn import with_columns
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
@@ -47,10 +47,16 @@ _STATE: Final = text(
     yellow=("under-replicated", "fenced-broker"),
 )
 _COMPARED: Final = ("cluster_id", "metadata_version")
-_FIRST: Final = (
-    "cluster", "offline", "under_min_isr", "under_replicated", "fenced", "brokers", "topics",
+FLEET_COLUMNS: Final = (
+    "cluster", "state", "verdict", "offline", "under_min_isr", "under_replicated", "fenced",
+    "differs_in", "brokers", "topics",
     "partitions", "metadata_version", "offset", "time", "faults",
 )  # fmt: skip
+_VERDICT: Final = ("cluster", "verdict")
+_COMPARISON: Final = (
+    "verdict", "offset", "diverged_at", "epoch", "other_epoch", "checksum", "error",
+)  # fmt: skip
+"""Columns of ``fleet --verify`` that are told of a directory."""
 _TELL_EVERY_S: Final = 0.25
 
 
@@ -114,32 +120,34 @@ def _results(
 
 
 def fleet_table(
-    rows: pa.Table, unread: Collection[str] = (), verdicts: Mapping[str, str] | None = None
+    rows: pa.Table, unread: Collection[str] = (), verified: pa.Table | None = None
 ) -> pa.Table:
     """Rows of ``fleet``, the worst first, with the state of each directory and its differences.
 
     Args:
         rows: All columns.
         unread: Names of the directories that are being read.
-        verdicts: Answers of ``fleet --verify`` by name; None without ``--verify``.
+        verified: The rows of ``fleet --verify``; None if it was not asked.
     """
-    verdicts = verdicts or {}
+    told = None if verified is None else [verified[name].to_pylist() for name in _VERDICT]
+    verdicts = {} if told is None else dict(zip(*told, strict=True))
     counts = rows.select(["cluster", "error", *_COUNTED]).to_pylist()
     states = [_state(row, unread, verdicts) for row in counts]
     order = _worst_first(counts, states)
     rows, states = rows.take(order), [states[at] for at in order]
-    rest = [name for name in rows.column_names if name not in _FIRST]
-    table = with_columns(rows.select([*_FIRST, *rest]), ("state", "cluster", states))
+    table = rows.append_column("state", pa.array(states, pa.string()))
     differing = [differences(rows[name].to_pylist()) for name in _COMPARED]
     words = [
         ",".join(name for name, is_unlike in zip(_COMPARED, row, strict=True) if is_unlike)
         for row in zip(*differing, strict=True)
     ]
     if any(words):
-        table = with_columns(table, ("differs_in", "fenced", words))
-    if verdicts:
-        told = [verdicts.get(name, "") for name in rows["cluster"].to_pylist()]
-        table = with_columns(table, ("verdict", "state", told))
+        table = table.append_column("differs_in", pa.array(words, pa.string()))
+    if verified is not None:
+        at = pc.index_in(rows["cluster"], verified["cluster"].combine_chunks())
+        for name in _COMPARISON:
+            table = table.append_column(f"compared_{name}".replace("compared_verdict", "verdict"),
+                                        verified[name].take(at))  # fmt: skip
     return with_colours(table, (_STATE, *(c for c in VERIFY_COLUMNS if c.name == "verdict")))
 
 

@@ -7,30 +7,28 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import pyarrow as pa
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from metashell.commands.rows.cell_text import plain
 from metashell.findings.kind import SEVERITIES
 from metashell.fs.path import cluster_path
-from metashell.tui.error_text import error_text
-from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
-from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line
-from metashell.tui.view import View
-from metashell.tui.view_state import ViewState
+from metashell.tui.view import Heading
+from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, ViewQuestion, ViewRows
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import (
     EVERY,
-    HealthRows,
+    HealthAnswer,
     ask_health,
     ask_with_times,
     in_short,
@@ -39,28 +37,21 @@ from metashell.tui.views.health_text import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.errors import MetashellError
-    from metashell.tui.remembered import Remembered
+    pass
 
 _FIRST: Final = (
     "cluster", "subject", "code", "partitions", "since_time", "why", "count", "severity",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("code", "severity")
+_ROWS: Final = "rows"
 _WIDE_CELLS: Final = 150
 """Columns of the screen from which on the rows' reasons fit beside the kinds."""
-_HEALTH: Final = "health"
-"""Key of the job that looks for findings."""
 _LEAST_ROWS: Final = 3
 """Rows that have room whatever the kinds need."""
 _KINDS_PERCENT: Final = 40
 """The kinds' share of the lines if the rows need all lines."""
-_OLDER: Final = "older"
-"""Key of the job that reads older files."""
 _NO_NODE: Final = "this finding has no node"
-_NO_COMMAND: Final = "no row with a command is chosen"
 
 
 class HealthBody(Container):
@@ -84,7 +75,7 @@ class HealthBody(Container):
         kinds.call_after_refresh(kinds.scroll_to_highlight)
 
 
-class HealthView(View):
+class HealthView(AnswerView[HealthAnswer]):
     """Everything that is wrong, and where."""
 
     HELP = (
@@ -92,8 +83,11 @@ class HealthView(View):
         "worst first: `●` critical, `▲` warning, `·` note. Beside or below them are the "
         "rows of the chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
         "command `check`, which reads all files; the first line says what it found. `d` again "
-        "leaves that out."
+        "leaves that out.\n\n"
+        "`enter` goes to the node of a row. `m` goes to it at the offset where the finding began. "
+        "`!` runs the command below, `i` copies it."
     )
+    TABLES = (_ROWS,)
     BINDINGS: ClassVar = [
         Binding(
             "m",
@@ -109,13 +103,7 @@ class HealthView(View):
             id="health.run",
             tooltip="run the command of the row",
         ),
-        Binding(
-            "i",
-            "copy_command",
-            "Copy command",
-            id="health.copy",
-            tooltip="copy the command of the row",
-        ),
+        COPY_COMMAND,
         Binding(
             "d",
             "deep",
@@ -123,20 +111,13 @@ class HealthView(View):
             id="health.deep",
             tooltip="also run the command check, or leave it out",
         ),
-        Binding(
-            "r",
-            "refresh_rows",
-            "Look again",
-            show=False,
-            id="health.refresh",
-            tooltip="look for findings again",
-        ),
+        REFRESH,
     ]
     DEFAULT_CSS = """
-    HealthView #health-words { height: auto; max-height: 4; padding: 0 1; text-style: bold; }
-    HealthView #health-words.-critical { color: $text-error; }
-    HealthView #health-words.-warning { color: $text-warning; }
-    HealthView #health-words.-fine { color: $text-success; }
+    HealthView.-critical #health-title { color: $text-error; }
+    HealthView.-warning #health-title { color: $text-warning; }
+    HealthView.-fine #health-title { color: $text-success; }
+    HealthView .answer-words { max-height: 3; text-style: bold; }
     HealthView #health-body { height: 1fr; layout: vertical; }
     HealthView #health-kinds { height: auto; padding: 0; }
     HealthView ProblemTable { height: 1fr; width: 1fr; }
@@ -145,45 +126,26 @@ class HealthView(View):
         width: 36; height: 1fr; max-height: 100%; border-right: vkey $foreground 20%;
     }
     HealthView.-wide #health-kinds:focus { border-right: thick $primary; }
-    HealthView #health-detail {
-        height: auto; min-height: 3; max-height: 8; padding: 0 1;
-        background: $panel;
+    HealthView .answer-detail {
+        min-height: 3; max-height: 8; border-top: none; background: $panel;
     }
-    HealthView.-low #health-words { max-height: 1; }
+    HealthView.-low .answer-words { max-height: 0; }
     HealthView.-low #health-kinds { max-height: 1; }
     HealthView.-low.-wide #health-kinds { max-height: 100%; }
-    HealthView.-low #health-detail { min-height: 1; max-height: 1; }
+    HealthView.-low .answer-detail { min-height: 1; max-height: 1; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.found: HealthRows | None = None
-        """The findings found; None until the first answer."""
-        self._view_state: ViewState | None = None
-        self._job: Job | None = None
-        self._shown_code: str | None = None
-        self._is_stale = False
         self._is_deep = False
         self._told: Sequence[str] = ()
 
-    def compose(self) -> ComposeResult:
-        """How it is; the kinds; the rows; what the row means."""
-        yield Static(id="health-words", markup=False)
-        body, detail = HealthBody(id="health-body"), Static(id="health-detail", markup=False)
-        body.display = detail.display = False
-        with body:
+    def compose_tables(self) -> ComposeResult:
+        """The kinds and the rows."""
+        yield Heading(id="health-rows-heading")
+        with HealthBody(id="health-body"):
             yield KindList()
             yield ProblemTable(id="health-rows")
-        yield detail
-
-    def _show_parts(self, are_shown: bool) -> None:
-        """Show what is below the words: a class of the view would style each part of it anew."""
-        for part in self.query("#health-body, #health-detail"):
-            part.display = are_shown
-
-    @property
-    def _table(self) -> ProblemTable:
-        return self.query_one(ProblemTable)
 
     def on_resize(self, event: events.Resize) -> None:
         """Put the kinds beside the rows where there is room."""
@@ -195,178 +157,122 @@ class HealthView(View):
         for body in self.query(HealthBody):
             body.share()
 
+    # Asking.
+
+    @property
+    def asks(self) -> str:
+        """The work in words."""
+        view_state = self.view_state
+        title = "checking everything" if self._is_deep else "looking for findings"
+        if view_state is None or view_state.fleet is None or view_state.cluster is not None:
+            return title
+        return f"{title} of {len(view_state.fleet.members):,} clusters"
+
+    def begin(self, *, is_silent: bool = False) -> None:
+        """Ask, and say that `check` looks for more."""
+        super().begin(is_silent=is_silent)
+        if self.answer is not None and self._is_deep:
+            self._say_short(check_runs=True)
+
+    def ask(self, question: ViewQuestion) -> HealthAnswer:
+        """The findings, without times if older files tell them, unless they were shown already."""
+        view_state, is_deep, before = question.view_state, self._is_deep, self.answer
+        in_cluster = view_state.cluster is not None
+        # Times that are shown do not go away for a moment.
+        knows_times = before is not None and not before.lacks_times and view_state.is_newest
+        # Long work holds up no other view: the check of a whole fleet, and the check of files.
+        with question.job.turn() if in_cluster and not is_deep else nullcontext():
+            found = ask_health(
+                view_state, is_deep=is_deep, reads_older=knows_times,
+                cancelled=question.job.cancelled,
+            )  # fmt: skip
+        found = self._with_rows(found)
+        if not found.lacks_times:
+            return found
+
+        def more(job: Job) -> HealthAnswer:
+            return self._with_rows(ask_with_times(view_state, job.cancelled))
+
+        return replace(found, more=more, more_title=READING_OLDER)
+
+    def _with_rows(self, found: HealthAnswer) -> HealthAnswer:
+        """The answer with its rows made ahead, in a job."""
+        ahead = rows_ahead(self.explorer.remembered, found.found, None, _FIRST, None)
+        rows = {_ROWS: ViewRows(table=found.found, first=_FIRST, ahead=ahead)}
+        short = in_short(found) or "\n".join(("health is not available", *found.warnings))
+        title, *words = short.split("\n")
+        return replace(found, title=title, words=words, rows=rows if len(found.found) else {})
+
+    def draw(self, *, afresh: bool = False) -> None:
+        """Show the kinds, and the rows of the chosen one."""
+        found = self.answer
+        kinds, body = self.query_one(KindList), self.query_one(HealthBody)
+        body.display = found is not None and bool(found.rows)
+        levels = () if found is None else [kind["severity"] for kind in found.kinds]
+        worst = levels[0] if levels else "note"
+        for name in (*SEVERITIES[:2], "fine"):
+            is_so = worst == name if worst in SEVERITIES[:2] else name == "fine"
+            self.set_class(found is not None and is_so, f"-{name}")
+        if found is not None:
+            kinds.show(found.kinds)
+            if found.warnings and [*found.warnings] != [*self._told]:
+                self.explorer.tell("\n".join(found.warnings), "warning")
+            self._told = found.warnings
+        super().draw(afresh=afresh)
+
+    def rows_of(self, name: str, rows: ViewRows) -> ViewRows:
+        """The rows of the chosen kind."""
+        code = self.query_one(KindList).code
+        if self.answer is None or code == EVERY:
+            return rows
+        first = [column for column in _FIRST if column not in _SAME_IN_KIND]
+        return replace(rows, table=self.answer.of_kind(code), first=first)
+
+    def _say_short(self, *, check_runs: bool = False) -> None:
+        assert self.answer is not None
+        short = in_short(self.answer, check_runs=check_runs)
+        self.say("title", line(short.partition("\n")[0]))
+
+    def gave_up(self, key: str) -> None:
+        """Show what was found before a check that was cancelled."""
+        if key == "answer" and self.answer is not None:
+            self._is_deep = self.answer.is_deep
+            self._say_short()
+
+    def detail(self, name: str, row: Mapping[str, Any]) -> Content:
+        """The meaning of the row under the cursor, and what to do."""
+        parts = [line(subject_text(row)).stylize("bold"), line(str(row["explanation"]))]
+        if row["why"] or row["causes"]:
+            parts.append(line(why_text(row)))
+        parts.append(line(str(row["action"])))
+        if row["command"]:
+            parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
+        return Content("\n").join(parts)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the rows of the kind chosen."""
+        event.stop()
+        super().draw()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go to the rows of the kind."""
+        event.stop()
+        self.table.focus()
+
+    # Ways from a row.
+
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path that the row is about, also from the kinds."""
-        row = self._table.row
-        path = None if row is None else self.path_of(row)
+        row = self.table.row
+        path = None if row is None else self.path_of(_ROWS, row)
         if path is None:
             super().with_node(then)
         else:
             then(path)
 
-    # Asking.
-
-    def show_view_state(self, view_state: ViewState) -> None:
-        """Look at another view state. News wait for the answer that is on its way."""
-        before, self._view_state = self._view_state, view_state
-        is_running = self.explorer.jobs.goes_on(self._job)
-        is_news = before is not None and before.prefix == view_state.prefix
-        if (
-            is_running
-            and is_news
-            and before is not None
-            and before.is_newest
-            and view_state.is_newest
-        ):
-            self._is_stale = True
-            return
-        if before is not None and not is_news:
-            self.found = None
-            self._show_parts(False)
-        is_newest = before is not None and before.is_newest and view_state.is_newest
-        # Times that are shown do not go away for a moment.
-        knows_times = self.found is not None and not self.found.lacks_times
-        self._ask(reads_older=is_newest and knows_times)
-
-    def _ask(self, *, reads_older: bool = False) -> None:
-        view_state = self._view_state
-        if view_state is None:
-            return
-        in_cluster, is_deep = view_state.cluster is not None, self._is_deep
-        fleet, remembered = view_state.fleet, self.explorer.remembered
-        title = "looking for findings" if not is_deep else "checking everything"
-        if fleet is not None and not in_cluster:
-            title += f" of {len(fleet.members):,} clusters"
-        if self.found is None:
-            self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
-        else:
-            self._say_found(check_runs=is_deep)
-
-        def work(job: Job) -> HealthRows:
-            # Long work holds up no other view: the check of a whole fleet, and the check of files.
-            with job.turn() if in_cluster and not is_deep else nullcontext():
-                found = ask_health(
-                    view_state, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
-                )
-            return _with_rows(found, remembered)
-
-        self._is_stale = False
-        self.explorer.jobs.cancel(self, _OLDER)
-        self._job = self.explorer.jobs.start(
-            title, work, self._show, owner=self, key=_HEALTH, failed=self._failed,
-            is_awaited=self.found is None,
-        )  # fmt: skip
-
-    def _failed(self, error: MetashellError) -> None:
-        self.found = None
-        self._show_parts(False)
-        self._say(error_text(error), "-critical")
-
-    def _show(self, found: HealthRows) -> None:
-        self.found = found
-        self._tell(found.warnings)
-        self._say_found()
-        self._show_parts(len(found.rows) > 0)
-        if found.rows.column_names:
-            self.query_one(KindList).show(found.kinds)
-            self._show_kind()
-        take_focus(self)  # there may have been nothing before that could have it
-        if self._is_stale:
-            self._ask(reads_older=not found.lacks_times)
-        elif found.lacks_times:
-            self._read_on()
-
-    def _read_on(self) -> None:
-        """Read older files in the background, and tell since when."""
-        view_state, remembered = self._view_state, self.explorer.remembered
-        assert view_state is not None
-
-        def work(job: Job) -> HealthRows:
-            return _with_rows(ask_with_times(view_state, job.cancelled), remembered)
-
-        self.explorer.jobs.start(READING_OLDER, work, self._show, owner=self, key=_OLDER)
-
-    def _tell(self, warnings: Sequence[str]) -> None:
-        """Tell diagnostics once, not with every piece of news."""
-        if warnings and list(warnings) != list(self._told):
-            self.explorer.tell("\n".join(warnings), "warning")
-        self._told = warnings
-
-    def _say_found(self, *, check_runs: bool = False) -> None:
-        """Say how it is, or that `check` is looking for more."""
-        found = self.found
-        assert found is not None
-        levels = [kind["severity"] for kind in found.kinds]
-        worst = levels[0] if levels else "note"
-        words = in_short(found, check_runs=check_runs)
-        words = words or "\n".join(("health is not available", *found.warnings))
-        self._say(words, f"-{worst}" if worst in SEVERITIES[:2] else "-fine")
-
-    def gave_up(self, key: str) -> None:
-        """Show what was found before a check that was cancelled."""
-        if key == _HEALTH and self.found is not None:
-            self._is_deep = self.found.is_deep
-            self._say_found()
-
-    def _say(self, words: str, css_class: str) -> None:
-        static = self.query_one("#health-words", Static)
-        static.update(Content("\n").join([line(text) for text in words.split("\n")]))
-        static.set_classes(css_class)
-
-    # Showing the rows.
-
-    def _show_kind(self) -> None:
-        code = self.query_one(KindList).code
-        assert self.found is not None
-        self._shown_code = code
-        same = () if code == EVERY else _SAME_IN_KIND
-        self._table.show(
-            self.found.of_kind(code),
-            first=[name for name in _FIRST if name not in same],
-            rows=self.found.rows_ahead,
-        )
-
-    def _explain(self) -> None:
-        """Tell what the row under the cursor means."""
-        row = self._table.row
-        detail = self.query_one("#health-detail", Static)
-        if row is None:
-            detail.update("")
-            return
-        parts = [line(text) for text in (str(row["explanation"]), str(row["action"]))]
-        if row["why"] or row["causes"]:
-            parts.insert(1, line(why_text(row)))
-        parts.insert(0, line(subject_text(row)).stylize("bold"))
-        if row["command"]:
-            parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
-        detail.update(Content("\n").join(parts))
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the rows of the kind chosen."""
-        event.stop()
-        if self.found is not None:
-            self._show_kind()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go to the rows."""
-        event.stop()
-        self._table.focus()
-
-    def on_row_table_moved(self, event: RowTable.Moved) -> None:
-        """Explain the row."""
-        event.stop()
-        self._explain()
-
-    def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
-        """Explain the row that is under the cursor now, and leave it the lines that it needs."""
-        event.stop()
-        self._explain()
-        self.query_one(HealthBody).share()
-
-    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+    def choose(self, name: str, row: dict[str, Any]) -> None:
         """Go to the row's node."""
-        event.stop()
-        path = self.path_of(event.row)
+        path = self.path_of(name, row)
         if path is None:
             self.explorer.tell(_NO_NODE)
         else:
@@ -384,32 +290,28 @@ class HealthView(View):
         if offset is not None:
             self.explorer.tell(f"that began at offset {offset}: @ goes there")
 
-    def path_of(self, row: Mapping[str, Any]) -> str | None:
-        """The node that a row is about, in the whole tree."""
-        path = row["path"]
-        if path is None or self._view_state is None:
-            return None
-        cluster = row.get("cluster")
-        prefix = self._view_state.prefix or ("" if cluster is None else cluster_path(cluster))
-        return f"{prefix}{path}"
+    def path_of(self, name: str, row: Mapping[str, Any]) -> str | None:
+        """The node that a row is about, in the whole tree; it is not looked whether it is there."""
+        return None if row["path"] is None else f"{self._cluster_of(row)}{row['path']}"
 
-    # Keys.
+    def _cluster_of(self, row: Mapping[str, Any]) -> str:
+        """The text before the paths of a row's cluster."""
+        cluster, view_state = row.get("cluster"), self.view_state
+        prefix = "" if view_state is None else view_state.prefix
+        return prefix or ("" if cluster is None else cluster_path(cluster))
 
     def action_moment(self) -> None:
         """Go to the node as it was when the finding began: the record that began it is applied."""
-        row = self._table.row
-        path = None if row is None else self.path_of(row)
+        row = self.table.row
+        path = None if row is None else self.path_of(_ROWS, row)
         if row is None or path is None:
             self.explorer.tell("choose a row first" if row is None else _NO_NODE)
             return
         if row["since_offset"] is None:
             self.explorer.tell("no record shows when that began: a checkpoint may hide it")
             return
-        view_state, offset = self._view_state, row["since_offset"]
+        view_state, offset = self.view_state, row["since_offset"]
         assert view_state is not None
-
-        def work(_job: Job) -> int:
-            return applied_at(view_state, path, offset)
 
         def done(end: int) -> None:
             self._go(path, end)
@@ -418,65 +320,42 @@ class HealthView(View):
                 self.explorer.tell(f"{began}: = lists what changed, [ goes back")
 
         self.explorer.jobs.start(
-            "finding the moment", work, done, owner=self, key=MOMENT, leads=True
-        )
+            "finding the moment", lambda _: applied_at(view_state, path, offset), done,
+            owner=self, key=MOMENT, leads=True,
+        )  # fmt: skip
 
     def action_run_command(self) -> None:
         """Run the command that helps with the row under the cursor, in the row's cluster."""
-        copyable, row, view_state = self.copyable(), self._table.row, self._view_state
-        if copyable is None or row is None or view_state is None:
-            self.explorer.tell(_NO_COMMAND)
-            return
-        cluster = row.get("cluster")
-        where = view_state.prefix or ("/" if cluster is None else cluster_path(cluster))
-        self.explorer.run_command(copyable[1], where=where)
+        row = self.table.row
+        if self.command is not None and row is not None:
+            self.explorer.run_command(self.command, where=self._cluster_of(row) or "/")
 
-    def action_copy_command(self) -> None:
-        """Copy the command that helps with the row under the cursor."""
-        copyable = self.copyable()
-        if copyable is None:
-            self.explorer.tell(_NO_COMMAND)
-        else:
-            self.explorer.copy(copyable[1], copyable[0])
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to run a command where there is one."""
+        is_there = action != "run_command" or self.command is not None
+        return is_there and super().check_action(action, parameters)
 
     def action_deep(self) -> None:
         """Run what `check` does as well, or no longer."""
         self._is_deep = not self._is_deep
-        self._ask()
-
-    def action_refresh_rows(self) -> None:
-        """Look again."""
-        self._ask()
+        self.begin()
 
     # The interface of a view.
 
-    def filter_by(self, text: str) -> None:
-        """Show only rows with a text."""
-        self._table.filter_by(text)
-
-    @property
-    def filter_text(self) -> str | None:
-        """The filter of the rows."""
-        return None if self.found is None else self._table.filter_text
+    def focus_content(self) -> None:
+        """Focus the kinds."""
+        self.query_one(KindList).focus()
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The rows shown, and all of them."""
-        if self.found is None or not len(self.found.rows):
+        if self.answer is None or not len(self.answer.found):
             return ()
-        shown, code = self._table.shown, self._shown_code
-        every = ("health", plain(self.found.rows))
+        shown, code = self.table.shown, self.query_one(KindList).code
+        every = ("health", plain(self.answer.found))
         if shown is None or not code:
-            return (("health", plain(shown)) if shown is not None else every,)
+            return (every if shown is None else ("health", plain(shown)),)
         return ((code, plain(shown)), every)
 
     def copyable(self) -> tuple[str, str] | None:
         """The command of the row under the cursor."""
-        row = None if self.found is None else self._table.row
-        if row is None or not row["command"]:
-            return None
-        return "command", str(row["command"])
-
-
-def _with_rows(found: HealthRows, remembered: Remembered) -> HealthRows:
-    """The answer with its rows made ahead, in a job."""
-    return replace(found, rows_ahead=rows_ahead(remembered, found.rows, None, _FIRST, None))
+        return None if self.command is None else ("command", self.command)

@@ -13,8 +13,8 @@ from textual.widgets.option_list import Option
 from metashell.commands.health.rows import told_count
 from metashell.findings.kind import SEVERITIES
 from metashell.tui.part import AppPart
-from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line
+from metashell.tui.views.answer import AnswerRows
 from metashell.tui.views.health_text import EVERY, SYMBOLS
 
 _STYLES: Final = dict(zip(SEVERITIES, ("$text-error", "$text-warning", ""), strict=True))
@@ -58,12 +58,7 @@ class KindList(AppPart, OptionList):
             self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
 
 
-class ProblemTable(RowTable):
-    """Rows of findings; the cursor stays on its finding when there are others."""
+class ProblemTable(AnswerRows):
+    """Rows of findings."""
 
-    STAYING: ClassVar = ("subject", "code")
-    HELP = (
-        "The findings. `enter` goes to the node. `m` goes to it at the offset where the "
-        "finding began. `!` runs the command below, `i` copies it. `s` sorts by the column "
-        "of the cursor, `/` filters."
-    )
+    STAYING = ("subject", "code")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,9 +19,7 @@ from metashell.findings.known import all_kinds
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.text import seconds_text
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
-
-if TYPE_CHECKING:
-    from metashell.tui.rows.cells import TableRows
+from metashell.tui.views.answer import ViewAnswer
 
 SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 EVERY: Final = ""
@@ -48,36 +46,34 @@ _MOST_TOLD: Final = 2
 """Causes and lowered configs that are told above the kinds."""
 
 
-@dataclass(frozen=True, slots=True)
-class HealthRows:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthAnswer(ViewAnswer):
     """The answer of ``health`` about a view state."""
 
-    words: str
+    said: str
     """How it is, a line a cluster."""
-    verdict: HealthVerdict | None
+    verdict: HealthVerdict | None = None
     """The state as data; None for a fleet, and without an answer."""
-    rows: pa.Table
+    found: pa.Table
     """All rows, the worst first."""
-    kinds: Sequence[Mapping[str, Any]]
+    kinds: Sequence[Mapping[str, Any]] = ()
     """A row for each kind; see `summary_of`."""
-    warnings: Sequence[str]
+    warnings: Sequence[str] = ()
     lacks_times: bool = False
     """Whether older files were not read that tell more."""
     is_deep: bool = False
     """Whether `check` ran, too."""
-    rows_ahead: TableRows | None = None
-    """All rows as they are drawn, made ahead."""
 
     def of_kind(self, code: str) -> pa.Table:
         """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
         if code == EVERY:
-            return self.rows
-        return self.rows.filter(pc.equal(plain_texts(self.rows.column("code")), code))
+            return self.found
+        return self.found.filter(pc.equal(plain_texts(self.found.column("code")), code))
 
 
 def ask_health(
     view_state: ViewState, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
-) -> HealthRows:
+) -> HealthAnswer:
     """Ask `health` about a view state; to be called in a job.
 
     Args:
@@ -102,35 +98,38 @@ def ask_health(
     return replace(found, lacks_times=lacks_times, is_deep=is_deep)
 
 
-def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> HealthRows:
+def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> HealthAnswer:
     """Ask `health` once older files are read; to be called in a job."""
     if view_state.cluster is not None:
         read_older(view_state.cluster, cancelled)
     return ask_health(view_state, is_deep=False, reads_older=True, cancelled=cancelled)
 
 
-def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
+def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthAnswer:
     """Sort the rows of an answer with all columns."""
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
-    words = "\n".join(verdict.nothing for verdict in verdicts)
-    verdict = verdicts[0] if in_cluster and verdicts else None
-    rows = answer.table
-    if rows is None:
-        return HealthRows(words, None, pa.table({}), (), answer.warnings)
+    rows = pa.table({}) if answer.table is None else answer.table
     names = [name for name in _COLUMNS if name in rows.column_names]
     if in_cluster and "cluster" in names:
         names.remove("cluster")
-    rows = rows.select(names)
+    found = HealthAnswer(
+        title="",
+        rows={},
+        said="\n".join(verdict.nothing for verdict in verdicts),
+        verdict=verdicts[0] if in_cluster and verdicts and answer.table is not None else None,
+        found=rows.select(names),
+        warnings=answer.warnings,
+    )
     if not len(rows):
-        return HealthRows(words, verdict, rows, (), answer.warnings)
+        return found
     # Without times: one may be outside of Python's calendar.
-    summary = summary_of(rows)
+    summary = summary_of(found.found)
     is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
     kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
-    return HealthRows(words, verdict, rows, kinds, answer.warnings)
+    return replace(found, kinds=kinds)
 
 
-def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
+def in_short(found: HealthAnswer, *, check_runs: bool = False) -> str:
     """The state, and the result of `check`, in as few words as fit above the kinds themselves.
 
     Args:
@@ -140,7 +139,7 @@ def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
     of_check = "check runs: escape cancels" if check_runs else _of_check(found)
     levels = [kind["severity"] for kind in found.kinds]
     if not set(SEVERITIES[:2]).intersection(levels):
-        return "\n".join(text for text in (of_check, found.words) if text)
+        return "\n".join(text for text in (of_check, found.said) if text)
     told = [
         f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
         for level in SEVERITIES
@@ -150,7 +149,7 @@ def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
     return "\n".join(("  ".join(told), *_reasons(found)))
 
 
-def _of_check(found: HealthRows) -> str:
+def _of_check(found: HealthAnswer) -> str:
     """How much `check` found that `health` does not know; empty where it did not run."""
     if not found.is_deep:
         return ""
@@ -160,7 +159,7 @@ def _of_check(found: HealthRows) -> str:
     return f"check found {n:,} more finding{'s' * (n != 1)}" if n else "check found nothing more"
 
 
-def _reasons(found: HealthRows) -> Sequence[str]:
+def _reasons(found: HealthAnswer) -> Sequence[str]:
     """A line for each of the first causes and lowered configs; their effects are in the rows."""
     verdict = found.verdict
     # A fleet's clusters have reasons of their own, more than there is room for.

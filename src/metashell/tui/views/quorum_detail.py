@@ -1,118 +1,30 @@
-"""The content of the quorum view, gathered in a job: rows of ``quorum``, and words for them."""
+"""The content of the quorum view: words for rows of ``quorum``, and how long leaders led."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.quorum.answer import age_text
 from metashell.commands.rows.cell_text import shown_texts
 from metashell.commands.shared.status import LEADER_UNKNOWN, leader_words
-from metashell.dataclass import dataclass
-from metashell.errors import MetashellError
-from metashell.tui.rows.bars import bars, sparkline
-from metashell.tui.rows.changes import changed_rows
-from metashell.tui.rows.cluster_rows import ClusterRows, cluster_rows, joined, previous_view_state
-from metashell.tui.rows.drawn import with_columns
+from metashell.tui.rows.cluster_rows import joined
+from metashell.tui.rows.signs import with_signs
 from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
     from metashell.sources.source import Source
-    from metashell.tui.view_state import ViewState
-    from metashell.tui.views.lag_history import LagHistory
 
 OBSERVER: Final = "Observer"
-LAG_LINE: Final = "lag_over_time"
-REIGN: Final = "lasted_bar"
 SILENT_MS: Final = 10_000
 """A follower that has not fetched for so long counts as lost; Kafka's own fetch interval is 0.5 s,
 and a leader without a majority resigns after 3 s."""
-EPOCH_COLUMNS: Final = (
-    "epoch", "leader", "lasted", REIGN, "offsets", "start_offset", "time",
-)  # fmt: skip
-"""The columns of epochs shown at first."""
-_COMPARED: Final = ("status", "endpoints", "directory_id", "only_in")
-_LIVE: Final = (
-    "id", "status", "lag", LAG_LINE, "log_end_offset", "last_fetch_age_ms",
-    "last_caught_up_age_ms", "endpoints", "directory_id",
-)  # fmt: skip
-_LOGGED: Final = ("id", "status", "endpoints", "directory_id")
 _UNKNOWN: Final = "-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuorumDetail:
-    """The quorum at one moment."""
-
-    status: pa.Table
-    """One row."""
-    members: pa.Table
-    changed_members: pa.Array | None
-    epochs: ClusterRows | None
-    """Leader epochs and what is to be said of them; None where those that are shown still hold."""
-    changed_epochs: pa.Array | None
-    warnings: tuple[str, ...]
-    """Warnings, a sentence each, escaped."""
-    live: LiveStatus | None
-    """How the connection stands, whatever offset is shown."""
-    is_newest: bool = True
-    """Whether it is the end of the log that is shown."""
-
-    def text(self, name: str) -> str:
-        """A cell of the status; ``-`` where nothing is known."""
-        text: str = shown_texts(self.status.column(name))[0].as_py()
-        return text
-
-    def number(self, name: str) -> int | None:
-        """A number of the status."""
-        number: int | None = self.status.column(name)[0].as_py()
-        return number
-
-
-def look_at(
-    view_state: ViewState, cancelled: Callable[[], bool], shown_epoch: int | None = None
-) -> QuorumDetail:
-    """Ask for everything.
-
-    Args:
-        view_state: A state of a cluster.
-        cancelled: Asked now and then.
-        shown_epoch: The newest leader epoch whose table is there already: it is not asked for again
-            while that is the newest.
-
-    Raises:
-        MetashellError: The source can't be read.
-    """
-    status = cluster_rows(view_state, "quorum", "--status", cancelled=cancelled)
-    members = cluster_rows(view_state, "quorum", cancelled=cancelled)
-    epoch = status.table.column("epoch")[0].as_py() if len(status.table) else None
-    epochs = before = None
-    if shown_epoch is None or epoch != shown_epoch:
-        epochs = cluster_rows(view_state, "quorum", "--epochs", cancelled=cancelled)
-        before = previous_view_state(view_state)
-    changed = changed_epochs = None
-    if before is not None and epochs is not None:
-        try:
-            old = cluster_rows(before, "quorum", cancelled=cancelled).table
-            changed = changed_rows(members.table, old, "id", _COMPARED)
-            old = cluster_rows(before, "quorum", "--epochs", cancelled=cancelled).table
-            changed_epochs = changed_rows(epochs.table, old, "epoch")
-        except MetashellError:
-            pass  # what was shown before can't be read any more: nothing to compare with
-    return QuorumDetail(
-        status=status.table,
-        members=members.table,
-        changed_members=changed,
-        epochs=epochs,
-        changed_epochs=changed_epochs,
-        warnings=members.warnings,
-        live=live_status(view_state.cluster),
-        is_newest=view_state.cluster is None or view_state.cluster.moment_offset is None,
-    )
 
 
 def live_status(source: Source | None) -> LiveStatus | None:
@@ -156,53 +68,50 @@ def majority_text(n_voters: int, n_silent: int | None = None) -> str:
     return f"{text}{silent}: {spare or 'none'} {'more ' if n_silent else ''}may be lost"
 
 
-def n_silent(detail: QuorumDetail) -> int | None:
+def n_silent(members: pa.Table) -> int | None:
     """Voters that have not fetched for long; None where nothing tells."""
-    ages = [
-        age
-        for age, status in zip(
-            detail.members.column("last_fetch_age_ms").to_pylist(),
-            detail.members.column("status").to_pylist(),
-            strict=True,
-        )
-        if status not in (OBSERVER, "Leader")
-    ]
-    known = [age for age in ages if age is not None]
-    return sum(age >= SILENT_MS for age in known) if known else None
+    follows = pc.invert(pc.is_in(members["status"], pa.array([OBSERVER, "Leader"])))
+    ages = members["last_fetch_age_ms"].filter(follows).drop_null()
+    return pc.sum(pc.greater_equal(ages, SILENT_MS)).as_py() if len(ages) else None
 
 
-def summary_lines(detail: QuorumDetail) -> list[str]:
-    """The quorum in a few lines."""
-    n_voters = sum(status != OBSERVER for status in detail.members.column("status").to_pylist())
-    n_observers = len(detail.members) - n_voters
-    lag, lag_ms = detail.number("max_follower_lag"), detail.number("max_follower_lag_ms")
-    behind = None if lag_ms is None or lag_ms < 0 else age_text(lag_ms)
-    observers = f"{n_observers} observer{'' if n_observers == 1 else 's'}"
+def summary_lines(
+    status: pa.Table, members: pa.Table, live: LiveStatus | None, *, is_newest: bool
+) -> list[str]:
+    """The quorum in a few lines.
+
+    Args:
+        status: The row of ``quorum --status``.
+        members: The rows of ``quorum``.
+        live: How the connection stands; None for files.
+        is_newest: Whether it is the end of the log that is shown.
+    """
+    told: Mapping[str, str] = {
+        name: shown_texts(status[name])[0].as_py() for name in status.column_names
+    }
+    n_observers = members["status"].to_pylist().count(OBSERVER)
+    lag_ms = status["max_follower_lag_ms"][0].as_py()
+    behind = f" ({age_text(lag_ms)})" if lag_ms is not None and lag_ms >= 0 else ""
+    observers = f"{n_observers} observer{'s' * (n_observers != 1)}"
+    majority = majority_text(len(members) - n_observers, n_silent(members))
     lines = [
+        f"cluster {told['cluster_id']} · kraft.version {told['kraft_version']}",
         joined(
             (
-                f"cluster {detail.text('cluster_id')}",
-                f"kraft.version {detail.text('kraft_version')}",
+                _leader_text(told["leader"], live if is_newest else None),
+                f"epoch {told['epoch']}",
+                f"high watermark {told['high_watermark']}",
+                f"MaxFollowerLag {told['max_follower_lag']}{behind}",
             )
         ),
-        joined(
-            (
-                _leader_text(detail),
-                f"epoch {detail.text('epoch')}",
-                f"high watermark {detail.text('high_watermark')}",
-                f"MaxFollowerLag {detail.text('max_follower_lag')}"
-                + (f" ({behind})" if lag is not None and behind else ""),
-            )
-        ),
-        joined((majority_text(n_voters, n_silent(detail)), observers if n_observers else None)),
-        f"from {detail.text('origin')}, {short_time(detail.text('time'))}",
+        joined((majority, observers if n_observers else None)),
+        f"from {told['origin']}, {short_time(told['time'])}",
     ]
-    return lines if detail.live is None else [*lines, connection_text(detail.live)]
+    return lines if live is None else [*lines, connection_text(live)]
 
 
-def _leader_text(detail: QuorumDetail) -> str:
+def _leader_text(told: str, live: LiveStatus | None) -> str:
     """The leader: the present one if the quorum is followed, or else the last one in the log."""
-    told, live = detail.text("leader"), detail.live if detail.is_newest else None
     leader = None if told == _UNKNOWN else told
     if live is None:
         return leader_words(leader) if leader else LEADER_UNKNOWN
@@ -220,56 +129,23 @@ def connection_text(status: LiveStatus) -> str:
     return joined((where, age))
 
 
-# Tables.
+# Leader epochs.
 
 
-def members_table(detail: QuorumDetail, history: LagHistory | None, width: int) -> pa.Table:
-    """Voters and observers, with a line of their lag where there is a history."""
-    table = detail.members
-    if history is None:
-        return table
-    lines = [
-        sparkline(history.of(str(node)), history.n_samples, width, history.largest)
-        for node in table.column("id").to_pylist()
-    ]
-    return with_columns(table, (LAG_LINE, "lag", lines))
-
-
-def member_columns(members: pa.Table) -> tuple[str, ...]:
-    """The columns shown at first: those that can tell something."""
-    names = _LIVE if LAG_LINE in members.column_names else _LOGGED
-    is_odd = members["only_in"].null_count < len(members)
-    return (*names[:2], "only_in", *names[2:]) if is_odd else names
-
-
-def epoch_columns(epochs: pa.Table) -> tuple[str, ...]:
-    """The columns of epochs shown at first: those that can tell something."""
-    is_timed = epochs["lasted_ms"].null_count < len(epochs)
-    return tuple(name for name in EPOCH_COLUMNS if is_timed or name != REIGN)
-
-
-def epochs_table(epochs: pa.Table, now_ms: int | None, width: int) -> pa.Table:
+def epochs_table(epochs: pa.Table, now_ms: int | None) -> pa.Table:
     """Each leader's reign, the newest first: how long it lasted, and over how many offsets.
 
     Args:
         epochs: Rows of ``quorum --epochs``, in order.
         now_ms: When the last one is seen to last yet; None for not known.
-        width: Cells of the bars.
     """
     times = epochs.column("time").cast(pa.int64()).to_pylist()
     starts = epochs.column("start_offset").to_pylist()
     lasted = _spans([*times, now_ms])
-    columns: dict[str, Any] = {
-        "epoch": epochs.column("epoch"),
-        "leader": epochs.column("leader"),
-        "start_offset": epochs.column("start_offset"),
-        "time": epochs.column("time"),
-        "lasted": pa.array([None if ms is None else age_text(ms) for ms in lasted], pa.string()),
-        REIGN: pa.array(bars(lasted, width), pa.string()),
-        "lasted_ms": pa.array(lasted, pa.int64()),
-        "offsets": pa.array(_spans([*starts, None]), pa.int64()),
-    }
-    return pa.table(columns).take(newest_first(len(epochs)))
+    table = epochs.append_column("lasted_ms", pa.array(lasted, pa.int64()))
+    table = table.append_column("offsets", pa.array(_spans([*starts, None]), pa.int64()))
+    words = [None if ms is None else age_text(ms) for ms in lasted]
+    return with_signs(table, ("lasted", "lasted_ms", words)).take(newest_first(len(epochs)))
 
 
 def newest_first(n: int) -> pa.Array:
