@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.checks.finding import Finding
 from metashell.errors import SourceError
-from metashell.findings.kind import Need
+from metashell.findings.kind import AtStart, Need
 from metashell.node_files import epoch_checkpoint, partition_metadata
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint
@@ -30,9 +30,18 @@ _READ: Final = frozenset({"state", "log_end_offset", DIVERGES})
 _MOST_FILES: Final = 10
 """Broken files of a log directory that are told one by one: one takes it offline."""
 _RESET: Final = {
-    OffsetCheckpoint.RECOVERY_POINT: "resetting the recovery checkpoint to 0",
-    OffsetCheckpoint.LOG_START: "resetting to the base offset of the first segment",
+    OffsetCheckpoint.RECOVERY_POINT: (
+        "resetting the recovery checkpoint to 0",
+        "it recovers each log from its first segment",
+    ),
+    OffsetCheckpoint.LOG_START: (
+        "resetting to the base offset of the first segment",
+        "records that DeleteRecords removed can be read again",
+    ),
 }
+"""Kafka's words about a checkpoint that it resets, and what follows."""
+_FAILING: Final = (OffsetCheckpoint.HIGH_WATERMARK, OffsetCheckpoint.CLEANER)
+"""Checkpoints that only take the directory offline, the last once the log cleaner reads it."""
 
 
 class LoadedLogs:
@@ -73,6 +82,10 @@ class LoadedLogs:
         """The files of a listed log directory that are malformed."""
         return [*_of_checkpoints(directory), *self._failing.get(str(directory.place), ())]
 
+    def fails(self, directory: LogDirectory) -> bool:
+        """Whether the broker takes a listed log directory offline."""
+        return any(one.effect is AtStart.OFFLINE for one in self.failing(directory))
+
     def _seen(self, directory: LogDirectory, log: LogName, files: ReplicaFiles) -> None:
         if log.topic == METADATA_TOPIC or not self._evidence.starts:
             return
@@ -82,18 +95,24 @@ class LoadedLogs:
 
 
 def _of_checkpoints(directory: LogDirectory) -> Iterator[Finding]:
-    for which, reset in _RESET.items():
+    place = shown(str(directory.place))
+    for which in OffsetCheckpoint:
         try:
             directory.offsets(which)
         except SourceError as error:
-            place = shown(str(directory.place))
+            said = f"Error while reading checkpoint file {child_of(directory.place, which)}"
+            if which in _FAILING:
+                yield _offline(directory, error.message, said)
+                continue
+            reset, then = _RESET[which]
             yield Finding(
                 "checkpoint-reset",
-                f"{place}: {error.message}: the broker goes on, {reset}",
+                f"{place}: {error.message}: the broker goes on, and {then}. It may take the"
+                " directory offline",
                 subject=f"log directory {place}",
                 directory=place,
-                kafka=f"Error occurred while reading {which} file of directory {directory.place},"
-                f" {reset}",
+                kafka=f"{said}\nError occurred while reading {which} file of directory"
+                f" {directory.place}, {reset}",
             )
 
 

@@ -13,7 +13,12 @@ from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import MALFORMED
 from metashell.errors import SourceError
 from metashell.findings.kind import AtStart
-from metashell.judgement.node_roles import is_broker, knows_roles, loaded_directories
+from metashell.judgement.node_roles import (
+    is_broker,
+    knows_roles,
+    loaded_directories,
+    lost_ids_text,
+)
 from metashell.node_files.log_directory import read_log_directory
 from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
 from metashell.node_files.node_directories import (
@@ -73,7 +78,22 @@ def find_conflicts(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator
     for conflict in found:
         is_name = conflict.kind is ConflictKind.NOT_A_LOG and not is_sure
         finding = _of_conflict(conflict, "if the node is a broker: " * is_name)
+        if conflict.kind is ConflictKind.NO_META_PROPERTIES:
+            ids = f"version=1, {_known_ids(evidence)}{{}}"
+            text = (
+                "see whether its volume is mounted. Where it has this node's logs, write"
+                f" {ids} into the file"
+            )
+            finding = replace(finding, action=lost_ids_text(evidence, conflict.directory, text))
         yield replace(finding, at_start=AtStart.NOTES) if is_name else finding
+
+
+def _known_ids(evidence: Evidence) -> str:
+    """The ids that the other log directories have, each with a comma behind it."""
+    known = next((one.identity for one in evidence.directories if one.identity is not None), None)
+    if known is None:
+        return "its cluster.id, its node.id, "
+    return f"cluster.id={known.cluster_id}, node.id={known.node_id}, "
 
 
 def _sets_aside(evidence: Evidence, conflict: Conflict) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metashell.checks.votes import log_end, segment_ends
 from metashell.image.quorum_members import voters_in_log
+from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
     from metashell.judgement.evidence import Evidence
@@ -86,6 +87,36 @@ def loaded_directories(evidence: Evidence) -> list[LogDirectory]:
         and one.identity_fault is None
         and (not named or str(one.place) in named)
     ]
+
+
+def lost_ids_text(evidence: Evidence, directory: LogDirectory, text: str) -> str | None:
+    """Advice with the ``directory.id`` that a log directory of the node has lost.
+
+    It is the only one that the registration, or the voter of the log, has and no other directory.
+
+    Args:
+        evidence: The node.
+        directory: Its directory whose id is not known.
+        text: The advice, with ``{}`` for ``directory.id=ID``.
+
+    Returns:
+        None where no id or several can be meant.
+    """
+    node, image = node_of(evidence), evidence.image
+    ids = []
+    if directory is evidence.directories[0]:
+        voters = voters_in_log(image.quorum)
+        ids = [one.directory_id for one in voters if one.id == node and one.directory_id]
+    if not ids and node in image.brokers.ids.tolist():
+        raw, bounds = image.brokers.columns.span("log_dirs").gather()
+        at = image.brokers.ids.tolist().index(node)
+        here = {one.identity.directory_id for one in evidence.directories if one.identity}
+        registered = map(uuid_text, map(bytes, raw[bounds[at] : bounds[at + 1]]))
+        ids = [one for one in registered if one not in here]
+    if len(ids) != 1:
+        return None
+    newer = "" if evidence.is_compared else ". --against tells whether the cluster has a newer one"
+    return text.format(f"directory.id={ids[0]}") + newer
 
 
 def _roles(evidence: Evidence) -> list[str] | None:

@@ -26,6 +26,7 @@ from metashell.judgement.node_roles import (
     knows_brokers,
     lacks_log,
     loaded_directories,
+    lost_ids_text,
     node_of,
 )
 from metashell.log.names import BOOTSTRAP, METADATA_DIRECTORY, list_names
@@ -148,6 +149,7 @@ def _without_id(
         "directory-id-made",
         f"{place}: {FILE_NAME} has no directory.id: the node writes a new one into it"
         + (f", and voter {node} of the log has another one" if is_voter and is_metadata else ""),
+        lost_ids_text(evidence, directory, "copy the file first. Then write {} into it"),
         subject=f"log directory {place}",
         at_start=AtStart.NOT_VOTING if is_voter and is_metadata else None,
         directory=place,
@@ -163,9 +165,8 @@ def _of_log_dirs(evidence: Evidence, directories: Sequence[LogDirectory]) -> Ite
     loaded = loaded_directories(evidence)
     n_left = len(loaded)
     for one in loaded:
-        found = evidence.logs.failing(one)
-        n_left -= any(finding.effect is AtStart.OFFLINE for finding in found)
-        yield from found
+        n_left -= evidence.logs.fails(one)
+        yield from evidence.logs.failing(one)
     if loaded and not n_left:
         names = ", ".join(str(one.place) for one in directories)
         yield Finding(
@@ -219,9 +220,11 @@ def _of_metadata_log(evidence: Evidence) -> Iterator[Finding]:
     if evidence.no_log is not None and not files.is_empty:
         if is_controller(evidence) or not is_compared:
             yield _not_known(evidence, f"the metadata log cannot be read: {evidence.no_log}")
-    elif node is not None and node in _voters(evidence) and (is_compared or not is_new):
+        return
+    voters = _voters(evidence)
+    if node is not None and node in voters and (is_compared or not is_new):
         yield _lost(evidence, node, said)
-    elif not is_compared and not is_new:
+    elif not is_new and (not is_compared or (not voters and is_controller(evidence))):
         yield _not_known(evidence, said)
 
 
@@ -305,12 +308,15 @@ def _voters(evidence: Evidence) -> list[int]:
         words = config.settings.get("controller.quorum.voters", "").split(",")
         ids = (word.partition("@")[0].strip() for word in words)
         found = [int(one) for one in ids if one.isascii() and one.isdigit()]
-    if not found:
-        directory = evidence.source.metadata_directory
-        if directory is None:
-            directory = child_of(evidence.directories[0].place, METADATA_DIRECTORY)
-        state = read_node_files(directory).state
-        found = list((state.current_voters or ()) if state is not None else ())
+    own = evidence.source.metadata_directory
+    if own is None:
+        own = child_of(evidence.directories[0].place, METADATA_DIRECTORY)
+    against = evidence.against if evidence.is_compared else None
+    theirs = None if against is None else against.metadata_directory
+    for directory in (own, theirs):
+        if not found and directory is not None:
+            state = read_node_files(directory).state
+            found = list((state.current_voters or ()) if state is not None else ())
     return found
 
 

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.election import elr_enabled, lists_of
+from metashell.answers.replica_counts import is_in
+from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
 from metashell.findings.kind import StopKind
 from metashell.findings.known import all_kinds
@@ -71,13 +73,33 @@ def of_stop(
         return
     text, action = f"{why}: the broker leaves the ISR and ELR of {_counted(n, 'partition')}", None
     if len(alone):
-        text += (
-            f"; no other broker is in them for {len(alone):,} of these: {first_of(alone)}. It leads"
-            " these again as their last known leader, with the records that its logs have"
-        )
+        text += f"; no other broker is in them for {len(alone):,} of these: {first_of(alone)}"
+        gone = alone.filter(pc.invert(pc.is_in(alone, _served(evidence, rows, directories))))
+        if len(gone) < len(alone):
+            text += (
+                ". It leads these again as their last known leader, with the records of its logs"
+            )
+        if len(gone):
+            rest = "" if len(gone) == len(alone) else f", but not {first_of(gone)}"
+            nobody = f"{rest}: the log" if rest else ". Nobody leads them: the log"
+            text += f"{nobody} is not where the metadata has it, or its directory goes offline"
         action = _ALONE if len(alone) == n else f"{all_kinds()['unclean-start'].do}. Then {_ALONE}"
     subject = f"broker {broker}"
     yield Finding("unclean-start", text, action, subject=subject, count=n, after=after)
+
+
+def _served(
+    evidence: Evidence, rows: pa.Table, directories: Sequence[LogDirectory]
+) -> pa.ChunkedArray:
+    """The names of logs that are where the metadata has them, in directories that stay online."""
+    failing = [shown(str(one.place)) for one in directories if evidence.logs.fails(one)]
+    is_there = pc.and_(
+        is_in(rows, ReplicaState.IN_PLACE, ReplicaState.REPLACED),
+        pc.invert(pc.is_in(rows["directory"], pa.array(failing, pa.string()))),
+    )
+    elsewhere = pa.array([Reason.ELSEWHERE, Reason.LOST_DIRECTORY], pa.string())
+    some = rows.filter(pc.and_(is_there, pc.invert(pc.is_in(rows["reason"], elsewhere))))
+    return pc.binary_join_element_wise(some["topic"], some["partition"].cast(pa.string()), "-")
 
 
 def _counted(n: int, noun: str) -> str:

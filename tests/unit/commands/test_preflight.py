@@ -350,12 +350,63 @@ def test_a_file_that_no_broker_expects(
 
 
 def test_a_checkpoint_that_is_reset(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A malformed checkpoint of recovery points is no reason to go offline."""
+    """Offsets of malformed checkpoints are reset, and the directory may go offline all the same."""
     (node / "d1" / RECOVERY).write_text("garbage\n")
     told = asked(capsys, node)
     assert set() == told.codes("offline", "refuses")
     (row,) = (row for row in told.rows if row["code"] == "checkpoint-reset")
     assert "resetting the recovery checkpoint to 0" in row["kafka"]
+    assert "may take the directory offline" in row["message"]
+    assert 1 == told.status
+
+
+@pytest.mark.parametrize("name", ["replication", "cleaner"])
+def test_a_checkpoint_that_takes_the_directory_offline(
+    node: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """A malformed checkpoint of high watermarks does, or one of the log cleaner."""
+    (node / "d1" / f"{name}-offset-checkpoint").write_text("garbage\n")
+    (row,) = (row for row in asked(capsys, node).rows if row["effect"] == "offline")
+    assert f"{node}/d1" == row["directory"]
+    assert row["kafka"] == f"Error while reading checkpoint file {node}/d1/{name}-offset-checkpoint"
+
+
+def test_the_directory_id_that_is_lost(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Advice has the id that the registration has and no other directory."""
+    file = node / "d2" / "meta.properties"
+    own = re.search(r"directory.id=(\S+)", file.read_text())
+    assert own is not None
+    file.write_text(re.sub(r"directory.id=.*\n", "", file.read_text()))
+    (row,) = (row for row in asked(capsys, node).rows if row["code"] == "directory-id-made")
+    assert f"write directory.id={own[1]} into it" in row["action"]
+    file.unlink()
+    (row,) = (row for row in asked(capsys, node).rows if row["code"] == "no-meta-properties")
+    assert f"node.id=102, directory.id={own[1]} into the file" in row["action"]
+
+
+def test_partitions_that_nobody_leads(node: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A broker does not lead the partitions of a directory that goes offline: nobody does."""
+    (node / "d1" / ".kafka_cleanshutdown").unlink(missing_ok=True)
+    before = [row for row in asked(capsys, node).rows if row["code"] == "unclean-start"]
+    assert all("It leads these again" in row["message"] for row in before)
+    for place in ("d1", "d2"):
+        epochs = next((node / place).glob("only-on-b-0"), None)
+        if epochs is not None:
+            (epochs / "leader-epoch-checkpoint").write_text("0\n1\nx y\n")
+    (row,) = (row for row in asked(capsys, node).rows if row["code"] == "unclean-start")
+    assert "only-on-b-0" in row["message"].split("but not ")[-1].split("Nobody")[-1]
+
+
+def test_an_emptied_voter_of_a_static_quorum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its voters stand in the quorum-state of whom it is compared with."""
+    quorum, empty = fixture_dir("voters-static-3"), tmp_path / "empty"
+    empty.mkdir()
+    shutil.copy(quorum / "voter-1" / "meta.properties", empty)
+    told = Told(capsys, "-d", empty, "preflight", "--against", quorum / "voter-2", "-o", "json")
+    assert {"metadata-log-lost"} == told.codes("loses")
+    assert 1 == told.status
 
 
 def test_malformed_meta_properties(node: Path, capsys: pytest.CaptureFixture[str]) -> None:

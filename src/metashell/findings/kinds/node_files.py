@@ -217,9 +217,9 @@ KINDS: Final = (
         at_start=AtStart.REFUSES,
         start_order=26,
         meaning="a log directory has no meta.properties",
-        do="see whether its volume is mounted. Where it has this node's logs, write"
-        " version=1, cluster.id and node.id into the file. The other log directories have"
-        " these ids",
+        do="see whether its volume is mounted. Where it has this node's logs, write version=1,"
+        " cluster.id, node.id and directory.id into the file. `nodes` and `cat /quorum/voters`"
+        " have these ids. With a new directory.id, a voter does not vote",
         avoid="format no directory that should have logs: its replicas would begin anew",
     ),
     _start(

@@ -107,7 +107,7 @@ KINDS: Final = (
     ),
     _of(
         code="directory-id-made",
-        severity=Severity.NOTE,
+        severity=Severity.WARNING,
         at_start=AtStart.CHANGES,
         start_order=27,
         order=210,
@@ -119,13 +119,15 @@ KINDS: Final = (
     ),
     _of(
         code="checkpoint-reset",
-        severity=Severity.NOTE,
+        severity=Severity.WARNING,
         at_start=AtStart.CHANGES,
         start_order=42,
         order=211,
-        meaning="a checkpoint of offsets is malformed: the broker goes on without it",
-        do="nothing, but the start may take long",
-        source=f"{_MANAGER}.loadLogs",
+        meaning="a checkpoint of offsets is malformed: the broker resets its offsets, and Kafka's"
+        " source notes the log directory as failed",
+        do="copy the file, and remove it before the start: the broker resets the same offsets"
+        " then, and the directory stays online",
+        source=f"{_MANAGER}.loadLogs, CheckpointFileWithFailureHandler.read",
     ),
     _of(
         code="cluster-id-unlike-quorum",
