@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -22,8 +23,10 @@ from metashell.fs.nodes.tables import RowLeaf
 from metashell.judgement.log_copies import Doubt
 from metashell.judgement.lost_quorum import LostQuorum, examine
 from metashell.judgement.quorum_words import headline
+from metashell.places.place import names_in
 
 if TYPE_CHECKING:
+    from metashell.sources.fleet.member import FleetMember
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
@@ -51,10 +54,16 @@ def examine_fleet(fleet: FleetSource, stop: Callable[[], None]) -> LostQuorum:
         try:
             sources[name] = member.source().newest
         except SourceError as error:
-            unread.append(Doubt(f"{error.message}: it is left out", name))
+            unread.append(Doubt(f"{_why_closed(member, error)}: it is left out", name))
     found = examine(sources, stop)
-    closed = [name for name in fleet.members if name not in sources]
-    return replace(found, doubts=[*unread, *found.doubts], left_out=[*closed, *found.left_out])
+    return replace(found, doubts=[*unread, *found.doubts])
+
+
+def _why_closed(member: FleetMember, error: SourceError) -> str:
+    with suppress(SourceError):
+        if not names_in(member.path):
+            return "the directory is empty"
+    return error.message
 
 
 def counts_of(changes: Mapping[str, int]) -> dict[str, int]:

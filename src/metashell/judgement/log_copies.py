@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from metashell.checks.agreement import Epochs
 from metashell.checks.votes import OffsetAndEpoch, VoterLog
@@ -12,6 +12,9 @@ from metashell.judgement.commitment import DiskCopy, Voters
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
+
+
+_LEFT_OUT: Final = "{}: it is left out; `check` there says what helps"
 
 
 class Doubt(str):
@@ -65,11 +68,42 @@ def voting(copies: Sequence[DiskCopy]) -> list[DiskCopy]:
     return [copy for copy in copies if any(copy.log.is_voter_of(c.log.voters) for c in copies)]
 
 
-def remarks(copies: Sequence[DiskCopy]) -> Iterator[str]:
-    """Sentences about copies that have no vote, or share one."""
+def misnamed(copies: Sequence[DiskCopy]) -> dict[str, str]:
+    """By name, the directory.id that a log has for the node of a copy with another one, or none."""
+    here = {copy.log.node_id for copy in voting(copies)}
+    pairs = (
+        (copy.name, c.log.voters.get(copy.log.node_id))
+        for copy in copies
+        for c in copies
+        if copy.log.node_id not in here
+    )
+    return {name: directory for name, directory in pairs if directory is not None}
+
+
+def doubts_of_names(copies: Sequence[DiskCopy]) -> Iterator[Doubt]:
+    """The doubts about copies that are `misnamed`."""
+    logged = misnamed(copies)
+    for copy in copies:
+        name, directory = copy.name, copy.log.directory_id
+        if name in logged and directory is None:
+            why = f"its meta.properties has no directory.id; the log names {logged[name]}: put it"
+            yield Doubt(f"{why} back before the node starts, then this copy counts", name)
+        elif name in logged:
+            why = f"the log names directory.id {logged[name]} for voter {copy.log.node_id}, and its"
+            why += f" meta.properties has {directory}: it has no vote. The log's belongs there only"
+            yield Doubt(f"{why} if the directory was never formatted anew", name)
+
+
+def remarks(copies: Sequence[DiskCopy], *, passed: Collection[str] = ()) -> Iterator[str]:
+    """Sentences about copies that have no vote, or share one.
+
+    Args:
+        copies: The copies.
+        passed: Names of copies without a vote of which nothing is said.
+    """
     voters = voting(copies)
     for copy in copies:
-        if copy not in voters:
+        if copy not in voters and copy.name not in passed:
             directory = copy.log.directory_id or "unknown"
             yield (
                 f"{copy.name}: node {copy.log.node_id} with directory.id {directory} is not a"
@@ -90,8 +124,12 @@ def _copy(row: FleetRow, doubt: Callable[[Doubt], None]) -> DiskCopy | None:
     name = str(row["name"])
     node, epoch, end = (row[key] for key in ("nodeId", "logEpoch", "logEndOffset"))
     if not isinstance(node, int) or not isinstance(epoch, int) or not isinstance(end, int):
-        why = "meta.properties does not name its node" if node is None else "it is no log directory"
-        doubt(Doubt(f"{why}: it is left out; `check` there says what helps", name))
+        doubt(
+            Doubt(
+                _without_node(row) if node is None else _LEFT_OUT.format("it is no log directory"),
+                name,
+            )
+        )
         return None
     directory, reached, checkpoint = (row[k] for k in ("directoryId", "epoch", "checkpointEnd"))
     ranges = (map(int, word.split(",")) for word in str(row["epochs"]).split())
@@ -121,6 +159,17 @@ def _copy(row: FleetRow, doubt: Callable[[Doubt], None]) -> DiskCopy | None:
     if row["ownFile"] is not None:
         doubt(Doubt(str(row["ownFile"]), name))
     return copy
+
+
+def _without_node(row: FleetRow) -> str:
+    """Why a directory is left out whose node is not known, and the remedy."""
+    voters, own = _voters(row["voters"]), row["directoryId"]
+    node = next((node for node, directory in voters.items() if own and directory == own), None)
+    known = "" if node is None else f"={node} (by its directory.id)"
+    why = "meta.properties does not name its node"
+    if row["clusterId"] is None and own is None:
+        return _LEFT_OUT.format(why)
+    return f"{why}: it is left out. Put node.id{known} back into it, then this copy counts"
 
 
 def _damage(row: FleetRow) -> str:

@@ -27,7 +27,14 @@ from metashell.judgement.commitment import (
 )
 from metashell.judgement.copies import DIFFERS, DIVERGED, asking_here, compare_copies
 from metashell.judgement.evidence import Evidence, find
-from metashell.judgement.log_copies import Doubt, copies_of, remarks, voting
+from metashell.judgement.log_copies import (
+    Doubt,
+    copies_of,
+    doubts_of_names,
+    misnamed,
+    remarks,
+    voting,
+)
 from metashell.sources.fleet.rows import vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
@@ -77,7 +84,7 @@ class LostQuorum:
     notes: Sequence[str]
     """Sentences about copies that have no vote, and about addresses."""
     left_out: Sequence[str] = ()
-    """Names of directories that can't be judged; `doubts` say why."""
+    """Names of directories with a log that do not count; `doubts` say what mends them."""
 
     @property
     def voters(self) -> Mapping[int, str | None]:
@@ -150,6 +157,12 @@ class LostQuorum:
         return [running for running in starts if len(running) == len(starts[0])]
 
     @property
+    def missing(self) -> list[int]:
+        """Ids of the voters that no directory here is of."""
+        nodes = {copy.log.node_id for copy in self.copies}
+        return [node for node, _ in self.commitment.missing if node not in nodes]
+
+    @property
     def here(self) -> list[int]:
         """Ids of the voters that have a copy here."""
         return sorted(c.log.node_id for c in self.copies if c.log.is_voter_of(self.voters))
@@ -206,7 +219,9 @@ def examine(sources: Mapping[str, Source], stop: Callable[[], None]) -> LostQuor
         losses={name: losing.of(name) for name in found.commitment.winners},
         doubts=[*doubts, *found.doubts],
         notes=[*found.notes, *_of_addresses(sources, found.facts)],
-        left_out=sorted(sources.keys() - {copy.name for copy in found.copies}),
+        left_out=sorted(
+            sources.keys() - {copy.name for copy in found.copies} | misnamed(found.copies).keys()
+        ),
     )
 
 
@@ -231,6 +246,9 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
     if len(voters) > MOST_COPIES:
         text = f"{len(voters)} copies of voters: sets are tried of up to {MOST_COPIES}"
         doubts.append(Doubt(text))
+    # A broker without a vote is as it should be.
+    known = [c for c in copies if any(c.log.node_id in o.log.voters for o in copies)]
+    doubts += doubts_of_names(known)
     return LostQuorum(
         cluster_id=rows[0]["clusterId"],
         copies=copies,
@@ -240,8 +258,7 @@ def judged(rows: Sequence[FleetRow]) -> LostQuorum:
         starts=[*majorities(voters)] if len(voters) <= MOST_COPIES else [],
         losses={},
         doubts=doubts,
-        # A broker without a vote is as it should be.
-        notes=[*remarks([c for c in copies if any(c.log.node_id in o.log.voters for o in copies)])],
+        notes=[*remarks(known, passed=misnamed(known))],
     )
 
 
@@ -264,8 +281,9 @@ def _of_one_cluster(rows: Sequence[FleetRow], doubts: list[Doubt]) -> list[Fleet
             hint="give those of one cluster, or name it with --cluster-id",
         )
     if by_cluster:
+        why = "meta.properties does not name its cluster: it is left out. Put cluster.id back"
         doubts += (
-            Doubt("meta.properties does not name its cluster: it is left out", str(row["name"]))
+            Doubt(f"{why}, then this copy counts", str(row["name"]))
             for row in found
             if row["clusterId"] is None
         )

@@ -37,8 +37,8 @@ def headline(found: LostQuorum) -> str:
 
 def needed_disks(found: LostQuorum) -> str | None:
     """The disks with which a vote is possible, such as ``the disk of voter 1 or 2``."""
-    missing = [node for node, _ in found.commitment.missing]
-    n = majority_of(len(found.voters)) - len(found.here)
+    missing = found.missing
+    n = min(majority_of(len(found.voters)) - len(found.here), len(missing))
     if n < 1 or not missing:
         return None
     if n == 1:

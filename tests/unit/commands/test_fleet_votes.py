@@ -124,8 +124,8 @@ def test_copies_without_a_vote(tmp_path: Path) -> None:
 
     assert (1, []) == (ran.status, winners(ran))
     assert [
-        "fleet: nameless: meta.properties does not name its node: it is left out; `check` there"
-        " says what helps",
+        "fleet: nameless: meta.properties does not name its node: it is left out. Put node.id back"
+        " into it, then this copy counts",
         "fleet: n2: node 2 with directory.id xAgICAgICAgICAgICAgICAg is not a voter: it has no"
         " vote",
         "fleet: n9: node 9 with directory.id CQkJCQkJCQkJCQkJCQkJCQ is not a voter: it has no vote",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from itertools import chain, combinations
 from pathlib import Path
@@ -267,6 +268,122 @@ def test_configuration_of_one_of_the_nodes(
 
     assert told(*disks("voters-all-killed-3", 1, 2)).count(ignored) == 1
     assert ignored not in told(*disks("voters-all-killed-3", 1, 3))
+
+
+def test_a_majority_without_the_voter_that_may_have_forgotten_its_vote(tmp_path: Path) -> None:
+    """It is chosen though its log is shorter: nobody was told of the records that it lacks."""
+    lost = copy_of("voters-all-killed-3/voter-1", tmp_path)
+    (lost / LOG_DIR_NAME / "quorum-state").unlink()
+    ran = ask(lost, *disks("voters-all-killed-3", 2, 3))
+    assert 1 == ran.status
+    assert ran.out.startswith("Voter 3's copy wins; start 2 and 3.\n")
+    assert "Start 1 last, while all others follow one leader: quorum-state: " in ran.out
+    assert "Before you start" not in ran.out
+    assert "instead" not in ran.out
+
+
+def test_both_choices_are_told_where_records_may_be_lost(tmp_path: Path) -> None:
+    """A client may know records of the voter that is left for last: a disk is missing."""
+    of = (1, 2, 3, 4, 5)
+    lost = voter(tmp_path, 1, topic_batch(1, 1), of=of)
+    (lost / LOG_DIR_NAME / "quorum-state").unlink()
+    told = ask(lost, *(voter(tmp_path, n, of=of) for n in (2, 3, 4))).out
+    assert told.startswith("The copies of voters 2, 3 and 4 are equal and win; start 2, 3 and 4.\n")
+    assert (
+        "They may be acknowledged. To keep them, start 1, 2 and 3, or 1, 2 and 4, or 1, 3 and 4"
+        " instead: then voter 1 may vote twice in an epoch (quorum-state: "
+    ) in told
+
+
+def renamed(parent: Path, name: str, key: str, value: str | None) -> Path:
+    """A copy of a recorded directory whose meta.properties has another value, or none."""
+    made = copy_of(name, parent)
+    file = made / "meta.properties"
+    line = "" if value is None else f"{key}={value}"
+    file.write_text(re.sub(f"{key}=.*", line, file.read_text()))
+    return made
+
+
+VOTER_1 = "Fz-r4pWYQKuuUkQrbOn-vQ"
+
+
+def test_a_voter_whose_directory_id_is_lost(tmp_path: Path) -> None:
+    """Its directory is here: the id is to be put back, and its disk is not asked for."""
+    nameless = renamed(tmp_path, "voters-all-killed-3/voter-1", "directory.id", None)
+    doubt = (
+        f"{nameless.name}: its meta.properties has no directory.id; the log names {VOTER_1}: put it"
+        " back before the node starts, then this copy counts"
+    )
+    ran = ask(nameless, *disks("voters-all-killed-3", 2))
+    assert 1 == ran.status
+    assert "\nBring back the disk of voter 3.\n" in ran.out
+    assert f"\n- {doubt}\n" in ran.out
+    assert f"\nOr mend what is here and left out: {nameless.name}. See below.\n" in ran.out
+    step = f"Put directory.id={VOTER_1} into meta.properties of {nameless.name}, and ask again"
+    assert f"\n3. {step} before you start anything.\n" in ran.out
+    ran = ask(nameless, *disks("voters-all-killed-3", 2, 3))
+    assert 1 == ran.status
+    assert f"\n- {doubt}\n" in ran.out
+    assert "has no copy here" not in ran.out
+    assert f"\n3. {step}" in ran.out
+
+
+def test_a_voter_with_another_directory_id(tmp_path: Path) -> None:
+    """The log's belongs there only if nobody formatted the directory: then it has no vote."""
+    other = renamed(
+        tmp_path, "voters-all-killed-3/voter-1", "directory.id", "AAAAAAAAAAAAAAAAAAAAAQ"
+    )
+    ran = ask(other, *disks("voters-all-killed-3", 2))
+    assert 1 == ran.status
+    assert "Bring back the disk of voter 3.\n" in ran.out
+    assert f": the log names directory.id {VOTER_1} for voter 1, and its meta" in ran.out
+    assert f"\n3. If it was never formatted anew: put directory.id={VOTER_1} into " in ran.out
+
+
+def test_directories_that_nothing_mends(tmp_path: Path) -> None:
+    """An empty one is called so, and one without a log is not to be mended."""
+    (empty := tmp_path / "empty").mkdir()
+    bare = copy_of("voters-all-killed-3/voter-1", tmp_path)
+    shutil.rmtree(bare / LOG_DIR_NAME)
+    for place, why in (
+        (empty, "the directory is empty"),
+        (bare, f"{bare}: a log directory without a metadata log"),
+    ):
+        ran = ask(place, *disks("voters-all-killed-3", 3))
+        assert 1 == ran.status
+        assert "mend" not in ran.out
+        assert f"\n- {place.name}: {why}: it is left out\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("key", "put"),
+    [
+        ("node.id", "node.id=2 (by its directory.id) back into it"),
+        ("cluster.id", "cluster.id back"),
+    ],
+)
+def test_a_directory_that_does_not_say_whose_it_is(tmp_path: Path, key: str, put: str) -> None:
+    """It is left out, and the line says how to mend it."""
+    nameless = renamed(tmp_path, "voters-all-killed-3/voter-2", key, None)
+    told = ask(nameless, *disks("voters-all-killed-3", 3)).out
+    assert f"Or mend what is here and left out: {nameless.name}. See below.\n" in told
+    assert f"it is left out. Put {put}, then this copy counts\n" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("voters-all-killed-3", "a formatted voter has no log, and no vote."),
+        (
+            "voters-static-3",
+            "a formatted voter has no log; with static voters it votes all the same, and committed"
+            " records can be lost.",
+        ),
+    ],
+)
+def test_the_harm_of_formatting(name: str, harm: str) -> None:
+    """A static voter votes by its node id alone."""
+    assert f"Format none: {harm}\n" in ask(*disks(name, 1, 2)).out
 
 
 def damaged(parent: Path, name: str, at: int | None = None) -> Path:

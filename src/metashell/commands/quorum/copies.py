@@ -23,7 +23,6 @@ from metashell.judgement.copies_rows import (
     start_rows,
     verdict_rows,
 )
-from metashell.judgement.log_copies import voting
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
 from metashell.judgement.quorum_words import headline, needed_disks, one_of, sets_text, spoken
 from metashell.sources.fleet.naming import unique_names
@@ -111,14 +110,16 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     if doubts:
         more = f" ({len(doubts) - 1} more below)" if len(doubts) > 1 else ""
         yield f"Not sure: {doubts[0]}{more}."
-    missing = [node for node, _ in found.commitment.missing]
+    missing = found.missing
     if not found.winners:
         if (needed := needed_disks(found)) is not None:
             yield f"Bring back {needed}."
         if found.left_out:
-            yield f"Or mend what is here and left out: {', '.join(found.left_out)}. See below."
+            mend = "Mend" if needed is None else "Or mend"
+            yield f"{mend} what is here and left out: {', '.join(found.left_out)}. See below."
         if found.here and len(found.voters) > 1:
-            last = max(voting(found.copies), key=lambda copy: copy.log.end).log
+            of_voters = [copy.log for copy in found.copies if copy.log.node_id in found.voters]
+            last = max(of_voters, key=lambda log: log.end)
             yield f"Keep all disks. Of these, the log of voter {last.node_id} ends last."
         return
     if found.too_old:
@@ -136,7 +137,9 @@ def _answer(found: LostQuorum) -> Iterator[str]:
         yield f"{they} every record that another copy here has."
     for loss in losses:
         they = "They lack" if len(found.best) > 1 else "It lacks"
-        yield f"{they} what only {loss.copy} has: {_loss_text(loss)}."
+        behind = "" if found.is_whole(loss.copy) else ", behind damage"
+        yield f"{they} what only {loss.copy} has{behind}: {_loss_text(loss)}."
+        yield from _other_choice(found, loss)
     is_whole = all(found.is_whole(log.name) for log in found.chosen[0])
     if missing and is_whole:
         yield (
@@ -154,6 +157,22 @@ def _answer(found: LostQuorum) -> Iterator[str]:
         "If each directory is as its node left it, no acknowledged change is lost: a leader"
         " acknowledges what a majority of all voters has."
     )
+
+
+def _other_choice(found: LostQuorum, loss: LostTail) -> Iterator[str]:
+    """The sets that keep records of a voter that is left for last, and the risk of starting it."""
+    keeping = [
+        [log.node_id for log in running]
+        for running, won in found.starts
+        if loss.copy in {log.name for log in won}
+    ]
+    if keeping and loss.may_be_committed and loss.copy in found.troubles:
+        sets = sets_text([ids for ids in keeping if len(ids) == len(keeping[0])])
+        (node,) = found.nodes([loss.copy])
+        yield (
+            f"They may be acknowledged. To keep them, start {sets} instead: then voter {node} may"
+            f" vote twice in an epoch ({found.troubles[loss.copy]})."
+        )
 
 
 def _sentence(text: str) -> str:

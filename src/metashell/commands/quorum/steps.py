@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from metashell.judgement.log_copies import misnamed
 from metashell.judgement.quorum_words import needed_disks, one_of, spoken
 from metashell.quorum.description import majority_of
 
@@ -27,8 +28,8 @@ def steps(found: LostQuorum) -> Iterator[str]:
                 *_asked(found),
             ]
         ),
-        "With all voters stopped, copy every directory away. Format none: a formatted voter has no"
-        " log, and no vote.",
+        f"With all voters stopped, copy every directory away. Format none: {_formatted(found)}.",
+        *_mending(found),
         *(_starting(found) if found.winners and not found.too_old else _searching(found)),
     ]
     for number, text in enumerate(todo, 1):
@@ -43,6 +44,26 @@ def steps(found: LostQuorum) -> Iterator[str]:
         f"No supported way in 4.4: {fewer}a leader that no vote elects, other voters while nobody"
         " leads, a broker's log in a voter's place."
     )
+
+
+def _formatted(found: LostQuorum) -> str:
+    """The harm of formatting a voter."""
+    if any(found.voters.values()):
+        return "a formatted voter has no log, and no vote"
+    static = "with static voters " if found.voters else "in a static quorum "
+    return (
+        f"a formatted voter has no log; {static}it votes all the same, and committed records can be"
+        " lost"
+    )
+
+
+def _mending(found: LostQuorum) -> Iterator[str]:
+    """The steps that make copies count which are here."""
+    for name, directory in misnamed(found.copies).items():
+        copy = next(copy for copy in found.copies if copy.name == name)
+        only = "" if copy.log.directory_id is None else "If it was never formatted anew: "
+        put = f"{only}put directory.id={directory} into meta.properties of {name}"
+        yield f"{put[0].upper()}{put[1:]}, and ask again before you start anything."
 
 
 def _asked(found: LostQuorum) -> list[str]:
@@ -114,7 +135,7 @@ def _starting(found: LostQuorum) -> Iterator[str]:
             f"Start {node} last, while all others follow one leader: {flaws[node]}. `check`"
             " there says what to do with the file."
         )
-    missing = [node for node, _ in found.commitment.missing]
+    missing = found.missing
     if missing:
         yield (
             f"If the directory of {one_of(missing)} is found as its node left it, start that node"
