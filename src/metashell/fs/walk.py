@@ -12,6 +12,7 @@ visited with no node. Nothing here filters by what a user asked, or knows of a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
@@ -99,7 +100,6 @@ def walk(
             made; the others are visited.
     """
     start = Visit(path, path.rstrip("/").rpartition("/")[2] or "/", node, 0)
-    yield start
     stack: list[tuple[Directory, str, Iterator[str], int]] = []
 
     def below(visit: Visit) -> GridVisit | None:
@@ -125,9 +125,19 @@ def walk(
             failed(visit.path, error)
         return None
 
-    whole = below(start)
-    if whole:
-        yield whole
+    for visit in chain([start], _visits(stack, write_name, failed)):
+        yield visit
+        whole = below(visit)
+        if whole:
+            yield whole
+
+
+def _visits(
+    stack: list[tuple[Directory, str, Iterator[str], int]],
+    write_name: NameWriter | None,
+    failed: Failed,
+) -> Iterator[Visit]:
+    """The children of the directories of a stack, which grows with those that are entered."""
     while stack:
         directory, base, names, depth = stack[-1]
         name = next(names, None)
@@ -142,9 +152,6 @@ def walk(
             failed(visit.path, error)
             continue
         yield visit
-        whole = below(visit)
-        if whole:
-            yield whole
 
 
 def paths(

@@ -147,7 +147,7 @@ class HeaderWalk:
                     return pos
                 pos = end
                 continue
-            base, length, epoch, magic, crc, attributes, last_delta = HEAD.unpack_from(view, at)
+            base, length, epoch, magic, _, _, last_delta = HEAD.unpack_from(view, at)
             if 12 + length > source.size - pos:
                 return pos
             last = base + last_delta
@@ -160,12 +160,8 @@ class HeaderWalk:
             self.n_batches += 1
             (newest,) = _MAX_TIMESTAMP.unpack_from(view, at + _MAX_TIMESTAMP_POS)
             self.last_timestamp_ms = max(self.last_timestamp_ms, newest)
-            if last < self.from_offset:
-                pass
-            elif self.keeps_all:
-                self._put(pos, view[at : at + HEADER_BYTES])
-            elif view[at + _PRODUCER_POS] < _NEGATIVE:
-                self._keep(window, pos, at, length, crc, attributes, name)
+            if last >= self.from_offset:
+                self._keep(window, pos, at, name)
             pos += 12 + length
         return pos
 
@@ -247,21 +243,19 @@ class HeaderWalk:
                 self._put(pos, window.view[at : at + n_bytes])
         return pos + 12 + int(size)
 
-    def _put(self, pos: int, head: memoryview) -> None:
+    def _put(self, pos: int, head: bytes | memoryview) -> None:
         self._positions.append(pos)
         self._kept += bytes(head).ljust(HEADER_BYTES, b"\0")
 
-    def _keep(
-        self,
-        window: _Window,
-        pos: int,
-        at: int,
-        length: int,
-        crc: int,
-        attributes: int,
-        name: str,
-    ) -> None:
+    def _keep(self, window: _Window, pos: int, at: int, name: str) -> None:
+        """Keep the header of a batch where it is asked for, of a marker with what it says."""
         header = bytes(window.view[at : at + HEADER_BYTES])
+        if self.keeps_all:
+            self._put(pos, header)
+            return
+        if header[_PRODUCER_POS] >= _NEGATIVE:
+            return
+        _, length, _, _, crc, attributes, _ = HEAD.unpack_from(header)
         if attributes & CONTROL:
             size = 12 + length
             at_marker = window.reach(pos, size) if size <= _MARKER_MOST else None

@@ -18,7 +18,8 @@ import hmac
 import json
 import re
 import secrets
-from typing import Any, Final, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, Final
 
 from metashell.errors import SourceError
 from metashell.redact import remember_secret
@@ -56,35 +57,6 @@ class SaslError(SourceError):
 
 class TicketError(SourceError):
     """A token or a ticket is not to be had now; it may be later."""
-
-
-class Mechanism(Protocol):
-    """One authentication over one connection."""
-
-    @property
-    def name(self) -> str:
-        """The mechanism's name in the handshake."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the exchange came to its end, with the peer's proof where there is one."""
-
-    def first(self) -> bytes:
-        """The first message. Getting a token or a ticket may wait for the network.
-
-        Raises:
-            SourceError: There is no token or ticket to be had.
-        """
-
-    def step(self, challenge: bytes) -> bytes | None:
-        """Answer a challenge, which may be empty.
-
-        Returns:
-            The next message; None when there is nothing more to send.
-
-        Raises:
-            SaslError: The challenge is malformed or a refusal, or the peer's proof is wrong.
-        """
 
 
 def make_mechanism(settings: SaslSettings, host: str, *, nonce: str | None = None) -> Mechanism:
@@ -129,12 +101,33 @@ def _credentials(settings: SaslSettings) -> tuple[str, str]:
     return username, password
 
 
-class _Exchange:
-    """The name and state that all mechanisms have."""
+class Mechanism(ABC):
+    """One authentication over one connection."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+        """Its name in the handshake."""
         self.is_done = False
+        """Whether the exchange came to its end, with the peer's proof where there is one."""
+
+    @abstractmethod
+    def first(self) -> bytes:
+        """The first message. Getting a token or a ticket may wait for the network.
+
+        Raises:
+            SourceError: There is no token or ticket to be had.
+        """
+
+    @abstractmethod
+    def step(self, challenge: bytes) -> bytes | None:
+        """Answer a challenge, which may be empty.
+
+        Returns:
+            The next message; None when there is nothing more to send.
+
+        Raises:
+            SaslError: The challenge is malformed or a refusal, or the peer's proof is wrong.
+        """
 
     def _check_challenge(self, challenge: bytes) -> None:
         """Refuse what comes after the end or is far too large."""
@@ -144,7 +137,7 @@ class _Exchange:
             raise SaslError(f"{self.name}: a challenge of {len(challenge):,} bytes")
 
 
-class _Plain(_Exchange):
+class _Plain(Mechanism):
     """A user name and a password in the clear."""
 
     def __init__(self, username: str, password: str) -> None:
@@ -162,7 +155,7 @@ class _Plain(_Exchange):
         return None
 
 
-class _Scram(_Exchange):
+class _Scram(Mechanism):
     """Proof of a password, by both sides."""
 
     def __init__(
@@ -235,7 +228,7 @@ def _base64(text: bytes) -> bytes | None:
         return None
 
 
-class _OAuthBearer(_Exchange):
+class _OAuthBearer(Mechanism):
     """A token that somebody else gave us."""
 
     def __init__(self, settings: SaslSettings) -> None:
@@ -278,7 +271,7 @@ def _oauth_status(challenge: bytes) -> str:
     return ""
 
 
-class _Gssapi(_Exchange):
+class _Gssapi(Mechanism):
     """Kerberos, by the package `gssapi`."""
 
     def __init__(self, settings: SaslSettings, host: str) -> None:

@@ -89,24 +89,13 @@ class DrawnColumn:
             is_named: Whether the user named it.
         """
         kind = values.type
-        is_time = pa.types.is_timestamp(kind)
-        if is_time and day is not None:
-            texts, is_short = short_times(values, day)
-        elif short and column.worst_first and is_list(kind):
+        if short and column.worst_first and is_list(kind):
             texts, is_short = shown_texts(_first_of(values)), False
         else:
-            texts, is_short = shown_texts(values), False
-        if before is not None and before.null_count < len(before):
-            ends, is_end_short = (
-                (shown_texts(before), False) if day is None else short_times(before, day)
-            )
-            is_hidden = pc.and_(values.is_null(), before.is_valid())
-            ends = pc.binary_join_element_wise(AT_OR_BEFORE, ends, "")
-            texts = pc.if_else(is_hidden.combine_chunks(), ends, texts)
-            is_short = is_short or is_end_short
+            texts, is_short = _texts_of(values, day, before)
         header = escape(column.name.upper()) if header is None else header
         width = max(display_width(header), widest(texts))
-        rigid = is_number(kind) or is_time or pa.types.is_boolean(kind)
+        rigid = is_number(kind) or pa.types.is_timestamp(kind) or pa.types.is_boolean(kind)
         if is_list(kind) and column.shrink is Shrink.MIDDLE:
             column = replace(column, shrink=Shrink.WRAP if is_named else Shrink.END)
         usual = _usual(texts) if column.shrink is Shrink.MIDDLE and not rigid else width
@@ -163,6 +152,22 @@ def is_narrow(texts: pa.Array) -> bool:
 def _are_all(texts: pa.Array, words: tuple[str, ...]) -> bool:
     is_in = pc.is_in(texts, pa.array(words, pa.string()))
     return bool(len(texts)) and bool(pc.all(is_in, min_count=0).as_py())
+
+
+def _texts_of(
+    values: pa.ChunkedArray | pa.Array, day: str | None, before: pa.ChunkedArray | None
+) -> tuple[pa.Array, bool]:
+    """The texts of cells, and whether one is a time without its date."""
+    if day is not None and pa.types.is_timestamp(values.type):
+        texts, is_short = short_times(values, day)
+    else:
+        texts, is_short = shown_texts(values), False
+    if before is None or before.null_count == len(before):
+        return texts, is_short
+    ends, is_end_short = (shown_texts(before), False) if day is None else short_times(before, day)
+    is_hidden = pc.and_(values.is_null(), before.is_valid())
+    ends = pc.binary_join_element_wise(AT_OR_BEFORE, ends, "")
+    return pc.if_else(is_hidden.combine_chunks(), ends, texts), is_short or is_end_short
 
 
 def _first_of(lists: pa.ChunkedArray | pa.Array) -> pa.Array:

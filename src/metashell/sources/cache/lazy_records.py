@@ -11,7 +11,8 @@ A reduced log of an entry's files and of the records that came behind them.
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -136,10 +137,8 @@ class LazyRecords(Records):
             columns[name] = np.zeros(len(pieces), dtype=behind.dtype.newbyteorder("="))
             columns[name][self._n :] = behind
         for group in self._groups.values():
-            try:
+            with self._checked():
                 table = group.read(range(group.n_row_groups), _OF_WHOLE_BATCHES)
-            except DamagedError as e:
-                raise self._damaged() from e
             for name in _OF_WHOLE_BATCHES:
                 columns[name][group.rows] = plain_values(table[name])
         batches, batch = batches_of(columns)
@@ -156,10 +155,8 @@ class LazyRecords(Records):
     @lazy
     def counted(self) -> Bools:
         stored = np.ones(self._n, dtype=np.bool_)
-        try:
+        with self._checked():
             stored[self._groups[UNCOUNTED].rows] = False
-        except DamagedError as e:
-            raise self._damaged() from e
         return np.concatenate([stored, self._tail.counted])
 
     @lazy
@@ -201,10 +198,8 @@ class LazyRecords(Records):
                     assert spec.control_type is not None
                     key = control_key(spec.control_type)
                 group = self._groups[_GROUP_OF.get(name, REST)]
-                try:
+                with self._checked():
                     stored = np.sort(group.rows[group.api_keys == key])
-                except DamagedError as e:
-                    raise self._damaged() from e
                 self._rows[name] = np.concatenate([stored, self._tail.rows(name) + self._n])
             return self._rows[name]
 
@@ -272,10 +267,8 @@ class LazyRecords(Records):
         wanted = np.zeros(self._n, dtype=np.bool_)
         wanted[missing] = True
         for group in self._groups.values():
-            try:
+            with self._checked():
                 at = np.flatnonzero(wanted[group.rows])
-            except DamagedError as e:
-                raise self._damaged() from e
             if at.size:
                 starts = group.starts()
                 numbers = np.unique(np.searchsorted(starts, at, side="right") - 1)
@@ -284,12 +277,10 @@ class LazyRecords(Records):
     def _read_topic(self, wanted: bytes) -> tuple[I64, AnyArray]:
         """Rows and api keys of the stored records of a topic's partitions."""
         group = self._groups[PARTITIONS]
-        try:
+        with self._checked():
             numbers = group.with_topic(wanted)
             self._fill(group, numbers)
             table = group.read(numbers, ["row", "api_key", TOPIC_ID])
-        except DamagedError as e:
-            raise self._damaged() from e
         # Records without a readable topic id have zeros there, which are no topic's.
         same = id_pairs(uuid_values(table[TOPIC_ID])) == np.frombuffer(wanted, dtype="<u8")
         hits = np.flatnonzero(same.all(axis=1))
@@ -302,10 +293,8 @@ class LazyRecords(Records):
         # Neighbours are read at once, a stretch of bounded size at a time.
         for first in range(0, len(numbers), _TOGETHER):
             some = numbers[first : first + _TOGETHER]
-            try:
+            with self._checked():
                 table = group.read(some, _OF_PIECES)
-            except DamagedError as e:
-                raise self._damaged() from e
             self._place(group, some, table.combine_chunks())
             done[some] = True
 
@@ -336,12 +325,17 @@ class LazyRecords(Records):
             merged.leader_changes[rows] = columns["leader_changes"]
             self._is_filled[rows] = True
 
-    def _damaged(self) -> SourceError:
-        self._entry.remove()
-        return SourceError(
-            f"{self._manifest.place}: its cache entry was damaged and is now removed",
-            hint="run the command again",
-        )
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        """Remove the entry where it turns out to be damaged."""
+        try:
+            yield
+        except DamagedError as e:
+            self._entry.remove()
+            raise SourceError(
+                f"{self._manifest.place}: its cache entry was damaged and is now removed",
+                hint="run the command again",
+            ) from e
 
 
 _TOGETHER: Final = 16
