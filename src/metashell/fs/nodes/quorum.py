@@ -13,20 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.fs.java import java_list, java_time
-from metashell.fs.node import (
-    Directory,
-    FixedDirectory,
-    JsonValue,
-    LateDirectory,
-    Leaf,
-    Node,
-    TextLeaf,
-)
+from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.touch_times import TableTimes, Times, changed_at
 from metashell.image.quorum_members import (
@@ -194,7 +186,7 @@ def quorum_node(
         **{name: _file(read) for name, read in files.items()},
     }
     if directory is not None:
-        parts["disagreements"] = lambda: _disagreements(directory, load)
+        parts["disagreements"] = lambda: _Disagreements(directory, load)
     return FixedDirectory(parts)
 
 
@@ -218,13 +210,25 @@ def fields_text(kind: str, fields: Mapping[str, JsonValue]) -> str:
 
 
 def _file(read: Callable[[], Mapping[str, JsonValue] | None]) -> Callable[[], Node]:
+    return lambda: _FileDirectory(read)
+
+
+class _FileDirectory(Directory):
     """A directory with a leaf for each key of a file, which is read when they are asked for."""
 
-    def leaves() -> Directory:
-        values = read() or {}
+    def __init__(self, read: Callable[[], Mapping[str, JsonValue] | None]) -> None:
+        self._read = read
+
+    @cached_property
+    def _leaves(self) -> Directory:
+        values = self._read() or {}
         return FixedDirectory({name: _value_leaf(value) for name, value in values.items()})
 
-    return lambda: LateDirectory(leaves)
+    def names(self) -> Sequence[str]:
+        return self._leaves.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._leaves.child(name)
 
 
 def _value_leaf(value: JsonValue) -> Callable[[], Node]:
@@ -311,24 +315,32 @@ def _voters(
     )
 
 
-def _disagreements(directory: AnyPlace, load: Callable[[], Image]) -> Directory:
+class _Disagreements(Directory):
     """A leaf for each thing that the node's files and the log say differently, by its code.
 
     They are looked for only when they are asked for; no record is about them.
     """
 
-    def found() -> Directory:
+    def __init__(self, directory: AnyPlace, load: Callable[[], Image]) -> None:
+        self._directory, self._load = directory, load
+
+    @cached_property
+    def _found(self) -> Directory:
         from metashell.checks.quorum_findings import disagreements
 
         makers: dict[str, Callable[[], Node]] = {}
         times: dict[str, int] = {}
-        for finding in disagreements(directory, load()):
+        for finding in disagreements(self._directory, self._load()):
             n = times[finding.code] = times.get(finding.code, 0) + 1
             name = finding.code if n == 1 else f"{finding.code}-{n}"
             makers[name] = _finding(finding)
         return FixedDirectory(makers)
 
-    return LateDirectory(found)
+    def names(self) -> Sequence[str]:
+        return self._found.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._found.child(name)
 
 
 def _finding(finding: Finding) -> Callable[[], Node]:
