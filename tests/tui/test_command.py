@@ -11,8 +11,8 @@ from textual.events import Key
 
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
+from metashell.tui.lines import folded
 from metashell.tui.prompts.completing import CompletingInput, Proposals
-from metashell.tui.prompts.output_lines import wrapped
 from metashell.tui.prompts.output_pane import OutputPane
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
@@ -254,8 +254,7 @@ def test_quits_from_rows() -> None:
 def test_long_lines_go_on_behind_a_space() -> None:
     """Also with signs that are not ASCII, no number or name is cut in two."""
     told = "1357  PARTITION_CHANGE_RECORD  leader 103 → 101, isr [103,101,102] → [101,102]"
-    rows = wrapped(told, 40)
-    assert "".join(map(str, rows)) == told
-    assert all(len(row) <= 40 and str(row).endswith(" ") for row in rows[:-1])
-    assert ["ああ", "あ"] == list(wrapped("あああ", 5))
-    assert "ab" * 50 == "".join(map(str, wrapped("ab" * 50, 7)))
+    rows = [told[a:b] for a, b in folded(told, 40)]
+    assert "".join(rows) == told
+    assert all(len(row.rstrip()) <= 40 and row.endswith(" ") for row in rows[:-1])
+    assert [(0, 2), (2, 3)] == folded("あああ", 5)

@@ -81,7 +81,7 @@ def names(driver: Driver) -> list[str]:
 
 def row(driver: Driver) -> int:
     """How far below the top of the tree the cursor stands."""
-    return tree(driver).cursor_line - tree(driver).scroll_offset.y
+    return tree(driver).cursor - tree(driver).scroll_offset.y
 
 
 async def go(driver: Driver, path: str, **options: Any) -> None:
@@ -108,7 +108,7 @@ def test_the_cursor_stands_still_when_names_appear_above() -> None:
 
     async def test(driver: Driver) -> None:
         await go(driver, "/grows/1050")
-        before, line = row(driver), tree(driver).cursor_line
+        before, line = row(driver), tree(driver).cursor
         assert tree(driver).scroll_offset.y > 0
         driver.app.news(sample_with(grows=more))
         jobs = driver.app.jobs
@@ -116,7 +116,7 @@ def test_the_cursor_stands_still_when_names_appear_above() -> None:
         assert not jobs.leading
         more.may.set()
         await driver.settled()
-        assert tree(driver).cursor_line == line + 20
+        assert tree(driver).cursor == line + 20
         assert row(driver) == before
         assert driver.app.path == "/grows/1050"
 

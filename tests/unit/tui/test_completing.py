@@ -13,7 +13,7 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
 from metashell.tui.prompts import output_lines as lines
 from metashell.tui.prompts.completing import EnteredLines, common_beginning, completed, taken_by_tab
-from metashell.tui.prompts.output_lines import Stream, cleaned, wrapped
+from metashell.tui.prompts.output_lines import Stream, cleaned
 from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
 
@@ -60,22 +60,6 @@ def test_text_is_cleaned() -> None:
     assert isinstance(red, Text)
     assert red.plain == "a red \\x1b[2Jb"
     assert [red.plain[span.start : span.end] for span in red.spans] == ["red"]
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "expected"),
-    [
-        ("abcdef", 4, ["abcd", "ef"]),
-        ("abcd", 4, ["abcd"]),
-        ("日本語", 4, ["日本", "語"]),
-        ("", 4, [""]),
-    ],
-)
-def test_text_is_wrapped(text: str, width: int, expected: list[str]) -> None:
-    """Rows take no more columns than there are, wide characters counted as two."""
-    assert list(wrapped(text, width)) == expected
-    styled = wrapped(Text(text, style="bold"), width)
-    assert [row.plain for row in styled if isinstance(row, Text)] == expected
 
 
 class FakeJob:

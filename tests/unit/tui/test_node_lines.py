@@ -7,25 +7,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.commands.shared.columns import display_width
-from metashell.tui.node.node_lines import folded, matches
-from metashell.tui.node.value import ValueLine
+from metashell.tui.lines import folded
+from metashell.tui.node.node_lines import matches
 from support.strategies import CHARACTERS
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("text", "indent", "expected"),
     [
-        (ValueLine(""), [""]),
-        (ValueLine("short"), ["short"]),
-        (ValueLine("0123456789ab"), ["0123456789", "ab"]),
-        (ValueLine("one two three"), ["one two ", "three"]),
-        (ValueLine("key  0123456789", 5, 5), ["key  01234", "56789"]),
-        (ValueLine("漢漢漢漢漢漢"), ["漢漢漢漢漢", "漢"]),
+        ("", 0, [""]),
+        ("short", 0, ["short"]),
+        ("0123456789ab", 0, ["0123456789", "ab"]),
+        ("one two three", 0, ["one two ", "three"]),
+        ("key  0123456789", 5, ["key  01234", "56789"]),
+        ("漢漢漢漢漢漢", 0, ["漢漢漢漢漢", "漢"]),
+        ("漢漢漢漢漢a", 0, ["漢漢漢漢漢", "a"]),
     ],
 )
-def test_folded(line: ValueLine, expected: list[str]) -> None:
+def test_folded(text: str, indent: int, expected: list[str]) -> None:
     """Lines go on below between words, and within those that are too long."""
-    assert expected == [line.text[a:b] for a, b in folded(line, 10)]
+    assert expected == [text[a:b] for a, b in folded(text, 10, indent, indent)]
 
 
 @given(
@@ -35,7 +36,7 @@ def test_folded(line: ValueLine, expected: list[str]) -> None:
 )
 def test_nothing_is_lost(text: str, indent: int, width: int) -> None:
     """The pieces are the whole line, and each fits."""
-    pieces = folded(ValueLine(text, 0, indent), width)
+    pieces = folded(text, width, min(indent, width // 2))
     assert text == "".join(text[a:b] for a, b in pieces)
     for n, (a, b) in enumerate(pieces):
         room = width - (min(indent, width // 2) if n else 0)

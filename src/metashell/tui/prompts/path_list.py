@@ -8,19 +8,16 @@ from typing import ClassVar
 import pyarrow as pa
 from rich.cells import cell_len
 from rich.text import Text
-from textual import events
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from metashell.tui.part import AppPart
+from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.prompts.output_lines import cleaned
 
 
-class PathList(AppPart, ScrollView, can_focus=True):
+class PathList(LineList):
     """Paths, as many as there are."""
 
     HELP = "What was found. The arrows move, `enter` goes to the node. `x` exports the paths."
@@ -38,18 +35,10 @@ class PathList(AppPart, ScrollView, can_focus=True):
     """
     COMPONENT_CLASSES: ClassVar = {"path-list--cursor"}
     BINDINGS: ClassVar = [
-        Binding("up", "move(-1)", "Up", show=False, id="list.up"),
-        Binding("down", "move(1)", "Down", show=False, id="list.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="list.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="list.page-down"),
-        Binding("home", "first", "First", show=False, id="list.first"),
-        Binding("end", "last", "Last", show=False, id="list.last"),
+        *moving_keys("list", letters=False),
         Binding("enter", "choose", "Go there", id="list.choose"),
         Binding("x", "export", "Export", id="export"),
     ]
-
-    cursor: reactive[int] = reactive(0)
-    """Which line is gone to."""
 
     class Chosen(Message):
         """A line was taken."""
@@ -94,18 +83,15 @@ class PathList(AppPart, ScrollView, can_focus=True):
         self.virtual_size = Size(self._widest, len(self.paths))
         self.refresh()
 
-    def validate_cursor(self, cursor: int) -> int:
-        """Stay in the list."""
-        return max(min(cursor, len(self.paths) - 1), 0)
+    @property
+    def n_lines(self) -> int:
+        """All lines so far."""
+        return len(self.paths)
 
-    def watch_cursor(self, _before: int, cursor: int) -> None:
-        """Keep the cursor in sight."""
-        height = max(self.scrollable_content_region.height, 1)
-        top = self.scroll_offset.y
-        if cursor < top:
-            self.scroll_to(y=cursor, animate=False, immediate=True)
-        elif cursor >= top + height:
-            self.scroll_to(y=cursor - height + 1, animate=False, immediate=True)
+    def go_to_line(self, line: int) -> None:
+        """Put the cursor on a line."""
+        self.cursor = max(min(line, self.n_lines - 1), 0)
+        self.show_cursor()
         self.refresh()
 
     def action_move(self, by: int) -> None:
@@ -115,23 +101,15 @@ class PathList(AppPart, ScrollView, can_focus=True):
         self._go_down(by)
 
     def action_page(self, by: int) -> None:
-        """Go down so many screens."""
-        self._go_down(by * max(self.scrollable_content_region.height - 1, 1))
+        """Go down so many pages."""
+        self._go_down(by * self.page)
 
     def _go_down(self, by: int) -> None:
         """Go down so many lines; one that may be there soon is waited for."""
         is_beyond = self.cursor + by >= len(self.paths)
         if is_beyond and self.once_more and self.once_more(lambda: self._go_down(by)):
             return
-        self.cursor += by
-
-    def action_first(self) -> None:
-        """Go to the first line."""
-        self.cursor = 0
-
-    def action_last(self) -> None:
-        """Go to the last line."""
-        self.cursor = len(self.paths) - 1
+        self.go_to_line(self.cursor + by)
 
     def action_choose(self) -> None:
         """Take the line of the cursor."""
@@ -145,14 +123,6 @@ class PathList(AppPart, ScrollView, can_focus=True):
             return
         paths = pa.table({"path": pa.array(self.paths, pa.string())})
         self.explorer.ask_where_to_export([("find", paths)])
-
-    def on_click(self, event: events.Click) -> None:
-        """Go to a line; a double click takes it."""
-        at = event.y + self.scroll_offset.y
-        if at < len(self.paths):
-            self.cursor = at
-            if event.chain == 2:
-                self.action_choose()
 
     def render_line(self, y: int) -> Strip:
         """Draw a line."""

@@ -9,17 +9,15 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual import events
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.records.window import RecordLine
-from metashell.tui.part import AppPart
+from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.records.short_lines import short_line
 from metashell.tui.rows.component_style import over_widget
@@ -50,7 +48,7 @@ _LONGEST: Final = 4096
 LOADING: Final = "loading…"
 
 
-class RecordList(AppPart, ScrollView, can_focus=True):
+class RecordList(LineList):
     """The records, by offset."""
 
     HELP = (
@@ -67,16 +65,11 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     )
     BINDINGS: ClassVar = [
         Binding("enter", "choose", "Go to node", id="records.choose"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="records.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="records.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="records.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="records.page-down"),
+        *moving_keys("records", last="Newest"),
         Binding("J", "batch(1)", "Next batch", show=False, id="records.next-batch"),
         Binding("K", "batch(-1)", "Previous batch", show=False, id="records.previous-batch"),
         Binding("left", "scroll_line(-1)", "Left", show=False, id="records.left"),
         Binding("right", "scroll_line(1)", "Right", show=False, id="records.right"),
-        Binding("home", "edge(False)", "First", show=False, id="records.first"),
-        Binding("end", "edge(True)", "Newest", show=False, id="records.last"),
     ]
     COMPONENT_CLASSES: ClassVar = {
         "record-list--cursor",
@@ -113,8 +106,6 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def __init__(self, model: Matches, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.model = model
-        self.cursor = 0
-        """The row."""
         self.kept: int | None = None
         """The offset that the cursor stays with; None before there was any."""
         self.follows = True
@@ -139,6 +130,11 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def here(self) -> int | Gap | None:
         """The place of the cursor: a record's offset or a gap; None in an empty list."""
         return self.model.at(self.cursor) if len(self.model) else None
+
+    @property
+    def n_lines(self) -> int:
+        """The rows of records and gaps."""
+        return len(self.model)
 
     def line_at(self, row: int) -> RecordLine | None:
         """The line of a row, where it was fetched."""
@@ -181,10 +177,9 @@ class RecordList(AppPart, ScrollView, can_focus=True):
 
     def missing(self) -> tuple[int, int] | None:
         """(first row, row behind the last) to be fetched: what is seen and a page around it."""
-        top, height = int(self.scroll_offset.y), max(self.size.height, 1)
-        seen = range(top, min(top + height, len(self.model)))
-        if all(self._has(row) for row in seen):
+        if all(self._has(row) for row in self.seen):
             return None
+        top, height = int(self.scroll_offset.y), max(self.size.height, 1)
         return max(top - height, 0), min(top + 2 * height, len(self.model))
 
     def _has(self, row: int) -> bool:
@@ -200,8 +195,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
             self.cursor = self.model.row_of(self.kept)
         top = int(self.scroll_offset.y) + self.cursor - before
         self._make_room(n_rows)
-        self._scroll(top)
-        self._show_cursor()
+        self.scroll_to_line(top)
+        self.show_cursor()
         self._settle(is_new=False)
 
     def _make_room(self, n_rows: int) -> None:
@@ -229,36 +224,28 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self.follows = True
         self.reshape()
 
-    def move_to(self, row: int) -> None:
+    def go_to_line(self, line: int) -> None:
         """Put the cursor on a row."""
         if not len(self.model):
             return
-        self.cursor = min(max(row, 0), len(self.model) - 1)
+        self.cursor = min(max(line, 0), len(self.model) - 1)
         self.follows = self.cursor == len(self.model) - 1
-        self._show_cursor()
+        self.show_cursor()
         self._settle(is_new=True)
-
-    def action_move(self, by: int) -> None:
-        """Go up or down."""
-        self.move_to(self.cursor + by)
-
-    def action_page(self, by: int) -> None:
-        """Go a page up or down."""
-        self.move_to(self.cursor + by * max(self.size.height - 1, 1))
 
     def action_edge(self, is_end: bool) -> None:
         """Go to the first or last row."""
         if is_end:
             self.follow()
             return
-        self.move_to(0)
+        self.go_to_line(0)
         if isinstance(self.here, Gap):
             self.follows = False  # the first record is wanted, as soon as it is known
 
     def action_batch(self, by: int) -> None:
         """Go to the first record of the next batch, or of this one or the one before."""
         if len(self.model):
-            self.move_to(self.model.batch_beside(self.cursor, by))
+            self.go_to_line(self.model.batch_beside(self.cursor, by))
 
     def action_scroll_line(self, by: int) -> None:
         """Show what stands to the right of the lines, or to the left; offsets and types stay."""
@@ -269,9 +256,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
 
     def _most_left(self) -> int:
         """How far the lines that can be seen can be scrolled."""
-        top = int(self.scroll_offset.y)
-        rows = range(top, min(top + self.size.height, len(self.model)))
-        lines = (self.line_at(row) for row in rows)
+        lines = (self.line_at(row) for row in self.seen)
         widest = max((self._summary(line).cell_len for line in lines if line), default=0)
         if widest <= self._room(is_scrolled=False):
             return 0
@@ -282,18 +267,10 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if len(self.model):
             self.post_message(self.Chosen())
 
-    def on_click(self, event: events.Click) -> None:
-        """Put the cursor on a line; a double click takes it."""
-        row = int(self.scroll_offset.y) + event.y
-        if row < len(self.model):
-            self.move_to(row)
-            if event.chain == 2:
-                self.action_choose()
-
     def on_resize(self) -> None:
         """Keep the cursor on the screen."""
         self.virtual_size = Size(self.size.width, len(self.model))
-        self._show_cursor()
+        self.show_cursor()
         self.post_message(self.Scrolled())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -308,16 +285,6 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         height = max(self.size.height, 1)
         rows = range(max(self.cursor - height, 0), min(self.cursor + height, len(self.model)))
         return any(isinstance(self.model.at(row), Gap) for row in rows)
-
-    def _show_cursor(self) -> None:
-        top, height = int(self.scroll_offset.y), max(self.size.height, 1)
-        if self.cursor < top:
-            self._scroll(self.cursor)
-        elif self.cursor >= top + height:
-            self._scroll(self.cursor - height + 1)
-
-    def _scroll(self, top: int) -> None:
-        self.scroll_to(y=max(top, 0), animate=False, force=True, immediate=True)
 
     # Drawing.
 

@@ -49,7 +49,7 @@ class JumpBar(AppPart, Horizontal):
         super().__init__()
         self._tree = tree
         self._place = tree.place
-        self._line = tree.cursor_line
+        self._line = tree.cursor
 
     def compose(self) -> ComposeResult:
         """A label, and the input."""
@@ -89,7 +89,7 @@ class JumpBar(AppPart, Horizontal):
         self._end()
 
     def _go_back(self) -> None:
-        self._tree.action_move(self._line - self._tree.cursor_line)
+        self._tree.action_move(self._line - self._tree.cursor)
 
     def on_descendant_blur(self) -> None:
         """End where the user goes elsewhere."""

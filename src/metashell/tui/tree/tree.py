@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.binding import Binding
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
+from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.rows.component_style import over_widget
 from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
 
 
-class NodeTree(AppPart, ScrollView, can_focus=True):
+class NodeTree(LineList):
     """The file system as a tree.
 
     `show` has it show a view state and a path. `Moved` tells where the user went, `Arrived` where
@@ -51,12 +49,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         f"`{MARK}` marks changes since the previous stop in time."
     )
     BINDINGS: ClassVar = [
-        Binding("up,k", "move(-1)", "Up", show=False, id="tree.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="tree.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="tree.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="tree.page-down"),
-        Binding("home", "end(False)", "First", show=False, id="tree.first"),
-        Binding("end", "end(True)", "Last", show=False, id="tree.last"),
+        *moving_keys("tree"),
         Binding("enter", "choose", "Open", id="tree.open"),
         Binding("right,l", "into", "Open", show=False, id="tree.into"),
         Binding("left", "out", "Close", show=False, id="tree.out"),
@@ -122,7 +115,6 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         super().__init__(id=id)
         self.outline: Outline | None = None
         """The tree's lines; None until the first view state was listed."""
-        self.cursor_line = 0
         self._view_state: ViewState | None = None
         """The view state whose nodes are drawn."""
         self._next: ViewState | None = None
@@ -142,7 +134,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     @property
     def line(self) -> TreeLine | None:
         """The line that the cursor is on."""
-        return None if self.outline is None else self.outline.line(self.cursor_line)
+        return None if self.outline is None else self.outline.line(self.cursor)
 
     @property
     def path(self) -> str:
@@ -225,7 +217,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def _anchor(self) -> tuple[NodeKey, int] | None:
         """The cursor's node, and how far below the top of the screen it stands."""
         line = self.line
-        return None if line is None else (line.key, self.cursor_line - self.scroll_offset.y)
+        return None if line is None else (line.key, self.cursor - self.scroll_offset.y)
 
     def _keep_on_screen(self, anchor: tuple[NodeKey, int] | None, line: int) -> None:
         """Scroll so that the cursor's line, which may have another number now, stands still."""
@@ -233,7 +225,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             return
         assert self.outline is not None
         if self.outline.line(line).key == anchor[0]:
-            self.scroll_to(y=max(line - anchor[1], 0), animate=False, force=True)
+            self.scroll_to_line(line - anchor[1])
 
     # Listing.
 
@@ -281,7 +273,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         height = self.size.height
         last = line + min(max(n_below, 1), height // 2)
         if last >= self.scroll_offset.y + height:
-            self.scroll_to(y=last - height + 1, animate=False, force=True)
+            self.scroll_to_line(last - height + 1)
 
     # The filter.
 
@@ -300,17 +292,15 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     # Moving.
 
-    def action_move(self, by: int) -> None:
-        """Go some lines up or down."""
-        self._go(self.cursor_line + by)
+    @property
+    def n_lines(self) -> int:
+        """The lines of open directories."""
+        return 0 if self.outline is None else self.outline.n_lines
 
-    def action_page(self, by: int) -> None:
-        """Go a page up or down."""
-        self._go(self.cursor_line + by * max(self.size.height - 1, 1))
-
-    def action_end(self, is_last: bool) -> None:
-        """Go to the first or the last line."""
-        self._go(self.outline.n_lines - 1 if is_last and self.outline else 0)
+    def go_to_line(self, line: int) -> None:
+        """Put the cursor on a line, and tell where the user went."""
+        if self.outline is not None:
+            self._put(min(max(line, 0), self.n_lines - 1), tell=True)
 
     def action_choose(self) -> None:
         """Open or close a directory; go to the right side with anything else."""
@@ -330,7 +320,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         if line is None:
             return
         if line.is_open:
-            self._go(self.cursor_line + 1)
+            self.go_to_line(self.cursor + 1)
         elif line.is_dir:
             self.open_at(line.key)
 
@@ -345,8 +335,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def action_parent(self) -> None:
         """Go to the directory above."""
         line = self.line
-        if line is not None and self.outline is not None and self.cursor_line:
-            self._go(self.outline.nearest(line.place))
+        if line is not None and self.outline is not None and self.cursor:
+            self.go_to_line(self.outline.nearest(line.place))
 
     async def begin_jump(self) -> None:
         """Have the beginning of a name typed."""
@@ -368,7 +358,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             name = outline.first_like(key[:n], text)
             line = None if name is None else outline.line_of((*key[:n], name))
             if line is not None:
-                self._go(line)
+                self.go_to_line(line)
                 return True
         return False
 
@@ -388,39 +378,25 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def _is_looking(self) -> bool:
         return self.explorer.jobs.goes_on(self._looking)
 
-    def _go(self, line: int) -> None:
-        if self.outline is not None:
-            self._put(min(max(line, 0), self.outline.n_lines - 1), tell=True)
-
     def _put(self, line: int, *, tell: bool = False, scroll: bool = True) -> None:
         """Put the cursor on a line; `tell` where the user went there."""
         assert self.outline is not None
-        before, self.cursor_line = self.cursor_line, line
+        before, self.cursor = self.cursor, line
         self.filter.show()
         self.refresh_lines(before)
         self.refresh_lines(line)
         if scroll:
-            self._scroll_to_cursor()
+            self.show_cursor()
         if tell:
             path = self.outline.path_of(self.outline.line(line).key)
             if path != self._goal:
                 self._goal = path
                 self.post_message(self.Moved(path))
 
-    def _scroll_to_cursor(self) -> None:
-        height, top = self.size.height, self.scroll_offset.y
-        if not height:
-            return  # nothing is shown yet: `on_resize` comes back to it
-        if self.cursor_line < top:
-            self.scroll_to(y=self.cursor_line, animate=False, force=True)
-        elif self.cursor_line >= top + height:
-            self.scroll_to(y=self.cursor_line - height + 1, animate=False, force=True)
-
     def on_resize(self) -> None:
         """Keep the cursor on the screen."""
         self._take_lines()
-        if self.outline is not None:
-            self._scroll_to_cursor()
+        self.show_cursor()
 
     def _resize(self) -> None:
         """Draw that there are more lines or fewer."""
@@ -430,26 +406,14 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def _take_lines(self) -> None:
         """Take over that there are more lines or fewer."""
         if self.outline is not None:
-            self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
-            self.virtual_size = Size(1, self.outline.n_lines)
+            self.cursor = min(self.cursor, self.n_lines - 1)
+            self.virtual_size = Size(1, self.n_lines)
             self.filter.show()
         self._come_into_sight()
 
-    # The mouse.
-
-    def on_click(self, event: events.Click) -> None:
-        """Go to a line; open and close with its arrow or with a double click."""
-        event.stop()
-        offset = event.get_content_offset(self)
-        at = 0 if offset is None else offset.y + self.scroll_offset.y
-        outline = self.outline
-        if offset is None or outline is None or at >= outline.n_lines:
-            return
-        line = outline.line(at)
-        on_arrow = offset.x in arrow_columns(line)
-        self._go(at)
-        if on_arrow or event.chain == 2:
-            self.action_choose()
+    def takes_at(self, line: int, column: int) -> bool:
+        """Whether a directory's arrow stands there: it opens and closes with one click."""
+        return self.outline is not None and column in arrow_columns(self.outline.line(line))
 
     # Marks.
 
@@ -476,9 +440,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def visible_lines(self) -> Iterator[TreeLine]:
         """The lines on the screen."""
         if self.outline is not None:
-            top = self.scroll_offset.y
-            for at in range(top, min(top + self.size.height, self.outline.n_lines)):
-                yield self.outline.line(at)
+            yield from map(self.outline.line, self.seen)
 
     # Drawing.
 
@@ -494,10 +456,10 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """The content of a screen row: a text, or (line, is it marked, is the cursor on it)."""
         at = y + self.scroll_offset.y
         outline = self.outline
-        if outline is None or at >= outline.n_lines:
+        if outline is None or at >= self.n_lines:
             return "" if y or outline is not None else self._said_at_first()
         line = outline.line(at)
-        return line, self.is_marked(line.key) and not line.note, at == self.cursor_line
+        return line, self.is_marked(line.key) and not line.note, at == self.cursor
 
     def render_line(self, y: int) -> Strip:
         """Draw a line of the screen."""

@@ -1,0 +1,239 @@
+"""Lines of which only those that are seen are drawn: a list with a cursor, and text that scrolls.
+
+There may be a million lines; Textual's own lists make an object for each.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, TypeAlias
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from metashell.commands.shared.columns import display_width
+from metashell.tui.part import AppPart
+
+Row: TypeAlias = tuple[int, int, int]
+"""(line, from, to): what of a line stands on a row of the screen."""
+
+_UNMARKED: Final = -1
+"""The end of a selection that goes on in the next row."""
+
+
+def moving_keys(prefix: str, *, last: str = "Last", letters: bool = True) -> list[Binding]:
+    """The keys that go through a list.
+
+    Args:
+        prefix: The beginning of the names under which users choose other keys.
+        last: The name of the key that goes to the end.
+        letters: Whether `k` and `j` go up and down, too.
+    """
+    moves = (
+        ("up,k" if letters else "up", "move(-1)", "Up", "up"),
+        ("down,j" if letters else "down", "move(1)", "Down", "down"),
+        ("pageup", "page(-1)", "Page up", "page-up"),
+        ("pagedown", "page(1)", "Page down", "page-down"),
+        ("home", "edge(False)", "First", "first"),
+        ("end", "edge(True)", last, "last"),
+    )
+    return [
+        Binding(keys, action, name, show=False, id=f"{prefix}.{way}")
+        for keys, action, name, way in moves
+    ]
+
+
+class LineList(AppPart, ScrollView, can_focus=True):
+    """A list of which one line has the cursor."""
+
+    cursor = 0
+    """The line that the cursor is on."""
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines there are."""
+        raise NotImplementedError
+
+    def go_to_line(self, line: int) -> None:
+        """Put the cursor on a line, or on the nearest one: the user wants that."""
+        raise NotImplementedError
+
+    def action_choose(self) -> None:
+        """Take the line of the cursor."""
+        raise NotImplementedError
+
+    def takes_at(self, line: int, column: int) -> bool:
+        """Whether one click on a column of a line takes the line."""
+        return False
+
+    @property
+    def seen(self) -> range:
+        """The lines on the screen."""
+        top = int(self.scroll_offset.y)
+        return range(top, min(top + self.scrollable_content_region.height, self.n_lines))
+
+    @property
+    def page(self) -> int:
+        """Lines of a page: those on the screen but one."""
+        return max(self.scrollable_content_region.height - 1, 1)
+
+    def action_move(self, by: int) -> None:
+        """Go some lines down."""
+        self.go_to_line(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Go some pages down."""
+        self.go_to_line(self.cursor + by * self.page)
+
+    def action_edge(self, is_end: bool) -> None:
+        """Go to the first or the last line."""
+        self.go_to_line(self.n_lines - 1 if is_end else 0)
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to a line; a double click takes it."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        line = 0 if offset is None else int(self.scroll_offset.y) + offset.y
+        if offset is None or line >= self.n_lines:
+            return
+        takes = event.chain == 2 or self.takes_at(line, offset.x)
+        self.go_to_line(line)
+        if takes:
+            self.action_choose()
+
+    def show_cursor(self) -> None:
+        """Have the line of the cursor be seen."""
+        top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        if not height:
+            return  # nothing is shown yet
+        if self.cursor < top:
+            self.scroll_to_line(self.cursor)
+        elif self.cursor >= top + height:
+            self.scroll_to_line(self.cursor - height + 1)
+
+    def scroll_to_line(self, top: int) -> None:
+        """Have a line be the first one on the screen."""
+        self.scroll_to(y=max(top, 0), animate=False, force=True, immediate=True)
+
+
+class TextRows(AppPart, ScrollView, can_focus=True):
+    """Text that can be scrolled, and selected with the mouse."""
+
+    BINDINGS: ClassVar = [
+        Binding("up", "scroll_up", "Up", show=False, id="lines.up"),
+        Binding("down", "scroll_down", "Down", show=False, id="lines.down"),
+        Binding("left", "scroll_left", "Left", show=False, id="lines.left"),
+        Binding("right", "scroll_right", "Right", show=False, id="lines.right"),
+        Binding("home", "scroll_home", "To the top", show=False, id="lines.first"),
+        Binding("end", "scroll_end", "To the end", show=False, id="lines.last"),
+        Binding("pageup", "page_up", "Page up", show=False, id="lines.page-up"),
+        Binding("pagedown", "page_down", "Page down", show=False, id="lines.page-down"),
+    ]
+    rows: list[Row]
+    """The rows as they are wrapped."""
+    laid_at = 0
+    """Columns of the text when it was wrapped."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.rows = []
+
+    def row_text(self, at: int) -> Text:
+        """What stands on a row."""
+        raise NotImplementedError
+
+    def lay_out(self) -> None:
+        """Wrap the text for the room that there is."""
+        raise NotImplementedError
+
+    def nothing(self) -> str:
+        """The text where there is no row."""
+        return ""
+
+    @property
+    def allow_select(self) -> bool:
+        """Text can be selected with the mouse."""
+        return True
+
+    @property
+    def room(self) -> int:
+        """Columns for the text."""
+        return self.scrollable_content_region.width or self.size.width
+
+    def take_rows(self, width: int) -> None:
+        """Draw the rows anew, of which the widest takes so many columns."""
+        self.virtual_size = Size(width, len(self.rows))
+        self.refresh(layout=self.styles.is_auto_height)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap anew where the width is another one."""
+        self.watch_show_vertical_scrollbar()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Wrap anew: the bar takes a column, and its coming is no resize in each case."""
+        if self.room != self.laid_at:
+            self.lay_out()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text that was selected with the mouse."""
+        rows = range(len(self.rows))
+        return selection.extract("\n".join(self.row_text(at).plain for at in rows)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw what is selected."""
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row."""
+        left, top = self.scroll_offset
+        width, style, at = self.size.width, self.rich_style, top + y
+        is_there = at < len(self.rows)
+        text = self.row_text(at) if is_there else Text("" if y else self.nothing())
+        text.end = ""
+        selection = self.text_selection
+        span = None if selection is None else selection.get_span(at)
+        if span is not None:
+            marked = self.screen.get_component_rich_style("screen--selection")
+            text.stylize(marked, span[0], len(text) if span[1] == _UNMARKED else span[1])
+        strip = Strip(text.render(self.app.console)).apply_style(style)
+        return strip.crop_extend(left, left + width, style).apply_offsets(left, at)
+
+
+def folded(text: str, width: int, indent: int = 0, key: int = 0) -> list[tuple[int, int]]:
+    """Where a text is cut so that its pieces fit so many columns.
+
+    Args:
+        text: The text.
+        width: The columns.
+        indent: How far the pieces behind the first one are indented.
+        key: Characters at the beginning that are not cut between words.
+    """
+    n, is_ascii = len(text), text.isascii()
+    if (n if is_ascii else display_width(text)) <= width:
+        return [(0, n)]
+    pieces: list[tuple[int, int]] = []
+    start, room = 0, width
+    while start < n:
+        stop = min(start + room, n) if is_ascii else _fitting(text, start, room)
+        # Between words, unless that leaves half of the room empty.
+        space = text.rfind(" ", start + room // 2, stop + 1) if stop < n else -1
+        if space > max(start, 0 if pieces else key):
+            stop = space + 1
+        pieces.append((start, stop))
+        start, room = stop, max(1, width - indent)
+    return pieces
+
+
+def _fitting(text: str, start: int, room: int) -> int:
+    """How far a text can go on for so many columns; one character at least."""
+    stop, used = start, 0
+    while stop < len(text):
+        used += display_width(text[stop])
+        if used > room and stop > start:
+            break
+        stop += 1
+    return stop
