@@ -21,7 +21,7 @@ from metashell.tui.app import Explorer
 
 FOLDER: Final = Path(__file__).parents[1] / "data" / "snapshots"
 _DRAWN_BY: Final = FOLDER / "versions.json"
-_PACKAGES: Final = ("textual", "rich", "textual-fastdatatable")
+_PACKAGES: Final = ("textual", "rich")
 UPDATE: Final = "METASHELL_UPDATE_SNAPSHOTS"
 _ID: Final = re.compile(r"terminal-\d+")
 _FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)

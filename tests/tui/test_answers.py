@@ -92,10 +92,10 @@ def test_disks() -> None:
         await driver.press("8")
         view = driver.view
         replicas = view.query_one("#disks-replicas", RowTable)
-        n = replicas.row_count
+        n = replicas.n_lines
         assert said(driver, "title").startswith(f"{n} replicas · ")
         await driver.press("enter")
-        assert 0 < replicas.row_count < n
+        assert 0 < replicas.n_lines < n
         assert driver.app.focused is replicas
         assert "state: " in (view.copyable() or ("", ""))[1]
         replicas.filter_by("orders")
@@ -121,4 +121,4 @@ def test_no_disks_of_a_metadata_log() -> None:
 def test_pandas_may_be_half_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job may be importing it while a table is made."""
     monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
-    assert RowTable().row_count == 0
+    assert RowTable().n_lines == 0

@@ -212,7 +212,7 @@ def test_keys_behind_a_command_are_for_its_rows() -> None:
         assert screen.has_class("-full")
         (table,) = screen.pane.row_tables
         assert table.has_focus
-        assert table.cursor_row == 2
+        assert table.cursor == 2
         assert "" == screen.line.value
 
     drive(test)
@@ -234,7 +234,7 @@ def test_keys_wait_until_rows_are_drawn() -> None:
         move()
         await driver.settled()
         (table,) = screen.pane.row_tables
-        assert table.cursor_row == 2
+        assert table.cursor == 2
 
     drive(test)
 

@@ -26,7 +26,7 @@ def test_a_node_of_another_state_is_named() -> None:
         at = next(
             i for i in range(len(paths)) if path_of({"path": paths[i]}, view_state.root, "") is None
         )
-        table.move_cursor(row=at)
+        table.go_to_line(at)
         for key in ("enter", "R"):
             await driver.press(key)
             assert [f"{paths[at]} is not there at offset {FIRST}"] == driver.told

@@ -98,12 +98,12 @@ def test_cursor_waits_on_the_worst(session: ExplorerSession) -> None:
         assert table.row is not None
         assert table.row["cluster"] == "controller-2"
         view.take(rows, set())
-        assert (table.row["cluster"], table.cursor_row) == (BROKEN, 0)
+        assert (table.row["cluster"], table.cursor) == (BROKEN, 0)
         await driver.press("down")
         assert table.row["cluster"] == "controller-2"
         view.take(rows, {BROKEN})
-        assert (table.row["cluster"], table.cursor_row) == ("controller-2", 0)
+        assert (table.row["cluster"], table.cursor) == ("controller-2", 0)
         view.take(rows, set())
-        assert (table.row["cluster"], table.cursor_row) == ("controller-2", 1)
+        assert (table.row["cluster"], table.cursor) == ("controller-2", 1)
 
     drive(test, session)

@@ -52,7 +52,7 @@ def test_what_needs_attention_comes_first() -> None:
         words = column(groups_of(driver), "attention")
         order = [word for i, word in enumerate(words) if not i or words[i - 1] != word]
         assert order == ["stalled", "pending", "left behind", ""]
-        assert groups_of(driver).cursor_row == 0
+        assert groups_of(driver).cursor == 0
         groups = column(groups_of(driver), "group")
         assert groups[0] in ("c-coop", "c-range", "k-uniform", "k-range", "k-mixed", "c-static")
         lags = column(groups_of(driver), "lag")

@@ -177,7 +177,7 @@ def test_news_leave_the_cursor_where_it_is() -> None:
         await to_kind(driver, "offline-partitions")
         table = driver.one(RowTable)
         table.focus()
-        table.move_cursor(row=1)
+        table.go_to_line(1)
         await driver.settled()
         assert table.row is not None
         assert table.row["subject"] == "topic t5"

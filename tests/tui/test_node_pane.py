@@ -232,7 +232,7 @@ def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(detail: Looking) -> None:
         await detail.at("/image/topics")
         await detail.driver.press("h")
-        assert 5 == detail.rows.row_count
+        assert 5 == detail.rows.n_lines
         assert "the newest 5 changes" in detail.driver.screen()
 
     looking(test)
@@ -245,7 +245,7 @@ def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(detail: Looking) -> None:
         await detail.at("/image/topics")
         await detail.driver.press("h")
-        assert 0 < detail.rows.row_count <= 14
+        assert 0 < detail.rows.n_lines <= 14
         assert "from the newest 7 records; ? was before them" in detail.driver.screen()
 
     looking(test)

@@ -59,7 +59,7 @@ def since(driver: Driver) -> list[str]:
     rows, names = table._rows, table.columns_shown
     assert rows is not None
     at = names.index("since_time")
-    return [rows.get_row_at(i)[at].plain for i in range(table.row_count)]
+    return [rows.row(i)[at].plain for i in range(table.n_lines)]
 
 
 def test_health_first_says_before_when(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_health_first_says_before_when(monkeypatch: pytest.MonkeyPatch) -> None:
         early = since(driver)
         assert any(text.startswith("before ") for text in early)
         await driver.pilot.press("tab", "down")
-        await driver.until(lambda: table.cursor_row == 1, "the key was not answered")
+        await driver.until(lambda: table.cursor == 1, "the key was not answered")
         row = table.row
         gate.open()
         await driver.settled()

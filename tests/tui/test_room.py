@@ -56,14 +56,14 @@ def test_the_focus_is_seen_without_colours() -> None:
         await driver.settled()
         assert "thick" == tree.styles.border_right[0]
         table = driver.one(RowTable)
-        head = table.get_component_rich_style("datatable--header")
+        head = table.get_component_rich_style("row-table--header")
         title = pane.query_one("#node-head")
         before = title.styles.background
         table.focus()
         await driver.settled()
         assert before != title.styles.background
         assert "vkey" == tree.styles.border_right[0]
-        assert head != table.get_component_rich_style("datatable--header")
+        assert head != table.get_component_rich_style("row-table--header")
         assert pane.has_focus_within
         tree.focus()
         await driver.settled()
@@ -109,7 +109,7 @@ def test_the_kinds_of_problems_have_the_lines_that_rows_leave() -> None:
             assert kinds.highlighted is not None
             top = kinds.scroll_offset.y
             assert top <= kinds.highlighted < top + kinds.size.height
-            if table.row_count <= 3:
+            if table.n_lines <= 3:
                 assert kinds.size.height >= before
                 assert body.size.height == kinds.size.height + table.outer_size.height
         shared = kinds.size

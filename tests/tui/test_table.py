@@ -89,11 +89,11 @@ def test_keys() -> None:
         # The first row is seen, so the cursor stays on its row only where that can be seen too.
         await driver.press("end", "s")
         assert "topic-29" == table.row["name"]  # type: ignore[index]
-        assert (6, 0) == (table.cursor_row, table.scroll_offset.y)
+        assert (6, 0) == (table.cursor, table.scroll_offset.y)
         assert ("partitions", True) == table.sorted_by
         await driver.press("s")
         assert 0 == table.row["partitions"]  # type: ignore[index]
-        assert (0, 0) == (table.cursor_row, table.scroll_offset.y)
+        assert (0, 0) == (table.cursor, table.scroll_offset.y)
         assert ("partitions", False) == table.sorted_by
         await driver.press("s")
         assert table.sorted_by is None
@@ -101,7 +101,7 @@ def test_keys() -> None:
         assert [29, 28, 27] == table.shown.column("partitions").to_pylist()[:3]  # type: ignore[union-attr]
         assert "partitions ▼" in driver.screen()
         await driver.press("end")
-        assert table.row_count - 1 == table.cursor_row
+        assert table.n_lines - 1 == table.cursor
 
     with_table(test)
 
@@ -112,21 +112,21 @@ def test_cursor_stays_on_its_row() -> None:
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         many = pa.concat_tables([ROWS, *[other_rows(i) for i in range(4)]])
         table.show(many)
-        table.move_cursor(row=60)
+        table.go_to_line(60)
         await driver.settled()
-        table.move_cursor(row=55)
+        table.go_to_line(55)
         await driver.settled()
-        above = table.cursor_row - table.scroll_offset.y
+        above = table.cursor - table.scroll_offset.y
         assert 0 < above < 22
         table.show(many.slice(20))
         await driver.settled()
-        assert 35 == table.cursor_row
-        assert above == table.cursor_row - table.scroll_offset.y
+        assert 35 == table.cursor
+        assert above == table.cursor - table.scroll_offset.y
         table.show(pa.concat_tables([ROWS.slice(0, 0), many]))
         await driver.settled()
-        assert above == table.cursor_row - table.scroll_offset.y
+        assert above == table.cursor - table.scroll_offset.y
         table.show(ROWS)
-        table.move_cursor(row=25)
+        table.go_to_line(25)
         await driver.settled()
         assert "topic-25" == table.row["name"]  # type: ignore[index]
         table.sort_by("partitions")
@@ -158,7 +158,7 @@ def test_filter() -> None:
         await driver.press("down", "enter", "s", "right", "ctrl+c")
         table.filter_by("")
         await driver.settled()
-        assert 30 == table.row_count
+        assert 30 == table.n_lines
 
     with_table(test)
 
@@ -289,7 +289,7 @@ def test_colours_headers_and_times() -> None:
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         assert table._rows is not None
-        styles = [[str(cell.style) for cell in table._rows.get_row_at(i)] for i in range(3)]
+        styles = [[str(cell.style) for cell in table._rows.row(i)] for i in range(3)]
         assert ["", "", "", "", ""] == styles[0]
         assert ["red-row", "yellow", "red", "red-row", "red-row"] == styles[1]
         assert ["yellow-row", "yellow", "yellow", "yellow-row", "yellow-row"] == styles[2]
@@ -339,7 +339,7 @@ def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
     """It is narrowed where all columns fit then, and not where they do not anyway."""
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        widths = [column.render_width for column in table._laid_out]
+        widths = [column.width for column in table._laid_out]
         assert sum(widths) == table.size.width == 100
         assert [21, 21] == widths[2:]
         assert "12:28:45" in driver.screen()
@@ -348,7 +348,7 @@ def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
             many = many.append_column(f"also_{i}", WIDE_TEXTS["changed"])
         table.show(many)
         await driver.settled()
-        assert 62 == table._laid_out[1].render_width
+        assert 62 == table._laid_out[1].width
 
     with_table(test, WIDE_TEXTS, size=(100, 30))
 
@@ -377,13 +377,13 @@ def test_a_text_that_the_edge_cuts_says_so() -> None:
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         def seen(width: int) -> str:
             return draw_row(
-                table._rows.get_row_at(0), table._laid_out, styles_of(table), row=1, n_fixed=1,
+                table._rows.row(0), table._laid_out, styles_of(table), row=1, n_fixed=1,
                 left=0, width=width, room=width, is_cursor=False, is_hover=False,
             ).text  # fmt: skip
 
         assert table._rows is not None
-        first = table._laid_out[0].render_width
-        second = table._laid_out[1].render_width
+        first = table._laid_out[0].width
+        second = table._laid_out[1].width
         assert seen(first + second - 1).endswith(" two words")
         assert seen(first + second - 2).endswith(" two wor…")
         assert seen(first + 5).endswith(" two…")
@@ -495,7 +495,7 @@ def test_a_column_cut_by_the_fixed_one_is_not_seen() -> None:
     rows = pa.table({"name": ["a", "b"], **{f"number_{i}": [4242, 8] for i in range(6)}})
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        name, number, *_ = (column.render_width for column in table._laid_out)
+        name, number, *_ = (column.width for column in table._laid_out)
         for left in range(1, number):
             table.scroll_to(x=left, animate=False)
             await driver.settled()

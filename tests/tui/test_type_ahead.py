@@ -373,7 +373,7 @@ def test_behind_a_screen_without_parts() -> None:
     async def test(driver: Driver) -> None:
         await driver.press("comma")
         await at_once(driver, "equals_sign", "down")
-        assert driver.one(RowTable).cursor_row == 1
+        assert driver.one(RowTable).cursor == 1
 
     with pytest.MonkeyPatch.context() as patch, slow_jobs():
         patch.setattr("metashell.tui.type_ahead._LOOK_S", 0)

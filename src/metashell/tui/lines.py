@@ -50,6 +50,8 @@ def moving_keys(prefix: str, *, last: str = "Last", letters: bool = True) -> lis
 class LineList(AppPart, ScrollView, can_focus=True):
     """A list of which one line has the cursor."""
 
+    header_height = 0
+    """Lines on top that stay where they are."""
     cursor = 0
     """The line that the cursor is on."""
 
@@ -66,20 +68,28 @@ class LineList(AppPart, ScrollView, can_focus=True):
         """Take the line of the cursor."""
         raise NotImplementedError
 
+    def click_header(self, column: int) -> None:
+        """A column of the header was clicked on."""
+
     def takes_at(self, line: int, column: int) -> bool:
         """Whether one click on a column of a line takes the line."""
         return False
 
     @property
+    def n_seen(self) -> int:
+        """How many lines the screen has room for."""
+        return max(self.scrollable_content_region.height - self.header_height, 0)
+
+    @property
     def seen(self) -> range:
         """The lines on the screen."""
         top = int(self.scroll_offset.y)
-        return range(top, min(top + self.scrollable_content_region.height, self.n_lines))
+        return range(top, min(top + self.n_seen, self.n_lines))
 
     @property
     def page(self) -> int:
         """Lines of a page: those on the screen but one."""
-        return max(self.scrollable_content_region.height - 1, 1)
+        return max(self.n_seen - 1, 1)
 
     def action_move(self, by: int) -> None:
         """Go some lines down."""
@@ -97,8 +107,13 @@ class LineList(AppPart, ScrollView, can_focus=True):
         """Go to a line; a double click takes it."""
         event.stop()
         offset = event.get_content_offset(self)
-        line = 0 if offset is None else int(self.scroll_offset.y) + offset.y
-        if offset is None or line >= self.n_lines:
+        if offset is None:
+            return
+        if offset.y < self.header_height:
+            self.click_header(offset.x)
+            return
+        line = int(self.scroll_offset.y) + offset.y - self.header_height
+        if line >= self.n_lines:
             return
         takes = event.chain == 2 or self.takes_at(line, offset.x)
         self.go_to_line(line)
@@ -107,7 +122,7 @@ class LineList(AppPart, ScrollView, can_focus=True):
 
     def show_cursor(self) -> None:
         """Have the line of the cursor be seen."""
-        top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        top, height = int(self.scroll_offset.y), self.n_seen
         if not height:
             return  # nothing is shown yet
         if self.cursor < top:

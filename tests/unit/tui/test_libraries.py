@@ -15,7 +15,7 @@ import pytest
 
 from metashell import tui
 
-_LIBRARIES: Final = ("textual", "textual_fastdatatable", "rich")
+_LIBRARIES: Final = ("textual", "rich")
 _SHARED: Final = frozenset({"_abc_impl"})
 """Names that Python itself gives classes; Textual's metaclass adds those that begin with these."""
 _MADE: Final = (

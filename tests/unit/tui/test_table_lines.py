@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.style import Style
 from rich.text import Text
-from textual_fastdatatable.column import Column
 
 from metashell.tui.rows.table_lines import Styles, draw_row
+from metashell.tui.rows.widths import TableColumn, column_at
 from metashell.tui.text import cell
 
 PLAIN = Style.parse("white on black")
@@ -23,9 +23,9 @@ STYLES = Styles(
 )
 
 
-def columns(*widths: int) -> list[Column]:
+def columns(*widths: int) -> list[TableColumn]:
     """Columns of some widths, without the blanks at their sides."""
-    return [Column(label=Text(""), content_width=width, auto_width=True) for width in widths]
+    return [TableColumn(Text(""), width, width) for width in widths]
 
 
 def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
@@ -84,7 +84,7 @@ def test_a_text_that_goes_on_behind_what_is_seen(room: int, expected: str) -> No
 
 
 def test_cursor_and_mark() -> None:
-    """The cursor is over the row's colours, each cell knows where it is, a mark is bold."""
+    """The cursor is over the row's colours, and a mark is bold."""
     marked = Text.assemble(("• ", "bold"), cell("ab"), no_wrap=True)
     strip = draw_row(
         [marked, cell("c")],
@@ -98,11 +98,18 @@ def test_cursor_and_mark() -> None:
         is_cursor=True,
         is_hover=False,
     )
-    styles = [(s.text, s.style) for s in strip if s.style is not None and s.style.meta]
+    styles = [(s.text, s.style) for s in strip if s.style is not None and s.style.reverse]
     assert [" ", "• ", "ab ", " c "] == [text for text, _ in styles]
-    assert all(style.reverse for _, style in styles)
     assert [None, True, None, None] == [style.bold for _, style in styles]
-    assert {"row": 3, "column": 1} == styles[-1][1].meta
+
+
+@pytest.mark.parametrize(
+    ("x", "left", "expected"),
+    [(0, 5, 0), (5, 5, 0), (6, 0, 1), (6, 3, 2), (9, 3, 2), (10, 3, None)],
+)
+def test_column_under_the_mouse(x: int, left: int, expected: int | None) -> None:
+    """The first column stays, the others are scrolled; nothing is behind the last one."""
+    assert expected == column_at(columns(4, 1, 2), 1, left, x)
 
 
 @pytest.mark.parametrize(

@@ -110,12 +110,12 @@ def test_cells() -> None:
     """Numbers stand to the right, null is a dash, marks stand in front, texts are safe."""
     table = pa.table({"name": ["[bold]x[/]", "\x1b[31m\n"], "n": pa.array([None, 12], pa.int64())})
     rows = TableRows(table, ["name", "n"], pa.array([1, 0]), pa.array([True, False]))
-    assert [r"  \x1b[31m\n", "12"] == [cell.plain for cell in rows.get_row_at(0)]
-    assert ["• [bold]x[/]", "-"] == [cell.plain for cell in rows.get_row_at(1)]
-    assert "right" == rows.get_cell_at(0, 1).justify
-    assert [12, 2] == rows.column_content_widths
+    assert [r"  \x1b[31m\n", "12"] == [cell.plain for cell in rows.row(0)]
+    assert ["• [bold]x[/]", "-"] == [cell.plain for cell in rows.row(1)]
+    assert "right" == rows.row(0)[1].justify
+    assert [12, 2] == rows.widths
     with pytest.raises(IndexError):
-        rows.get_row_at(2)
+        rows.row(2)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_texts_that_are_held_once() -> None:
     each = pa.table({"n": [1, 2, 3, 4], "text": texts})
     for sort, text in ((("text", False), ""), (("text", True), "a"), (None, "alp"), (None, "-")):
         assert order_of(once, sort, text) == order_of(each, sort, text)
-    assert [cell.plain for cell in TableRows(once, ["text"], None, None).get_row_at(1)] == ["alpha"]
+    assert [cell.plain for cell in TableRows(once, ["text"], None, None).row(1)] == ["alpha"]
     assert content_width(once.column("text")) == content_width(each.column("text"))
     assert place_of(once, {"n": 2, "text": "alpha"}) == 1
 
@@ -154,9 +154,9 @@ def test_rows_ahead() -> None:
     marked, changed = pa.array([True, False]), {"name": pa.array([False, True])}
     rows = rows_ahead(remembered, table, marked, first, changed)
     with patch.object(TableRows, "_texts", side_effect=AssertionError):
-        assert ["• 1", "a"] == [cell.plain for cell in rows.get_row_at(0)]
-        assert ["  22", "•b"] == [cell.plain for cell in rows.get_row_at(1)]
-        assert 2 == len(rows.column_content_widths)
+        assert ["• 1", "a"] == [cell.plain for cell in rows.row(0)]
+        assert ["  22", "•b"] == [cell.plain for cell in rows.row(1)]
+        assert 2 == len(rows.widths)
     assert rows.are_all_of(table, ["n", "name"])
     assert not rows.are_all_of(table, ["name", "n"])
     assert not rows.are_all_of(table.slice(0), ["n", "name"])

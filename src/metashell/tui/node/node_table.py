@@ -40,8 +40,8 @@ class NodeTable(RowTable):
 
     def action_to_node(self) -> None:
         """Go to the node of the row."""
-        self.action_select_cursor()
+        self.action_choose()
 
     def action_to_state(self) -> None:
         """Go to the state after the change of the row."""
-        self.action_select_cursor()
+        self.action_choose()

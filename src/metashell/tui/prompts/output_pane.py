@@ -188,8 +188,12 @@ class OutputPane(AppPart, Vertical):
 
     def page(self, by: int) -> None:
         """Go a page up or down in the table, or else in the text."""
-        shown = self._table or self.text
-        (shown.action_page_up if by < 0 else shown.action_page_down)()
+        if self._table is not None:
+            self._table.action_page(by)
+        elif by < 0:
+            self.text.action_page_up()
+        else:
+            self.text.action_page_down()
 
     def action_copy(self) -> None:
         """Copy the row, or else the text."""

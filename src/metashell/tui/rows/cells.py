@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.text import Text
-from textual_fastdatatable import ArrowBackend
 
 from metashell.commands.rows.cell_colours import (
     CellColour,
@@ -58,7 +57,7 @@ _COLOURS: Final = ("", CellColour.YELLOW.value, CellColour.RED.value)
 """The worst last."""
 
 
-class TableRows(ArrowBackend):
+class TableRows:
     """Rows in some order, formatted when they are drawn.
 
     Args:
@@ -81,9 +80,7 @@ class TableRows(ArrowBackend):
         whole: bool = False,
     ) -> None:
         shown = table.select(list(names))
-        super().__init__(shown)
         self._given = table, tuple(names)
-        self.render_markup = False
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
         self._unseen = [
@@ -115,19 +112,15 @@ class TableRows(ArrowBackend):
 
     def get_ready(self) -> None:
         """Format what is drawn first; called where nobody waits for a key."""
-        if self.row_count and self.column_content_widths:
-            self.get_row_at(0)
+        if len(self) and self.widths:
+            self.row(0)
 
-    @property
-    def row_count(self) -> int:
+    def __len__(self) -> int:
         return self._shown.num_rows if self._order is None else len(self._order)
 
     @property
-    def source_row_count(self) -> int:
-        return self.row_count
-
-    @property
-    def column_content_widths(self) -> list[int]:
+    def widths(self) -> list[int]:
+        """Cells of the widest text of each column."""
         if not self._widths:
             self._widths = [
                 content_width(column, partial(self._texts, is_worst=is_worst))
@@ -142,8 +135,13 @@ class TableRows(ArrowBackend):
                 self._widths[i] += len(_CELL_MARK)
         return self._widths
 
-    def get_row_at(self, index: int) -> Sequence[Text]:
-        if not 0 <= index < self.row_count:
+    def row(self, index: int) -> Sequence[Text]:
+        """The cells of a row.
+
+        Raises:
+            IndexError: There is no such row.
+        """
+        if not 0 <= index < len(self):
             raise IndexError(index)
         number, at = divmod(index, _BLOCK)
         block = self._blocks.get(number)
@@ -152,9 +150,6 @@ class TableRows(ArrowBackend):
                 self._blocks.clear()
             block = self._blocks[number] = self._make(number * _BLOCK)
         return block[at]
-
-    def get_cell_at(self, row_index: int, column_index: int) -> Text:
-        return self.get_row_at(row_index)[column_index]
 
     def _make(self, start: int) -> list[list[Text]]:
         these = None if self._order is None else self._order.slice(start, _BLOCK)

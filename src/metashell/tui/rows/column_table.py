@@ -11,21 +11,27 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 from rich.text import Text
-from textual.coordinate import Coordinate
+from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
-from textual_fastdatatable import DataTable
-from textual_fastdatatable.column import Column
 
 from metashell.commands.rows.cell_text import is_number
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
-from metashell.tui.part import AppPart
+from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
 from metashell.tui.rows.table_lines import cut_column
-from metashell.tui.rows.widths import BLANKS, scrolled_to, squeeze, starts, widen
+from metashell.tui.rows.widths import (
+    BLANKS,
+    TableColumn,
+    column_at,
+    scrolled_to,
+    squeeze,
+    starts,
+    widen,
+)
 from metashell.tui.text import cell
 
 _WIDEST: Final = 60
@@ -36,11 +42,9 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that columns may take and still stand where they are."""
 _UP, _DOWN = " ▲", " ▼"
-_NOTHING: Final = pa.table({})
-"""The library asks of anything else whether it is of Pandas, which a job may be importing."""
 
 
-class ColumnTable(AppPart, DataTable):
+class ColumnTable(LineList):
     """Lays out the columns; `RowTable` has the rows."""
 
     NARROW: ClassVar[Collection[str]] = ()
@@ -48,20 +52,26 @@ class ColumnTable(AppPart, DataTable):
     STAYING: ClassVar[Collection[str]] = ("topic", "partition")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
+    BINDINGS: ClassVar = [
+        Binding("enter", "choose", "Select", show=False),
+        *moving_keys("table", letters=False),
+        Binding("right", "beside(1)", "Next column", show=False, id="table.right"),
+        Binding("left", "beside(-1)", "Previous column", show=False, id="table.left"),
+        Binding("ctrl+right", "column(-1)", "Last column", show=False),
+        Binding("ctrl+left", "column(0)", "First column", show=False),
+    ]
+    header_height = 1
+    cursor_column = 0
+    """The column that the user chose."""
+    n_fixed = 1
+    """How many columns stay where they are."""
+
     class Fitted(Message):
         """Columns are seen in other widths or at other places."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        self._laid_out: list[Column] = []  # asked for while the library sets itself up
-        super().__init__(
-            data=_NOTHING,
-            cursor_type="row",
-            render_markup=False,
-            zebra_stripes=True,
-            max_column_content_width=_WIDEST,
-            id=id,
-            classes=classes,
-        )
+        super().__init__(id=id, classes=classes)
+        self._laid_out: list[TableColumn] = []
         self.table: pa.Table | None = None
         """All rows, in the order in which they were given."""
         self._rows: TableRows | None = None
@@ -76,25 +86,25 @@ class ColumnTable(AppPart, DataTable):
         return () if self._rows is None else self._rows.names
 
     @property
-    def ordered_columns(self) -> list[Column]:
-        """The columns as the library draws them."""
-        return self._laid_out
+    def n_lines(self) -> int:
+        """The rows that are shown."""
+        return 0 if self._rows is None else len(self._rows)
 
     @property
     def cut_text(self) -> str:
         """The cells of the cursor's row that are cut, whole and with their headers; else empty."""
         rows = self._rows
-        if rows is None or not 0 <= self.cursor_row < self.row_count:
+        if rows is None or not 0 <= self.cursor < len(rows):
             return ""
-        cells = rows.get_row_at(self.cursor_row)
-        room = self.size.width - self.scrollbar_size_vertical
+        cells = rows.row(self.cursor)
+        room = self._room
         at_edge = cut_column(
-            cells, self._laid_out, n_fixed=self.fixed_columns, left=int(self.scroll_x), room=room
+            cells, self._laid_out, n_fixed=self.n_fixed, left=int(self.scroll_x), room=room
         )
         cut = [
             f"{in_words(name)}: {text.plain}"
             for i, (name, text) in enumerate(zip(self.columns_shown, cells, strict=True))
-            if i == at_edge or text.cell_len > self._laid_out[i].render_width - BLANKS
+            if i == at_edge or text.cell_len > self._laid_out[i].width - BLANKS
         ]
         return "  ".join(cut)
 
@@ -111,37 +121,33 @@ class ColumnTable(AppPart, DataTable):
 
     # The column of the cursor.
 
-    def action_cursor_left(self, select: bool = False) -> None:
-        """Go to the column before; where columns do not fit, scroll to it."""
-        self._scroll_columns(-1)
+    @property
+    def _room(self) -> int:
+        """Cells of a line that no scroll bar covers."""
+        return self.size.width - self.scrollbar_size_vertical
 
-    def action_cursor_right(self, select: bool = False) -> None:
-        """Go to the next column; where columns do not fit, scroll to it."""
-        self._scroll_columns(1)
+    def _column_at(self, x: int) -> int | None:
+        return column_at(self._laid_out, self.n_fixed, int(self.scroll_x), x)
 
-    def action_cursor_row_start(self, select: bool = False) -> None:
-        """Go to the first column."""
-        self._go_to_column(0)
-
-    def action_cursor_row_end(self, select: bool = False) -> None:
-        """Go to the last column."""
-        self._go_to_column(len(self._laid_out) - 1)
+    def action_column(self, at: int) -> None:
+        """Go to the first (0) or the last column (-1)."""
+        self._go_to_column(range(len(self._laid_out))[at] if self._laid_out else 0)
 
     def _go_to_column(self, column: int) -> None:
         if not self._laid_out:
             return
         column = max(0, min(column, len(self._laid_out) - 1))
         if column != self.cursor_column:
-            self.set_reactive(DataTable.cursor_coordinate, Coordinate(self.cursor_row, column))
+            self.cursor_column = column
             self._lay_out()
         self._bring_column_into_view(column)
 
-    def _scroll_columns(self, by: int) -> None:
+    def action_beside(self, by: int) -> None:
         """Go to the column beside; where columns do not fit, scroll by a column as well."""
         column, first = self.cursor_column + by, int(self.scroll_x)
         self._go_to_column(column)
         most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
-        begins = starts(self._laid_out, self.fixed_columns)
+        begins = starts(self._laid_out, self.n_fixed)
         if by > 0 and first < most and column < len(begins) and int(self.scroll_x) <= first:
             least = next(start for start in begins if start > first)
             if least <= begins[column]:  # the column itself is still seen
@@ -150,7 +156,7 @@ class ColumnTable(AppPart, DataTable):
     def _bring_column_into_view(self, column: int) -> None:
         """Scroll so that a column can be seen, and begin with a whole one."""
         room, x = self.scrollable_content_region.width, int(self.scroll_x)
-        x = scrolled_to(self._laid_out, self.fixed_columns, column, x, room)
+        x = scrolled_to(self._laid_out, self.n_fixed, column, x, room)
         self.scroll_to(x=x, animate=False)
 
     # Widths.
@@ -162,24 +168,24 @@ class ColumnTable(AppPart, DataTable):
             return
         self._laid_at = self.size.width
         room, x = self._laid_at or _WIDE, int(self.scroll_x)
-        before = starts(self._laid_out, self.fixed_columns)
+        before = starts(self._laid_out, self.n_fixed)
         self._laid_out = self._columns(rows, room, has_arrows=True)
-        if sum(column.render_width for column in self._laid_out) > room:
+        if sum(column.width for column in self._laid_out) > room:
             self._laid_out = self._columns(rows, room, has_arrows=False)
             behind = range(1, len(self._laid_out))  # the first one names the rows
             texts = [i for i in behind if self._is_text(self.columns_shown[i])]
             if not squeeze(self._laid_out, room, texts, _NARROWEST):
                 self._laid_out = self._columns(rows, room, has_arrows=False, are_cut=True)
         widen(self._laid_out, room)
-        widths = [column.render_width for column in self._laid_out]
-        self.fixed_columns = self._n_staying(widths, room)
-        self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
-        begins = starts(self._laid_out, self.fixed_columns)
+        widths = [column.width for column in self._laid_out]
+        self.n_fixed = self._n_staying(widths, room)
+        self.virtual_size = Size(sum(widths), len(rows) + self.header_height)
+        begins = starts(self._laid_out, self.n_fixed)
         beside = before.index(x) if x > 0 and x in before[: len(begins)] else None
         if beside is not None and begins[beside] != x:
             # The column beside the fixed one stays there: a header before it can get wider.
             self.scroll_to(x=begins[beside], animate=False)
-        self.notify_style_update()
+        self.refresh()
         self._tell_fit()
 
     def _n_staying(self, widths: Sequence[int], room: int) -> int:
@@ -201,7 +207,7 @@ class ColumnTable(AppPart, DataTable):
 
     def _columns(
         self, rows: TableRows, room: int, *, has_arrows: bool, are_cut: bool = False
-    ) -> list[Column]:
+    ) -> list[TableColumn]:
         """The columns, each as wide as it needs and may be.
 
         Args:
@@ -211,22 +217,19 @@ class ColumnTable(AppPart, DataTable):
             are_cut: Whether texts leave a narrow screen to others, because not all fit.
         """
         sorted_by = None if self._sort is None else self._sort[0]
-        found: list[Column] = []
-        for i, (header, width) in enumerate(
-            zip(self._headers(rows), rows.column_content_widths, strict=True)
-        ):
+        found: list[TableColumn] = []
+        for i, (header, width) in enumerate(zip(self._headers(rows), rows.widths, strict=True)):
             arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
             is_narrow = self.columns_shown[i] in self.NARROW
             widest = _widest(room, is_narrow=is_narrow) if are_cut else _WIDEST
-            is_last = i == len(rows.column_content_widths) - 1
+            is_last = i == len(rows.widths) - 1
             # Nothing comes behind the last one: what is scrolled to it shows it whole.
-            most = max(widest, room - found[0].render_width - 2) if is_last and i else widest
+            most = max(widest, room - found[0].width - 2) if is_last and i else widest
             found.append(
-                Column(
+                TableColumn(
                     label=self._label(i, header, to_the_right=rows.to_the_right[i]),
-                    content_width=max(display_width(escape(header)) + arrow, width),
-                    auto_width=True,
-                    max_content_width=most,
+                    needed=max(display_width(escape(header)) + arrow, width),
+                    most=most,
                 )
             )
         return found
@@ -247,8 +250,10 @@ class ColumnTable(AppPart, DataTable):
         arrow = ""
         if self._sort is not None and self._sort[0] == self.columns_shown[i]:
             arrow = _DOWN if self._sort[1] else _UP
-        style = "underline" if i == self.cursor_column else ""
-        return cell(header + arrow, style, to_the_right=to_the_right)
+        label = cell(header + arrow, to_the_right=to_the_right)
+        if i == self.cursor_column:
+            label.stylize("underline")
+        return label
 
 
 def _widest(room: int, *, is_narrow: bool) -> int:

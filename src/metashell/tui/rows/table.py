@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding
-from textual.coordinate import Coordinate
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual_fastdatatable import DataTable
 
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number, shown_texts
@@ -28,7 +26,7 @@ from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
 from metashell.tui.rows.signs import stands_for
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
-from metashell.tui.rows.table_lines import Styles, draw_row, readable, styles_of
+from metashell.tui.rows.table_lines import Styles, draw_row, header_styles_of, styles_of
 
 __all__ = ["RowTable", "order_of"]
 
@@ -56,31 +54,35 @@ class RowTable(ColumnTable):
     )
     BEGINS_FIRST: ClassVar[bool] = False
     """Whether the cursor stays on the first row until the user moves it."""
-    COMPONENT_CLASSES: ClassVar = {f"row-table--{colour.value}" for colour in CellColour}
+    COMPONENT_CLASSES: ClassVar = {
+        f"row-table--{part}"
+        for part in (
+            *(colour.value for colour in CellColour),
+            *("header", "fixed", "even-row", "odd-row", "cursor", "fixed-cursor", "hover"),
+        )
+    }
     DEFAULT_CSS = """
-    RowTable { height: 1fr; scrollbar-size-vertical: 1; }
+    RowTable { height: 1fr; scrollbar-size-vertical: 1; background: $surface; color: $text; }
+    RowTable > .row-table--hover { background: $secondary 20%; }
     RowTable > .row-table--red { color: $text-error; text-style: bold; }
     RowTable > .row-table--yellow { color: $text-warning; text-style: bold; }
-    RowTable > .datatable--fixed { background: $surface; text-style: bold; }
-    RowTable > .datatable--header { background: $panel; color: $foreground; text-style: bold; }
-    RowTable > .datatable--cursor { background: $primary 40%; text-style: none; }
-    RowTable > .datatable--fixed-cursor { background: $primary 40%; text-style: bold; }
-    RowTable:focus > .datatable--cursor {
+    RowTable > .row-table--fixed { background: $surface; text-style: bold; }
+    RowTable > .row-table--header { background: $panel; color: $foreground; text-style: bold; }
+    RowTable > .row-table--cursor { background: $primary 40%; text-style: none; }
+    RowTable > .row-table--fixed-cursor { background: $primary 40%; text-style: bold; }
+    RowTable:focus > .row-table--cursor {
         background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
     }
-    RowTable:focus > .datatable--fixed-cursor {
+    RowTable:focus > .row-table--fixed-cursor {
         background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
     }
-    RowTable > .datatable--even-row { background: $surface; }
-    RowTable:dark > .datatable--even-row { background: $surface; }
-    RowTable > .datatable--odd-row { background: $foreground 4%; }
+    RowTable > .row-table--even-row { background: $surface; }
+    RowTable:dark > .row-table--even-row { background: $surface; }
+    RowTable > .row-table--odd-row { background: $foreground 4%; }
     """
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort by column", id="table.sort", tooltip=_SORT_TIP),
         Binding("c", "columns", "Columns", id="table.columns", tooltip="choose the columns"),
-        # Textual's own way between widgets, which this table would take for its cells.
-        Binding("tab", "app.focus_next", show=False),
-        Binding("shift+tab", "app.focus_previous", show=False),
     ]
 
     class Chosen(Message):
@@ -124,12 +126,12 @@ class RowTable(ColumnTable):
         """The row that the cursor is to go to, in place of the one that it is on."""
         self._afresh = False
         self._told: dict[str, Any] | None = None
-        self._styles: Styles | None = None
-        """The styles of the lines that are being drawn."""
+        self._styles: tuple[Styles, Styles] | None = None
+        """The styles of the rows that are being drawn, and of the header."""
         self._is_moved = False
         """Whether the user moved the cursor."""
-        self._is_hovered = False
-        """Whether the mouse was used after the keyboard."""
+        self._hovered: int | None = None
+        """The row under the mouse; None once the keyboard was used."""
         self._goes_up = False
         """Whether the first row of the order that the user asked for is to be seen."""
 
@@ -184,8 +186,8 @@ class RowTable(ColumnTable):
     @property
     def _index(self) -> int | None:
         """Which of all rows the cursor is on; None where there is none."""
-        at = self.cursor_row
-        if self.table is None or not 0 <= at < self.row_count:
+        at = self.cursor
+        if self.table is None or not 0 <= at < self.n_lines:
             return None
         return at if self._order is None else self._order[at].as_py()
 
@@ -272,48 +274,42 @@ class RowTable(ColumnTable):
             return None
         assert self.table is not None
         cells = TableRows(self.table, self.columns_shown, self._order, None, whole=True)
-        return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
+        return "\t".join(text.plain for text in cells.row(self.cursor))
 
-    def watch_cursor_coordinate(
-        self, old_coordinate: Coordinate, new_coordinate: Coordinate
-    ) -> None:
-        """Note that the user moved the cursor: new rows do so without this."""
-        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
-        self._is_moved = self._is_moved or old_coordinate != new_coordinate
+    def go_to_line(self, line: int) -> None:
+        """Put the cursor on a row; new rows move it without this."""
+        before, self.cursor = self.cursor, max(min(line, self.n_lines - 1), 0)
+        self._is_moved = self._is_moved or before != self.cursor
+        self.show_cursor()
+        self.refresh()
+        self._tell_row()
 
-    def on_mouse_move(self, event: events.MouseEvent) -> None:
-        """Mark the row under the mouse."""
-        self._is_hovered = bool(event.style.meta)
-
-    on_mouse_down = on_mouse_move
-
-    def on_leave(self) -> None:
-        """Mark none: the mouse is elsewhere."""
-        self._is_hovered = False
-
-    def on_click(self, event: events.Click) -> None:
-        """Take the row that was clicked on twice."""
-        if event.chain == 2 and event.style.meta.get("row", -1) >= 0:
-            event.stop()
-            self.action_select_cursor()
-
-    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
-        """Sort by the column that was clicked on."""
-        event.stop()
-        self._go_to_column(event.column_index)
-        self._sort_at(event.column_index)
-
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+    def action_choose(self) -> None:
         """Tell which row was taken."""
-        event.stop()
         row = self.row
         if row is not None:
             self.post_message(self.Chosen(self, row))
 
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """Tell which row the cursor is on."""
-        event.stop()
-        self._tell_row()
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Mark the row under the mouse."""
+        row = event.y - self.header_height + int(self.scroll_y)
+        self._hover(row if event.y >= self.header_height else None)
+
+    def on_leave(self) -> None:
+        """Mark none: the mouse is elsewhere."""
+        self._hover(None)
+
+    def _hover(self, row: int | None) -> None:
+        if row != self._hovered:
+            self._hovered = row
+            self.refresh()
+
+    def click_header(self, column: int) -> None:
+        """Sort by the column that was clicked on."""
+        at = self._column_at(column)
+        if at is not None:
+            self._go_to_column(at)
+            self._sort_at(at)
 
     def _tell_row(self) -> None:
         row = self.row
@@ -348,7 +344,8 @@ class RowTable(ColumnTable):
 
     def on_key(self, event: events.Key) -> None:
         """Sort by the column that begins with a letter that is typed with shift."""
-        self._is_hovered = self._is_hovered and event.key not in _MOVING
+        if event.key in _MOVING:
+            self._hover(None)
         letter = event.character or ""
         if not ("A" <= letter <= "Z") or event.key in self.explorer.active_bindings:
             return
@@ -366,33 +363,29 @@ class RowTable(ColumnTable):
 
     def render_line(self, y: int) -> Strip:
         """Draw a line; below the header of a table without rows it says so."""
-        if y == 1 and self.table is not None and not self.row_count:
+        if y == 1 and self.table is not None and not self.n_lines:
             is_filtered = bool(self._filter and len(self.table))
             text = nothing_left("row", self._filter) if is_filtered else "nothing here"
             style = self.rich_style
             return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)
         row = y - self.header_height + int(self.scroll_y)
-        left, n_fixed, width = int(self.scroll_x), self.fixed_columns, self.size.width
-        room = width - self.scrollbar_size_vertical
-        if y < self.header_height or self._rows is None or row >= self.row_count:
-            labels = [column.label for column in self._laid_out] if y < self.header_height else []
-            return readable(
-                super().render_line(y), labels, self._laid_out,
-                n_fixed=n_fixed, left=left, room=room,
-            )  # fmt: skip
+        if y >= self.header_height and row >= self.n_lines:
+            return Strip.blank(self.size.width, self.rich_style)
         if self._styles is None:
-            self._styles = styles_of(self)
+            self._styles = styles_of(self), header_styles_of(self)
+        is_header = y < self.header_height
+        labels = [column.label for column in self._laid_out]
         return draw_row(
-            self._rows.get_row_at(row),
+            labels if is_header or self._rows is None else self._rows.row(row),
             self._laid_out,
-            self._styles,
+            self._styles[is_header],
             row=row,
-            n_fixed=n_fixed,
-            left=left,
-            width=width,
-            room=room,
-            is_cursor=self.show_cursor and row == self.cursor_row,
-            is_hover=self._is_hovered and row == self.hover_row,
+            n_fixed=self.n_fixed,
+            left=int(self.scroll_x),
+            width=self.size.width,
+            room=self._room,
+            is_cursor=not is_header and row == self.cursor,
+            is_hover=not is_header and row == self._hovered,
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -423,7 +416,7 @@ class RowTable(ColumnTable):
         goes_up, self._goes_up = self._goes_up, False
         if self.BEGINS_FIRST and not self._is_moved:
             row = None
-        line = self.cursor_row - int(self.scroll_y)
+        line = self.cursor - int(self.scroll_y)
         name = self._cursor_name()
         self.table, self._marked = self._given
         self._order = order
@@ -432,16 +425,14 @@ class RowTable(ColumnTable):
         if rows is None or order is not None or not rows.are_all_of(self.table, names):
             rows = TableRows(self.table, names, order, self._marked, self.changed)
         self._rows, self._rows_ahead = rows, None
-        self.backend = self._rows
-        show_filter(self, self._filter, self._rows.row_count, len(self.table))
+        show_filter(self, self._filter, len(self._rows), len(self.table))
         at = self._place(row)
         if goes_up and (at is None or at >= self.size.height - self.header_height):
             at = 0
         if at is None:
-            at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))
+            at = 0 if self._afresh else min(self.cursor, max(self.n_lines - 1, 0))
         column = names.index(name) if name in names and not self._afresh else 0
-        # Not a move of the user's, who is not to be taken there.
-        self.set_reactive(DataTable.cursor_coordinate, Coordinate(at, column))
+        self.cursor, self.cursor_column = at, column
         self._lay_out()
         if self._afresh:
             self.scroll_to(x=0, y=max(0, at - max(self.size.height - 2, 1) // 2), animate=False)

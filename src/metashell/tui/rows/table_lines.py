@@ -1,16 +1,12 @@
 """Draws the lines of a `RowTable`.
 
-The library's own way makes a Rich console render each cell. A full page of cells then takes longer
-than a key press may.
-
-The lines look the same: the fixed columns come first, then the columns that the rest of the room
-shows.
+The fixed columns come first, then the columns that the rest of the room shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -23,10 +19,7 @@ from metashell.commands.rows.cell_colours import CellColour
 from metashell.dataclass import dataclass
 from metashell.tui.rows.cells import IN_ROW
 from metashell.tui.rows.component_style import over_widget
-from metashell.tui.rows.widths import BLANKS
-
-if TYPE_CHECKING:
-    from textual_fastdatatable.column import Column
+from metashell.tui.rows.widths import BLANKS, TableColumn
 
 _FADED: Final = 0.25
 
@@ -52,22 +45,31 @@ def styles_of(table: Any) -> Styles:
     """Ask a table for its styles."""
 
     def component(name: str) -> Style:
-        style: Style = table.get_component_styles(f"datatable--{name}").rich_style
+        style: Style = table.get_component_styles(f"row-table--{name}").rich_style
         return style
 
-    base = table.rich_style
-    even, odd = (component("even-row"), component("odd-row")) if table.zebra_stripes else [base] * 2
+    even, odd = component("even-row"), component("odd-row")
     background = table.background_colors[1]
-    cursor = table.get_component_rich_style("datatable--cursor")
+    cursor = table.get_component_rich_style("row-table--cursor")
     return Styles(
-        base=base,
-        fixed=component("fixed") + Style.from_meta({"fixed": True}),
+        base=table.rich_style,
+        fixed=component("fixed"),
         rows=(even, odd),
         behind=(_faded(even, background), _faded(odd, background)),
         cursor=cursor,
-        fixed_cursor=cursor + table.get_component_rich_style("datatable--fixed-cursor"),
-        hover=table.get_component_rich_style("datatable--hover"),
+        fixed_cursor=cursor + table.get_component_rich_style("row-table--fixed-cursor"),
+        hover=table.get_component_rich_style("row-table--hover"),
         colours=_colours(table),
+    )
+
+
+def header_styles_of(table: Any) -> Styles:
+    """Ask a table for the styles of its header."""
+    style: Style = table.get_component_styles("row-table--header").rich_style
+    behind = _faded(style, table.background_colors[1])
+    null = Style.null()
+    return Styles(
+        *(table.rich_style, style, (style, style), (behind, behind), null, null, null), colours={}
     )
 
 
@@ -86,7 +88,7 @@ def _faded(style: Style, background: Color) -> Style:
 
 def draw_row(
     cells: Sequence[Text],
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     styles: Styles,
     *,
     row: int,
@@ -122,17 +124,17 @@ def draw_row(
     at = used = 0
     skipped: int | None = None
     for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
-        wide = column.render_width
+        wide = column.width
         # On the cursor the colour of the cursor is the one that can be read.
         own = Style.null() if is_cursor else styles.colours.get(str(cell.style), Style.null())
         if i < n_fixed:
-            fixed += _cell(cell, wide, fixed_style + own, row, i)
+            fixed += _cell(cell, wide, fixed_style + own)
             used += wide
             continue
         if at + wide > left and at - left < width - used:
             if skipped is None:
                 skipped = at
-            rest += _cell(cell, wide, style + own, row, i)
+            rest += _cell(cell, wide, style + own)
         at += wide
     rest_width = max(width - used, 0)
     if at - left < rest_width:
@@ -141,13 +143,13 @@ def draw_row(
     shown = Strip(rest).crop(start, start + rest_width)
     strip = Strip([*fixed, *shown]) if fixed else shown
     strip = strip.adjust_cell_length(width, styles.base)
-    return readable(strip, cells, columns, n_fixed=n_fixed, left=left, room=room)
+    return _readable(strip, cells, columns, n_fixed=n_fixed, left=left, room=room)
 
 
-def readable(
+def _readable(
     strip: Strip,
     cells: Sequence[Text],
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     *,
     n_fixed: int,
     left: int,
@@ -169,21 +171,21 @@ def readable(
 
 
 def cut_column(
-    cells: Sequence[Text], columns: Sequence[Column], *, n_fixed: int, left: int, room: int
+    cells: Sequence[Text], columns: Sequence[TableColumn], *, n_fixed: int, left: int, room: int
 ) -> int | None:
     """The column whose text is seen in part and goes on at the right edge; None if no text does.
 
     Args:
         cells: The texts of the line.
-        columns: The argument of `readable`.
-        n_fixed: Likewise.
-        left: Likewise.
-        room: Likewise.
+        columns: The columns, for their widths.
+        n_fixed: How many columns stay where they are.
+        left: Cells by which the others are scrolled.
+        room: Cells of the line that are seen.
     """
-    begin = end = sum(column.render_width for column in columns[:n_fixed])
+    begin = end = sum(column.width for column in columns[:n_fixed])
     end -= left
     for i, (cell, column) in enumerate(zip(cells[n_fixed:], columns[n_fixed:], strict=False)):
-        start, end = end, end + column.render_width
+        start, end = end, end + column.width
         if end > room:
             length = cell_len(cell.plain.rstrip())
             first = max(end - 1 - length, start + 1) if cell.justify == "right" else start + 1
@@ -193,7 +195,7 @@ def cut_column(
 
 
 def _without_cut_column(
-    strip: Strip, columns: Sequence[Column], *, n_fixed: int, left: int
+    strip: Strip, columns: Sequence[TableColumn], *, n_fixed: int, left: int
 ) -> Strip:
     """A line without what is seen of a column that goes on under the fixed ones.
 
@@ -202,13 +204,13 @@ def _without_cut_column(
     """
     if not n_fixed or not left:
         return strip
-    begin = sum(column.render_width for column in columns[:n_fixed])
+    begin = sum(column.width for column in columns[:n_fixed])
     end = begin - left
     for column in columns[n_fixed:]:
         if end >= begin:
             break
-        end += column.render_width
-    if not begin < end < strip.cell_length or end - begin == column.render_width:
+        end += column.width
+    if not begin < end < strip.cell_length or end - begin == column.width:
         return strip
     blanks = [Segment(" " * part.cell_length, part.style) for part in strip.crop(begin, end)]
     return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
@@ -221,9 +223,8 @@ def _with_sign(strip: Strip, room: int) -> Strip:
     return Strip([*strip.crop(0, room - 1), sign, *strip.crop(room)])
 
 
-def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[Segment]:
+def _cell(cell: Text, width: int, style: Style) -> list[Segment]:
     """A cell with a blank at each side, cut where it is too long."""
-    style += Style.from_meta({"row": row, "column": column})
     room = max(width - BLANKS, 0)
     plain = cell.plain
     # In front there may be a mark, which has a style of its own.

@@ -177,8 +177,8 @@ class BrokersView(AnswerView[ViewAnswer]):
         brokers = set(self._brokers_of(name, row["rack" if name == _RACKS else "broker"]))
         self.picked = self.picked - brokers if brokers <= self.picked else self.picked | brokers
         self.draw()
-        if table.cursor_row + 1 < table.row_count:
-            table.action_cursor_down()
+        if table.cursor + 1 < table.n_lines:
+            table.action_move(1)
 
     def action_pick_none(self) -> None:
         """Pick no broker."""

@@ -67,7 +67,7 @@ class HealthBody(Container):
         """Give the kinds the lines that the rows do not need, where they stand above them."""
         table, room = self.query_one(ProblemTable), self.size.height
         around = table.outer_size.height - table.scrollable_content_region.height
-        needed = table.header_height + max(table.row_count, _LEAST_ROWS) + around
+        needed = table.header_height + max(table.n_lines, _LEAST_ROWS) + around
         view, kinds = self.query_ancestor(HealthView), self.query_one(KindList)
         is_fixed = view.has_class("-wide") or view.has_class("-low")
         most = max(room - needed, room * _KINDS_PERCENT // 100, 1)
