@@ -158,11 +158,11 @@ class TextRows(AppPart, ScrollView, can_focus=True):
         self.rows = []
 
     def row_text(self, at: int) -> Text:
-        """What stands on a row."""
+        """The text of a row."""
         raise NotImplementedError
 
     def lay_out(self) -> None:
-        """Wrap the text for the room that there is."""
+        """Wrap the text so that it fits the room."""
         raise NotImplementedError
 
     def nothing(self) -> str:

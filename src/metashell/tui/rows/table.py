@@ -63,10 +63,11 @@ class RowTable(ColumnTable):
     }
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; background: $surface; color: $text; }
+    RowTable:dark { background: initial; }
     RowTable > .row-table--hover { background: $secondary 20%; }
     RowTable > .row-table--red { color: $text-error; text-style: bold; }
     RowTable > .row-table--yellow { color: $text-warning; text-style: bold; }
-    RowTable > .row-table--fixed { background: $surface; text-style: bold; }
+    RowTable > .row-table--fixed { background: $surface; color: $text; text-style: bold; }
     RowTable > .row-table--header { background: $panel; color: $foreground; text-style: bold; }
     RowTable > .row-table--cursor { background: $primary 40%; text-style: none; }
     RowTable > .row-table--fixed-cursor { background: $primary 40%; text-style: bold; }
@@ -77,7 +78,6 @@ class RowTable(ColumnTable):
         background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
     }
     RowTable > .row-table--even-row { background: $surface; }
-    RowTable:dark > .row-table--even-row { background: $surface; }
     RowTable > .row-table--odd-row { background: $foreground 4%; }
     """
     BINDINGS: ClassVar = [
