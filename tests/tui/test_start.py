@@ -218,7 +218,7 @@ def _is_textuals_own(binding: Binding) -> bool:
 def test_a_tree_without_room_is_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree that is not shown, as behind a view chosen at the start, does not ask again."""
     calls: list[int] = []
-    scroll = NodeTree._scroll_to_cursor
+    scroll = NodeTree.show_cursor
 
     def counted(tree: NodeTree) -> None:
         calls.append(tree.size.height)
@@ -236,5 +236,5 @@ def test_a_tree_without_room_is_at_rest(monkeypatch: pytest.MonkeyPatch) -> None
             await driver.pilot.pause()
         assert (n_calls, {0}) == (len(calls), set(calls))
 
-    monkeypatch.setattr(NodeTree, "_scroll_to_cursor", counted)
+    monkeypatch.setattr(NodeTree, "show_cursor", counted)
     drive(test)

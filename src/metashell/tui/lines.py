@@ -120,6 +120,16 @@ class LineList(AppPart, ScrollView, can_focus=True):
         if takes:
             self.action_choose()
 
+    def put_cursor(self, line: int) -> None:
+        """Have the cursor on a line, and draw what that changes."""
+        self.refresh_line(self.cursor)
+        self.refresh_line(line)
+        self.cursor = line
+
+    def refresh_line(self, line: int) -> None:
+        """Draw a line anew."""
+        self.refresh_lines(line + self.header_height)
+
     def show_cursor(self) -> None:
         """Have the line of the cursor be seen."""
         top, height = int(self.scroll_offset.y), self.n_seen

@@ -90,9 +90,8 @@ class PathList(LineList):
 
     def go_to_line(self, line: int) -> None:
         """Put the cursor on a line."""
-        self.cursor = max(min(line, self.n_lines - 1), 0)
+        self.put_cursor(max(min(line, self.n_lines - 1), 0))
         self.show_cursor()
-        self.refresh()
 
     def action_move(self, by: int) -> None:
         """Go down so many lines; above the first one is what they came from."""

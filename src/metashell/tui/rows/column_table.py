@@ -53,12 +53,12 @@ class ColumnTable(LineList):
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     BINDINGS: ClassVar = [
-        Binding("enter", "choose", "Select", show=False),
+        Binding("enter", "choose", "Select", show=False, id="table.choose"),
         *moving_keys("table", letters=False),
         Binding("right", "beside(1)", "Next column", show=False, id="table.right"),
         Binding("left", "beside(-1)", "Previous column", show=False, id="table.left"),
-        Binding("ctrl+right", "column(-1)", "Last column", show=False),
-        Binding("ctrl+left", "column(0)", "First column", show=False),
+        Binding("ctrl+right", "column(-1)", "Last column", show=False, id="table.last-column"),
+        Binding("ctrl+left", "column(0)", "First column", show=False, id="table.first-column"),
     ]
     header_height = 1
     cursor_column = 0

@@ -278,10 +278,10 @@ class RowTable(ColumnTable):
 
     def go_to_line(self, line: int) -> None:
         """Put the cursor on a row; new rows move it without this."""
-        before, self.cursor = self.cursor, max(min(line, self.n_lines - 1), 0)
-        self._is_moved = self._is_moved or before != self.cursor
+        line = max(min(line, self.n_lines - 1), 0)
+        self._is_moved = self._is_moved or line != self.cursor
+        self.put_cursor(line)
         self.show_cursor()
-        self.refresh()
         self._tell_row()
 
     def action_choose(self) -> None:
@@ -300,9 +300,10 @@ class RowTable(ColumnTable):
         self._hover(None)
 
     def _hover(self, row: int | None) -> None:
-        if row != self._hovered:
-            self._hovered = row
-            self.refresh()
+        before, self._hovered = self._hovered, row
+        for line in (before, row):
+            if line is not None and before != row:
+                self.refresh_line(line)
 
     def click_header(self, column: int) -> None:
         """Sort by the column that was clicked on."""

@@ -381,10 +381,8 @@ class NodeTree(LineList):
     def _put(self, line: int, *, tell: bool = False, scroll: bool = True) -> None:
         """Put the cursor on a line; `tell` where the user went there."""
         assert self.outline is not None
-        before, self.cursor = self.cursor, line
+        self.put_cursor(line)
         self.filter.show()
-        self.refresh_lines(before)
-        self.refresh_lines(line)
         if scroll:
             self.show_cursor()
         if tell:
