@@ -83,6 +83,9 @@ class RowTable(ColumnTable):
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort by column", id="table.sort", tooltip=_SORT_TIP),
         Binding("c", "columns", "Columns", id="table.columns", tooltip="choose the columns"),
+        # Textual's own way between widgets, also where a screen has another use for these keys.
+        Binding("tab", "app.focus_next", show=False),
+        Binding("shift+tab", "app.focus_previous", show=False),
     ]
 
     class Chosen(Message):
