@@ -55,11 +55,13 @@ class ColumnTable(LineList):
     BINDINGS: ClassVar = [
         Binding("enter", "choose", "Select", show=False, id="table.choose"),
         *moving_keys("table", letters=False),
-        Binding("right", "beside(1)", "Next column", show=False, id="table.right"),
-        Binding("left", "beside(-1)", "Previous column", show=False, id="table.left"),
-        Binding("ctrl+right", "column(-1)", "Last column", show=False, id="table.last-column"),
-        Binding("ctrl+left", "column(0)", "First column", show=False, id="table.first-column"),
-    ]
+        Binding("right", "beside(1)", "Right", show=False, id="table.right"),
+        Binding("left", "beside(-1)", "Left", show=False, id="table.left"),
+        Binding("ctrl+right", "column(-1)", "Last column", show=False, id="table.last-column",
+                tooltip="go to the last column"),
+        Binding("ctrl+left", "column(0)", "First column", show=False, id="table.first-column",
+                tooltip="go to the first column"),
+    ]  # fmt: skip
     header_height = 1
     cursor_column = 0
     """The column that the user chose."""
