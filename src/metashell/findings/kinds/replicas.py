@@ -23,7 +23,8 @@ _of = partial(
 )
 _inside = partial(_of, needs=Need.DISKS)
 _start = partial(_of, needs=Need.START)
-_missing = partial(_of, counts="partitions", see="replicas --state missing", source=_CREATE)
+_SEE_MISSING: Final = "replicas --state missing --columns topic,partition,reason,role"
+_missing = partial(_of, counts="partitions", see=_SEE_MISSING, source=_CREATE)
 _loses = partial(_missing, severity=Severity.CRITICAL, at_start=AtStart.LOSES)
 _lacks = partial(_inside, severity=Severity.WARNING, at_start=AtStart.LOSES, counts="partitions")
 _directory = partial(
@@ -158,7 +159,7 @@ _BEHIND: Final = (
         meaning="the metadata has replicas in log directories that are not here, or that can't be"
         " read: what becomes of them is not told",
         do="give all log directories of the node: --config server.properties, or -d for each",
-        see="replicas --state missing",
+        see=_SEE_MISSING,
         source=f"{_MANAGER}.createLog",
     ),
     _loses(
