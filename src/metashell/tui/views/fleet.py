@@ -59,22 +59,26 @@ class FleetView(AnswerView[ViewAnswer]):
             self.begin()
 
     def begin(self, *, is_silent: bool = False) -> None:
-        """Read all directories."""
+        """Read all directories; their names are there at once, for the keys that come next."""
         self.verified = None
+        if self.rows is None:
+            self.take(*self._known())
         super().begin(is_silent=is_silent)
 
-    def ask(self, question: ViewQuestion) -> ViewAnswer:
-        """Read all directories, and show the rows as they come."""
+    def _known(self) -> tuple[pa.Table, Collection[str]]:
+        """A row for each directory, and the names of those to be read: all."""
         # It imports what reads coordinators' logs, which a metadata log alone does not need.
         from metashell.commands.fleet.answer import rows_table
 
+        known = _names_of(self.view_state)
+        return rows_table(list(known.values())), frozenset(known)
+
+    def ask(self, question: ViewQuestion) -> ViewAnswer:
+        """Read all directories, and show the rows as they come."""
+        from metashell.commands.fleet.answer import rows_table
+
         view_state, job = question.view_state, question.job
-        fleet = view_state.fleet
-        assert fleet is not None
-        known: dict[str, FleetRow] = {
-            name: {"name": name, "clusterId": member.cluster_id, "directory": None, "error": None}
-            for name, member in fleet.members.items()
-        }
+        known = _names_of(view_state)
         unread = set(known)
 
         def came(rows: Sequence[FleetRow]) -> None:
@@ -82,8 +86,6 @@ class FleetView(AnswerView[ViewAnswer]):
             unread.difference_update(str(row["name"]) for row in rows)
             job.tell(self.take, rows_table(list(known.values())), frozenset(unread))
 
-        if self.rows is None:
-            came(())
         rows = _asked(view_state, job, came=came)
         job.tell(self.take, rows, ())
         return answer_of(rows, ())
@@ -134,6 +136,16 @@ def answer_of(
     table = fleet_table(rows, unread, verified)
     shown = ViewRows(table=table, first=FLEET_COLUMNS)
     return ViewAnswer(title=heading(table), rows={"fleet": shown})
+
+
+def _names_of(view_state: ViewState | None) -> dict[str, FleetRow]:
+    """A row for each directory of a fleet, by its name, of which nothing is read yet."""
+    assert view_state is not None
+    assert view_state.fleet is not None
+    return {
+        name: {"name": name, "clusterId": member.cluster_id, "directory": None, "error": None}
+        for name, member in view_state.fleet.members.items()
+    }
 
 
 def _asked(view_state: ViewState, job: Job, *words: str, came: Any = None) -> pa.Table:
