@@ -101,8 +101,8 @@ def _starting(found: LostQuorum) -> Iterator[str]:
             )
         elif log.name in found.flaws:
             yield (
-                f"Before you start {log.node_id}: {flaws[log.node_id]}. A start deletes what it"
-                " cuts off: see that the copy of its directory is whole."
+                f"Before you start {log.node_id}: {flaws[log.node_id]}. Run `check` there. A start"
+                " deletes what it cuts off: see that the copy of its directory is whole."
             )
     addresses = {node: found.endpoints(node) for node in nodes}
     yield (
