@@ -48,6 +48,6 @@ PART = PartSpec(
         "ACLs",
         "acls",
         "id",
-        ("resource", "principal", "operation", "permission", "host", "pattern_type"),
+        ("resource", "pattern_type", "principal", "operation", "permission", "host"),
     ),
 )

@@ -38,7 +38,7 @@ PART = PartSpec(
         "Configs",
         "config",
         "metashell.tui.node.described:config_names",
-        ("resource_name", "key", "value", "resource_type", "source", "changed_time"),
+        ("resource_type", "resource_name", "key", "value", "source", "changed_time"),
     ),
     is_judged=True,
     fold="metashell.image.topics:fold_configs",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.cluster import member_at
-from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.view_state import ViewState, ask
 
@@ -16,23 +15,17 @@ if TYPE_CHECKING:
 _CLUSTER = "cluster"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterRows:
-    """The answer of a command."""
-
-    table: pa.Table
-    warnings: tuple[str, ...]
-    """The command's warnings without its name in front; escaped."""
-
-
 def cluster_rows(
     view_state: ViewState,
     command: str,
     *words: str,
     columns: str = "all",
     cancelled: Callable[[], bool] = lambda: False,
-) -> ClusterRows:
+) -> tuple[pa.Table, tuple[str, ...]]:
     """The rows that a command has of the cluster at hand.
+
+    Returns:
+        The rows, and the command's warnings without its name in front; escaped.
 
     Raises:
         MetashellError: It has no answer.
@@ -46,7 +39,7 @@ def cluster_rows(
         raise MetashellError("; ".join(warnings) or f"{command} has no answer here")
     if view_state.prefix and _CLUSTER in table.column_names:
         table = table.drop_columns([_CLUSTER])
-    return ClusterRows(table, warnings)
+    return table, warnings
 
 
 def applied_at(view_state: ViewState, path: str, offset: int, *, of_history: bool = False) -> int:

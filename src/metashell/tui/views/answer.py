@@ -112,17 +112,17 @@ class ViewQuestion:
             KeyboardInterrupt: It was cancelled.
         """
         asked = self.job.cancelled
-        found = cluster_rows(self.view_state, *words, columns=columns, cancelled=asked)
+        table, warnings = cluster_rows(self.view_state, *words, columns=columns, cancelled=asked)
         before = previous_view_state(self.view_state) if key else None
-        changes, table = UNCHANGED, found.table
+        changes = UNCHANGED
         if before is not None and len(table) <= _MOST_COMPARED:
             # The state shown before may not be there to be read any more.
             with suppress(MetashellError):
-                old = cluster_rows(before, *words, columns=columns, cancelled=asked).table
+                old, _ = cluster_rows(before, *words, columns=columns, cancelled=asked)
                 names = [key, *compared] if compared else table.column_names
                 changes = TableChanges.between(table.select(names), old.select(names), key)
         return ViewRows(
-            table=table, first=first, heading=heading, changes=changes, warnings=found.warnings
+            table=table, first=first, heading=heading, changes=changes, warnings=warnings
         )
 
 
@@ -176,6 +176,8 @@ class AnswerView(View, Generic[_A]):
         self._slow: tuple[object, Content] | None = None
         """A row, and what was worked out of it."""
         self._drawn_width = 0
+        self._has_command = False
+        """Whether the row under the cursor has a command."""
 
     # Each view says this.
 
@@ -416,6 +418,7 @@ class AnswerView(View, Generic[_A]):
         self.say("notes", "\n".join(answer.notes) if answer is not None else "")
         if isinstance(focused, RowTable) and self in focused.ancestors and not focused.display:
             self.table.focus()
+        self.refresh_bindings()
         self._tell_row()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -446,7 +449,9 @@ class AnswerView(View, Generic[_A]):
             self._timer.stop()
         table = self.table
         row = table.row if table.display else None
-        self.refresh_bindings()
+        if self._has_command != (self.command is not None):
+            self._has_command = not self._has_command
+            self.refresh_bindings()
         if row is None:
             self.say("detail", "")
             return
@@ -474,9 +479,14 @@ class AnswerView(View, Generic[_A]):
     # The row under the cursor.
 
     @property
+    def shows_rows(self) -> bool:
+        """Whether rows are seen, and not why there are none."""
+        return self.table.display and self.why_not is None
+
+    @property
     def command(self) -> str | None:
         """The command of the row under the cursor; None where it has none."""
-        row = self.table.row if self.table.display else None
+        row = self.table.row if self.shows_rows else None
         return str(row["command"]) if row is not None and row.get("command") else None
 
     def action_copy_command(self) -> None:
@@ -486,7 +496,7 @@ class AnswerView(View, Generic[_A]):
 
     def copyable(self) -> tuple[str, str] | None:
         """The row, a line a column."""
-        texts = self.table.texts() if self.table.display else {}
+        texts = self.table.texts() if self.shows_rows else {}
         return ("row", "".join(f"{name}: {texts[name]}\n" for name in texts)) if texts else None
 
     # The interface of a view.
@@ -498,15 +508,17 @@ class AnswerView(View, Generic[_A]):
     @property
     def filter_text(self) -> str | None:
         """Its filter."""
-        return self.table.filter_text if self.table.display else None
+        return self.table.filter_text if self.shows_rows else None
 
     def focus_content(self) -> None:
         """Focus the table that is looked at."""
-        if self.table.display:
+        if self.shows_rows:
             self.table.focus()
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The tables that are seen, the one looked at first."""
+        if not self.shows_rows:
+            return ()
         seen = [(name, table) for name, table in self.tables_by_name.items() if table.display]
         seen.sort(key=lambda item: item[1] is not self.table)
         return [(name, table.taken) for name, table in seen if table.taken is not None]

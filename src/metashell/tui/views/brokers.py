@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.content import Content
 
 from metashell.tui.rows.bars import bars
-from metashell.tui.rows.cluster_rows import cluster_rows, joined
+from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.rows.signs import with_signs
 from metashell.tui.text import line
 from metashell.tui.views.answer import AnswerView, ViewAnswer, ViewQuestion
@@ -71,8 +71,7 @@ class BrokersView(AnswerView[ViewAnswer]):
         with question.job.turn():
             brokers = question.rows("brokers", key="broker")
             racks = question.rows("brokers", "--by", "rack", key="rack")
-            asked = question.job.cancelled
-            nodes = cluster_rows(question.view_state, "nodes", "--brokers", cancelled=asked).table
+            nodes = question.rows("nodes", "--brokers").table
         at = pc.index_in(brokers.table["broker"], nodes["id"].combine_chunks().cast(pa.int32()))
         table = brokers.table
         for name in _REGISTERED:
