@@ -20,6 +20,7 @@ from metashell.commands.shared.names import tell_unknown
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.schema.sizes import size_text
+from metashell.schema.timestamps import iso_time
 from metashell.sources.partition_ends import latest_ms
 from metashell.sources.replicas import SCHEMA, log_directories_here, replicas_table
 
@@ -72,6 +73,20 @@ def answer(query: RowsQuery, *, by: str | None, age_ms: int | None, states: str 
         wanted = [one_of("--state", word, _STATES) for word in states.split(",")]
         table = table.filter(pc.is_in(table["state"], pa.array(wanted)))
     query.add(table if by is None else counted(table, by))
+    if len(table) and (by == "state" if by is not None else "state" in columns):
+        _tell_age(query)
+
+
+def _tell_age(query: RowsQuery) -> None:
+    """Tell as of when the states hold, where they were told from the node's own metadata."""
+    if AGAINST.flags[0] in query.parsed.values or not query.source.capabilities.has_image:
+        return
+    last = query.source.image.provenance
+    when = "" if last.timestamp_ms < 0 else f", {iso_time(last.timestamp_ms)}"
+    query.remarks.append(
+        f"compared with the metadata up to offset {last.offset}{when}: the cluster may be ahead"
+        f" ({AGAINST.flags[0]})"
+    )
 
 
 def _image_against(query: RowsQuery, directories: Sequence[LogDirectory]) -> Image | None:
