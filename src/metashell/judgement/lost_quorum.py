@@ -140,6 +140,11 @@ class LostQuorum:
         return all(copy.damage is None for copy in self.copies if copy.name == name)
 
     @property
+    def is_sound(self) -> bool:
+        """Whether no copy that is started has damage."""
+        return all(self.is_whole(log.name) for log in self.chosen[0])
+
+    @property
     def chosen(self) -> list[Sequence[VoterLog]]:
         """The sets to start: the smallest of which only one with the best log can win.
 

@@ -425,8 +425,41 @@ def test_a_majority_that_needs_a_damaged_log(tmp_path: Path) -> None:
     assert 1 == ran.status
     assert "First see to voter 1: its log is damaged" in ran.out
     assert "Find the directory of voter 3 first." in ran.out
+    assert "\n3. Look for the directory of 3, and ask again with it: " in ran.out
+    assert "If the directory of 3 is found later, copy it away before you start" in ran.out
     assert "no acknowledged change is lost" not in ran.out
     assert "\n1572-1584  safe    on 2 and behind damage on 1: " in ran.out
+
+
+@pytest.mark.parametrize("name", ELECTABLE)
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+def test_a_damaged_log_is_judged_as_the_start_leaves_it(
+    tmp_path: Path, name: str, share: float
+) -> None:
+    """The start cuts the log off at the damage, or empties it behind a newer checkpoint."""
+    first, *others = sorted(fixture_dir(name).glob("voter-*"))
+    places = (
+        copy_of(f"{name}/{first.name}", tmp_path / "a"),
+        copy_of(f"{name}/{first.name}", tmp_path / "b"),
+    )
+    ill, cut = (sorted((place / LOG_DIR_NAME).glob("*.log"))[-1] for place in places)
+    data = bytearray(cut.read_bytes())
+    whole = [*batches(data, Chainer(memoryview(bytes(data)), 0, len(data), "").run().positions)]
+    begin, _, base, *_ = whole[int(share * (len(whole) - 1))]
+    newest = max(int(file.name[:20]) for file in cut.parent.glob("*.checkpoint"))
+    if base < newest:
+        cut.unlink()
+        (cut.parent / f"{newest:020}.log").touch()
+    else:
+        cut.write_bytes(data[:begin])
+    data[begin + 40] ^= 0xFF
+    ill.write_bytes(data)
+    found = [json.loads(ask(p, *others, options="--copies --json").out) for p in places]
+    shown = [
+        {(r["node_id"], r["can_win"], r["log_epoch"], r["log_end_offset"]) for r in rows}
+        for rows in found
+    ]
+    assert shown[0] == shown[1]
 
 
 def test_damage_of_a_segment_that_the_state_needs_no_more(tmp_path: Path) -> None:

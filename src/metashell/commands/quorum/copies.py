@@ -140,14 +140,13 @@ def _answer(found: LostQuorum) -> Iterator[str]:
         behind = "" if found.is_whole(loss.copy) else ", behind damage"
         yield f"{they} what only {loss.copy} has{behind}: {_loss_text(loss)}."
         yield from _other_choice(found, loss)
-    is_whole = all(found.is_whole(log.name) for log in found.chosen[0])
-    if missing and is_whole:
+    if missing and found.is_sound:
         yield (
             f"{'Voter' if len(missing) == 1 else 'Voters'} {spoken(missing)}"
             f" {'has' if len(missing) == 1 else 'have'} no copy here. Records that only"
             f" {'its log' if len(missing) == 1 else 'their logs'} had were acknowledged to nobody."
         )
-    if not is_whole:
+    if not found.is_sound:
         yield (
             "Acknowledged changes can be lost: a majority without the damaged log is not here."
             f"{f' Find the directory of voter {one_of(missing)} first.' if missing else ''}"

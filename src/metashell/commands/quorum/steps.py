@@ -87,23 +87,33 @@ def _searching(found: LostQuorum) -> Iterator[str]:
     yield "Ask again with all directories: `quorum --copies`."
 
 
+def _before_start(found: LostQuorum) -> Iterator[str]:
+    """The steps that come before a start of voters that have a flaw."""
+    if found.missing and not found.is_sound:
+        yield (
+            f"Look for the directory of {one_of(found.missing)}, and ask again with it: without it"
+            " acknowledged changes can be lost."
+        )
+    for log in found.chosen[0]:
+        if log.name in found.troubles:
+            yield (
+                f"Before you start {log.node_id}: {found.troubles[log.name]}. Run `check` there."
+                " The node does not start with a file that it can't use, and without the file it"
+                " may vote twice in an epoch."
+            )
+        elif log.name in found.flaws:
+            yield (
+                f"Before you start {log.node_id}: {found.flaws[log.name]}. Run `check` there. A"
+                " start deletes what it cuts off: see that the copy of its directory is whole."
+            )
+
+
 def _starting(found: LostQuorum) -> Iterator[str]:
     """The steps to a leader."""
     running = found.chosen[0]
     nodes = sorted(log.node_id for log in running)
     flaws = {node: why for name, why in found.flaws.items() for node in found.nodes([name])}
-    for log in running:
-        if log.name in found.troubles:
-            yield (
-                f"Before you start {log.node_id}: {flaws[log.node_id]}. Run `check` there. The node"
-                " does not start with a file that it can't use, and without the file it may vote"
-                " twice in an epoch."
-            )
-        elif log.name in found.flaws:
-            yield (
-                f"Before you start {log.node_id}: {flaws[log.node_id]}. Run `check` there. A start"
-                " deletes what it cuts off: see that the copy of its directory is whole."
-            )
+    yield from _before_start(found)
     addresses = {node: found.endpoints(node) for node in nodes}
     yield (
         f"Start {spoken(nodes)}, {'each ' * (len(nodes) > 1)}on its own directory with its own"
@@ -136,7 +146,12 @@ def _starting(found: LostQuorum) -> Iterator[str]:
             " there says what to do with the file."
         )
     missing = found.missing
-    if missing:
+    if missing and not found.is_sound:
+        yield (
+            f"If the directory of {one_of(missing)} is found later, copy it away before you start"
+            " that node: it may have acknowledged changes that the leader lacks."
+        )
+    elif missing:
         yield (
             f"If the directory of {one_of(missing)} is found as its node left it, start that node"
             " then, in the same way."
