@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.options import Option, Parsed, one_of
 from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.acl_arguments import (
     ASKABLE,
     TYPE_WORDS,

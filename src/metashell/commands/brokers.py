@@ -18,7 +18,8 @@ from metashell.commands.rows.columns import (
     number,
     text,
 )
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import rows_named
 from metashell.commands.shared.topic_arguments import (

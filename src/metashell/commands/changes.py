@@ -13,7 +13,8 @@ from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import matches, shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL, Period, period_of
 from metashell.commands.shared.resources import meant_paths
 from metashell.commands.shared.wrapped import wrapped

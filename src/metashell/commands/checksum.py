@@ -10,7 +10,8 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
 from metashell.commands.rows.columns import flag, integer, one_table, text
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, UsageError
 

@@ -9,7 +9,8 @@ from metashell.answers.config_defaults import default_of, is_known, keys_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.options import Option, refuse_more
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import and_meant
 from metashell.commands.shared.resources import (

@@ -26,7 +26,8 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.commands.shared.names import tell_unknown
 from metashell.errors import ExitCode, UsageError

@@ -18,7 +18,8 @@ from metashell.commands.rows.columns import (
     text,
     texts,
 )
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import (
     Survey,

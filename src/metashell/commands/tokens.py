@@ -7,7 +7,8 @@ from typing import Final
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import refuse_more
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 
 COLUMNS: Final = (
     text("token_id", "The token's id.", priority=5),

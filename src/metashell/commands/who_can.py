@@ -10,7 +10,8 @@ from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.options import Option, Parsed, parse_options, refuse_more
 from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.acl_arguments import (
     TYPES,
     AclResource,

@@ -35,8 +35,9 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import FORMATS, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.output import Shape
+from metashell.commands.rows.query import FORMATS, RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
 from metashell.findings.kind import SEVERITIES
 from metashell.fs.escape import escape

@@ -20,13 +20,8 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.rows import drawn_column, drawn_table, output
 from metashell.commands.rows.columns import AnswerTable, Column
-from metashell.commands.rows.command import (
-    FORMATS,
-    METRICS,
-    RowsCommand,
-    RowsQuery,
-    manual_with_rows,
-)
+from metashell.commands.rows.command import RowsCommand, manual_with_rows
+from metashell.commands.rows.query import FORMATS, METRICS, RowsQuery
 from metashell.commands.shared.columns import display_width
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time

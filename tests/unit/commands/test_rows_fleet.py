@@ -12,7 +12,8 @@ from metashell.commands.framework.cluster import run_on_fleet
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.run import run_line
 from metashell.commands.rows.columns import integer, one_table
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import MetashellError, SourceError
 from metashell.sources.fleet import source as fleet_source
 from metashell.sources.fleet.source import FleetSource

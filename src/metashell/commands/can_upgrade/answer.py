@@ -16,9 +16,9 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
-from metashell.commands.rows.command import RowsQuery
 from metashell.commands.rows.fleet import answers
 from metashell.commands.rows.output import Shape, write_rows
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape

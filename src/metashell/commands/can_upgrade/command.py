@@ -10,7 +10,8 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import flag, integer, one_table, sentence, text
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.image.features import METADATA_VERSIONS
 
 _FEATURE: Final = Option(

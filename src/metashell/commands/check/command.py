@@ -10,7 +10,8 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import integer, one_table, text
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.severities import severities_of, write_paragraphs
 from metashell.findings.kind import SEVERITIES
 

@@ -23,7 +23,8 @@ from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import shown, stop_if_cancelled, write_chunks
 from metashell.commands.rows.columns import AnswerTable, Column, integer, json_value, text
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import (
     ExitCode,
     MetashellError,

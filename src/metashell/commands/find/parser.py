@@ -27,7 +27,7 @@ from metashell.commands.find.expression import (
 from metashell.commands.find.literal import Needle, required_literal
 from metashell.commands.find.options import OPTIONS
 from metashell.commands.find.printf import ROW, parse_format
-from metashell.commands.rows.command import ROW_OPTIONS
+from metashell.commands.rows.query import ROW_OPTIONS
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.log.time_spec import parse_time_spec

@@ -34,7 +34,7 @@ from metashell.commands.find.printf import FoundNode
 from metashell.commands.find.times import GridChanges, TimeTests, last_change
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown, stop_if_cancelled
-from metashell.commands.rows.command import RowMapping
+from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.node_times import NodeTimeline, Timed, has_own_times
 from metashell.errors import NotCoveredError
 from metashell.fs.glob import Match

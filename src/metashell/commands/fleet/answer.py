@@ -16,7 +16,7 @@ from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import with_colours
-from metashell.commands.rows.command import RowMapping, RowsQuery
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, SourceError, UsageError

@@ -8,7 +8,8 @@ from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.rows.columns import (
     Column,
 )
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 
 

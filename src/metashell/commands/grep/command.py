@@ -8,7 +8,8 @@ from metashell.commands.framework.command import IMAGE_IMPORTS, Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import Targets
 from metashell.commands.rows.columns import integer, one_table, text
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
 
 

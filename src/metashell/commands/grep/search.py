@@ -15,7 +15,7 @@ from metashell.commands.find.literal import required_literal
 from metashell.commands.find.search import write_encoded
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown, stop_if_cancelled
-from metashell.commands.rows.command import RowMapping
+from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.colour import has_colour
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError

@@ -34,9 +34,9 @@ from metashell.commands.nodes import ghost_after
 from metashell.commands.quorum.report import voters_now
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER, Column
-from metashell.commands.rows.command import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.fleet import Answered, answers, with_cluster
 from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.severities import severities_of, write_paragraphs

@@ -15,7 +15,8 @@ from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import AnswerTable, Column
-from metashell.commands.rows.command import HISTORY, VERBOSE, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, VERBOSE, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.findings.kind import SEVERITIES
 from metashell.findings.kinds.instability import MOST_PER_HOUR

@@ -16,7 +16,8 @@ from metashell.commands.log.options import (
 )
 from metashell.commands.log.output import BATCHES, TABLES
 from metashell.commands.rows.columns import Column
-from metashell.commands.rows.command import FORMATS, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import FORMATS, RowsQuery
 from metashell.commands.shared.period import SINCE, UNTIL
 from metashell.fs.escape import escape
 

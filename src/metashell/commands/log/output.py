@@ -18,7 +18,7 @@ from metashell.commands.rows.columns import (
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
     from metashell.records.lines import LineWriter
     from metashell.records.messages import AnyRecords
     from metashell.records.rows import RecordRows

@@ -15,7 +15,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.follow import LogGrowth, last_offset
 from metashell.commands.log.logs import MetadataLogPrinted, PrintedLog
 from metashell.commands.log.output import LinePrinter, Printer, RowPrinter
-from metashell.commands.rows.command import RowsQuery
+from metashell.commands.rows.query import RowsQuery
 from metashell.records.filter import MAX_OFFSET
 from metashell.records.stream import Block, FileStream, LogPath
 from metashell.records.window import matching_rows

@@ -17,7 +17,7 @@ from metashell.answers.offsets import (
     stalled_table,
     with_lag,
 )
-from metashell.commands.rows.command import RowsQuery
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.coordinator_logs import QueryReport, coordinator_rows
 from metashell.commands.shared.partition_logs import needs_partition_logs

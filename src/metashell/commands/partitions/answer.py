@@ -13,7 +13,7 @@ from metashell.answers.health import READS, Health
 from metashell.answers.partitions import RESERVED_DIRECTORIES, Reasons, choose, partitions_table
 from metashell.commands.framework.options import Parsed
 from metashell.commands.partitions.columns import OF_BROKERS, STATES
-from metashell.commands.rows.command import PIECE_ROWS, RowsQuery
+from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.names import tell_unknown
 from metashell.commands.shared.topic_arguments import broker_id, refuse_unknown, topics_like

@@ -16,7 +16,8 @@ from metashell.commands.rows.columns import (
     integer,
     text,
 )
-from metashell.commands.rows.command import HISTORY, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.topic_arguments import (
     complete_brokers,

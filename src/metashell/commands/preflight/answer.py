@@ -14,8 +14,8 @@ from metashell.commands.health.paragraphs import Paragraph, wrapped
 from metashell.commands.health.rows import next_command
 from metashell.commands.preflight.columns import NODES
 from metashell.commands.preflight.command import AFTER, SOFTWARE, SUMMARY, PreflightCommand
-from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.output import write_rows
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import table_of_mappings
 from metashell.commands.shared.against_option import AGAINST, open_against
 from metashell.commands.shared.severities import write_paragraphs

@@ -8,7 +8,8 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.preflight.columns import COLUMNS, NODES
 from metashell.commands.rows.columns import AnswerTable, Column
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.against_option import AGAINST
 from metashell.findings.kind import StopKind
 

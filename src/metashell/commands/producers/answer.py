@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from metashell.answers.hanging import open_producers
-from metashell.commands.rows.command import PIECE_ROWS, RowsQuery
+from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
 from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
 from metashell.sources.partition_ends import partition_producers

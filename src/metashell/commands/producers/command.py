@@ -9,7 +9,8 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import integer, one_table, text, time_at
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.topic_arguments import complete_topics
 
 COLUMNS: Final = (

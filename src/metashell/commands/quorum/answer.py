@@ -15,8 +15,8 @@ from metashell.commands.framework.targets import shown, write_lines
 from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
 from metashell.commands.quorum.report import epochs_of, summary_of
 from metashell.commands.rows.columns import CellKind
-from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import cells
 from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode

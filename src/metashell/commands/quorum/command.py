@@ -16,7 +16,8 @@ from metashell.commands.quorum.columns import (
 from metashell.commands.rows.columns import (
     Column,
 )
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 
 

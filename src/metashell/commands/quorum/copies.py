@@ -9,8 +9,8 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.quorum.columns import COPIES, STARTS, TABLES, VERDICTS
 from metashell.commands.quorum.steps import steps
-from metashell.commands.rows.command import RowMapping, RowsQuery
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.rows.stream import cells
 from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, UsageError

@@ -33,7 +33,7 @@ from metashell.image.quorum_members import (
 )
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import QuorumMember
     from metashell.judgement.image_findings import Findings

@@ -13,7 +13,7 @@ from metashell.answers.replica_counts import STRAY_STATES, counted, is_in, unuse
 from metashell.answers.replica_states import ReplicaState
 from metashell.commands.framework.options import one_of
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.rows.command import RowsQuery
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.against_option import AGAINST, open_against
 from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.names import tell_unknown

@@ -16,7 +16,8 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.against_option import AGAINST
 from metashell.errors import UsageError
 from metashell.log.time_spec import parse_duration

@@ -19,7 +19,7 @@ from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
-from metashell.commands.rows.command import HISTORY, RowMapping, RowsQuery
+from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
 from metashell.commands.rows.stream import chunks, table_of_mappings
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass

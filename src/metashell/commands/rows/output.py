@@ -28,16 +28,9 @@ from metashell.commands.rows.cell_text import (
     plain_texts,
 )
 from metashell.commands.rows.columns import BEFORES, CLUSTER, IDENTIFYING, Column
-from metashell.commands.rows.command import (
-    LIMIT,
-    METRICS,
-    VERBOSE,
-    form_of,
-    is_wide,
-    limit_of,
-)
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.metrics import Metrics, metrics_text
+from metashell.commands.rows.query import LIMIT, METRICS, VERBOSE, form_of, is_wide, limit_of
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError

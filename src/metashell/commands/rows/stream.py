@@ -15,8 +15,8 @@ import pyarrow as pa
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CellKind, Column
-from metashell.commands.rows.command import RowMapping
 from metashell.commands.rows.output import PieceWriter, Shape, write_rows
+from metashell.commands.rows.query import RowMapping
 from metashell.schema.dump import null, to_json
 
 _IN_PIECES: Final = ("jsonl", "csv", "tsv")

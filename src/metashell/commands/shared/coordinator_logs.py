@@ -18,7 +18,7 @@ from metashell.sources.coordinator_logs import CoordinatorLogs, partitions_here,
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
     from metashell.parts.spec import PartSpec
 
 _WILD: Final = frozenset("*?[{")

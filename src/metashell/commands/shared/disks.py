@@ -11,7 +11,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import DISK_BYTES
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
 
 
 def with_disk_bytes(query: RowsQuery, table: pa.Table, by: str) -> pa.Table:

@@ -12,7 +12,7 @@ from metashell.spelling import did_you_mean, near_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
 
 _MOST_LISTED: Final = 12
 """Numbers that are all told in place of those that are near."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.command import RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.parts.spec import PartSpec
 
 WHERE: Final = (

@@ -12,7 +12,7 @@ from metashell.places.place import shown
 from metashell.sources.partition_logs import PartitionLogs, partition_logs
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
 
 
 def needs_partition_logs(query: RowsQuery) -> PartitionLogs:

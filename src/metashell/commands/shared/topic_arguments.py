@@ -13,7 +13,7 @@ from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:
     from metashell.answers.health import Health
-    from metashell.commands.rows.command import RowsQuery
+    from metashell.commands.rows.query import RowsQuery
     from metashell.image.image import Image
     from metashell.schema.arena import Bools
 

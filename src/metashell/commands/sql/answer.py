@@ -15,8 +15,8 @@ from metashell.commands.framework.command import Command, Completion, Context
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
 from metashell.commands.framework.run import run_words
 from metashell.commands.rows.columns import Column
-from metashell.commands.rows.command import form_of
 from metashell.commands.rows.output import Shape
+from metashell.commands.rows.query import form_of
 from metashell.commands.rows.stream import RowWriter
 from metashell.commands.shared.unread import status_after
 from metashell.commands.sql.cells import as_cells, column_names, empty_cells

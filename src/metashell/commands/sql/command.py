@@ -11,7 +11,7 @@ from metashell.commands.framework.command import (
     Context,
     Manual,
 )
-from metashell.commands.rows.command import HISTORY, ROW_OPTIONS
+from metashell.commands.rows.query import HISTORY, ROW_OPTIONS
 
 
 class SqlCommand(Command):

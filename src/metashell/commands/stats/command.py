@@ -9,7 +9,8 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed, one_of, refuse_more
 from metashell.commands.framework.targets import write_lines
 from metashell.commands.rows.columns import AnswerTable, Column, integer, text, time_at
-from metashell.commands.rows.command import RowMapping, RowsCommand, RowsQuery
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.unread import status_after, unread_of
 from metashell.commands.shared.usage_scan import Survey, refuse_unknown, subject_of

@@ -9,7 +9,7 @@ from itertools import pairwise
 from metashell.answers.usage.usage import FileUsage, Usage, UsageRow
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown
-from metashell.commands.rows.command import RowMapping
+from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.columns import table_lines
 from metashell.commands.shared.usage_scan import share_text
 from metashell.schema.sizes import size_text

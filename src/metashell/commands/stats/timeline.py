@@ -20,7 +20,7 @@ from metashell.records.records import Records
 from metashell.sources.reduced import ReducedSource
 
 if TYPE_CHECKING:
-    from metashell.commands.rows.command import RowMapping
+    from metashell.commands.rows.query import RowMapping
     from metashell.log.fault import Fault
     from metashell.schema.arena import I64
     from metashell.schema.model import Registry

@@ -11,7 +11,7 @@ from metashell.answers.config_defaults import is_known, keys_of
 from metashell.answers.health import Health
 from metashell.answers.topics import internal, replicated, topic_configs, topics_table
 from metashell.commands.framework.options import Parsed
-from metashell.commands.rows.command import RowsQuery, form_of
+from metashell.commands.rows.query import RowsQuery, form_of
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.disks import with_disk_bytes
 from metashell.commands.shared.names import and_meant, tell_unknown

@@ -12,7 +12,7 @@ from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.hanging import HangingVerdict, with_hanging
 from metashell.answers.transactions import transaction_rows
-from metashell.commands.rows.command import RowsQuery
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.coordinator_logs import QueryReport, coordinator_rows
 from metashell.commands.shared.partition_logs import needs_partition_logs, topics_here
 from metashell.errors import UsageError

@@ -17,7 +17,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.command import RowsQuery
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.part_command import WHERE, PartCommand
 from metashell.parts.coordinators.transactions import PART
 
