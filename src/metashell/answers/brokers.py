@@ -134,7 +134,8 @@ class Racks:
 
     def codes(self, brokers: AnyArray) -> I64:
         """int64[m]: index into `names` of each broker's rack, `_NO_RACK` for none."""
-        return self._codes[self._brokers.places(brokers)]
+        codes: I64 = self._codes[self._brokers.places(brokers)]
+        return codes
 
     def texts(self, codes: I64) -> pa.Array:
         """Names by code, null for `_NO_RACK`."""

@@ -286,7 +286,8 @@ class Causes:
     def _lacking(self) -> Bools:
         """bool[k]: partitions that may miss a replica."""
         health = self.health
-        return health.under_replicated | health.offline | health.reassigning
+        lacking: Bools = health.under_replicated | health.offline | health.reassigning
+        return lacking
 
     def _missing_of(self, rows: I64) -> Links:
         """`_missing` of partitions that are `_lacking`, ascending."""

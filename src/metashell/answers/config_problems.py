@@ -160,7 +160,8 @@ def _numbers(texts: pa.Array) -> I64:
     is_number = pc.fill_null(pc.match_substring_regex(texts, r"^-?[0-9]{1,18}$"), False)
     numbers = pc.if_else(is_number, texts, "0").cast(pa.int64()).to_numpy(zero_copy_only=False)
     found = np.where(numbers < 0, _UNLIMITED, numbers)
-    return np.where(np.asarray(is_number), found, -1)
+    out: I64 = np.where(np.asarray(is_number), found, -1)
+    return out
 
 
 def _text(key: bytes, value: int) -> str:

@@ -154,7 +154,8 @@ class _Rows:
 
 
 def _equal(array: pa.Array, text: str) -> Bools:
-    return np.asarray(pc.equal(array, text).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    out: Bools = np.asarray(pc.equal(array, text).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return out
 
 
 class _Answer:
@@ -435,4 +436,5 @@ class _Answer:
 def _is_in(array: pa.Array, values: object) -> Bools:
     wanted = values if isinstance(values, pa.Array) else pa.array(list(values), type=pa.string())  # type: ignore[call-overload]
     found = pc.is_in(array, value_set=wanted)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    out: Bools = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return out

@@ -38,7 +38,8 @@ class PartitionState:
 def rows_of(part: PartSpec, state: PartitionState) -> pa.Table:
     """The rows of a partition, without the columns of `PartSpec.asked_for`."""
     if part.rows:
-        return hook(part.rows)(state)
+        found: pa.Table = hook(part.rows)(state)
+        return found
     from metashell.image.coordinators.record_tables import surviving_table
 
     return surviving_table(state.records, state.number, part.put, state.redaction)

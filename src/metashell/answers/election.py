@@ -189,4 +189,5 @@ def _some(lists: Ragged, n: int) -> Bools:
 
 
 def _pairs(lists: Ragged) -> I64:
-    return (lists.row << 32) | (lists.brokers.astype(np.int64) & 0xFFFFFFFF)
+    pairs: I64 = (lists.row << 32) | (lists.brokers.astype(np.int64) & 0xFFFFFFFF)
+    return pairs

@@ -88,7 +88,8 @@ class Health:
 
     def mask(self, state: str) -> Bools:
         """bool[k]: which partitions are in a state of `LOOKS_AT`."""
-        return getattr(self, state.replace("-", "_"))
+        found: Bools = getattr(self, state.replace("-", "_"))
+        return found
 
     def last_set(self, fields: Iterable[str], rows: I64) -> AnyArray:
         """int[n]: row of the record that last set any of some fields of partitions.
@@ -102,7 +103,8 @@ class Health:
             if name not in self._set_by:
                 self._set_by[name] = self._partitions.set_by(name)
             found.append(self._set_by[name][rows])
-        return np.maximum.reduce(found)
+        newest: AnyArray = np.maximum.reduce(found)
+        return newest
 
     def began(self, state: str, rows: I64) -> I64:
         """int64[n]: row of the record that brought partitions into a state; -1: not known.
@@ -154,48 +156,57 @@ class Health:
     @cached_property
     def offline(self) -> Bools:
         """Nobody leads."""
-        return self._fixed(self._partitions.leader) == NO_LEADER
+        leaderless: Bools = self._fixed(self._partitions.leader) == NO_LEADER
+        return leaderless
 
     @cached_property
     def under_replicated(self) -> Bools:
         """Not all replicas are in sync; those that a reassignment adds do not count."""
         wanted = self.n_of("replicas") - self.n_of("adding_replicas")
-        return wanted > self.n_of("isr")
+        missing: Bools = wanted > self.n_of("isr")
+        return missing
 
     @cached_property
     def under_min_isr(self) -> Bools:
         """Fewer replicas are in sync than a write with acks=all needs, or nobody leads."""
-        return (self.n_of("isr") < self.min_isr.values) | self.offline
+        under: Bools = (self.n_of("isr") < self.min_isr.values) | self.offline
+        return under
 
     @cached_property
     def has_too_few(self) -> Bools:
         """Fewer replicas are assigned than a write with acks=all needs."""
-        return self.n_of("replicas") < self.min_isr.values
+        few: Bools = self.n_of("replicas") < self.min_isr.values
+        return few
 
     @cached_property
     def at_min_isr(self) -> Bools:
         """One replica less in sync, and writes fail."""
-        return self.n_of("isr") == self.min_isr.values
+        at: Bools = self.n_of("isr") == self.min_isr.values
+        return at
 
     @cached_property
     def no_preferred_leader(self) -> Bools:
         """The first of the replicas does not lead."""
-        return self._fixed(self._partitions.leader) != self.preferred
+        another: Bools = self._fixed(self._partitions.leader) != self.preferred
+        return another
 
     @cached_property
     def reassigning(self) -> Bools:
         """Replicas are being added or removed."""
-        return (self.n_of("adding_replicas") > 0) | (self.n_of("removing_replicas") > 0)
+        busy: Bools = (self.n_of("adding_replicas") > 0) | (self.n_of("removing_replicas") > 0)
+        return busy
 
     @cached_property
     def elr(self) -> Bools:
         """There are eligible leader replicas (KIP-966)."""
-        return self.n_of("elr") > 0
+        some: Bools = self.n_of("elr") > 0
+        return some
 
     @cached_property
     def recovering(self) -> Bools:
         """The leader was elected uncleanly and has not yet recovered (KIP-704)."""
-        return self._fixed(self._partitions.leader_recovery_state) == 1
+        state: Bools = self._fixed(self._partitions.leader_recovery_state) == 1
+        return state
 
     @cached_property
     def preferred(self) -> I32:

@@ -298,7 +298,8 @@ def _chosen(groups: pa.Array, wanted: Callable[[str], object]) -> Bools:
     encoded = groups.dictionary_encode()
     names = encoded.dictionary.to_pylist()
     hits = np.fromiter((bool(wanted(name)) for name in names), np.bool_, len(names))
-    return hits[encoded.indices.to_numpy()]
+    found: Bools = hits[encoded.indices.to_numpy()]
+    return found
 
 
 def _members(log: GroupLog) -> tuple[dict[str, int], dict[str, int]]:

@@ -303,7 +303,8 @@ def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
     """Row of the record that brought each partition into the states."""
     if states:
         began = [health.began(state, rows) for state in sorted(states)]
-        return np.maximum.reduce(began)
+        newest: I64 = np.maximum.reduce(began)
+        return newest
     since = health.image.partitions.changed[rows].astype(np.int64)
     # The last change of a partition may be a later one, so the beginning of its state counts.
     for state, mask in zip(_WRONG, health.masks_at(_WRONG, rows), strict=True):

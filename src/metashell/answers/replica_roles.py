@@ -55,12 +55,14 @@ class Roles:
     @property
     def has_data(self) -> Bools:
         """Which replicas have all data, by the metadata."""
-        return self.role >= Role.LAST_LEADER
+        found: Bools = self.role >= Role.LAST_LEADER
+        return found
 
     @property
     def is_alone(self) -> Bools:
         """Which replicas have data that no other broker has."""
-        return self.has_data & (np.bincount(self.others.row, minlength=len(self.role)) == 0)
+        found: Bools = self.has_data & (np.bincount(self.others.row, minlength=len(self.role)) == 0)
+        return found
 
 
 def roles_of(image: Image, rows: I64, broker: I32) -> Roles:

@@ -119,7 +119,8 @@ class Found:
     @property
     def broker(self) -> I32:
         """int32[n]: the broker of each."""
-        return self.brokers[self.log_dir]
+        broker: I32 = self.brokers[self.log_dir]
+        return broker
 
 
 @dataclass(slots=True)
@@ -298,7 +299,8 @@ def _assigned(image: Image, rows: I64, broker: I32) -> tuple[Bools, AnyArray]:
 def _is_real(ids: AnyArray) -> Bools:
     """Whether ids stand for a log directory: not for unassigned, lost or migrating."""
     pairs = id_pairs(ids)
-    return (pairs[:, 0] != 0) | (pairs[:, 1].byteswap() >= _RESERVED_IDS)
+    real: Bools = (pairs[:, 0] != 0) | (pairs[:, 1].byteswap() >= _RESERVED_IDS)
+    return real
 
 
 def _find_twice(judged: Judged, found: Found, rows: I64) -> None:

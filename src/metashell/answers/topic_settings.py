@@ -282,7 +282,8 @@ def parsed_values(texts: SpanColumn, parse: Callable[[str], int | None]) -> I64:
     coded = string_array(texts).fill_null("").dictionary_encode()
     parsed = [parse(text) for text in coded.dictionary.to_pylist()]
     known = np.array([-1 if value is None else value for value in parsed], dtype=np.int64)
-    return known[coded.indices.to_numpy()]
+    found: I64 = known[coded.indices.to_numpy()]
+    return found
 
 
 def _of_brokers(

@@ -40,7 +40,8 @@ def topic_order(image: Image, rows: I64) -> I64:
 def name_order(image: Image, topics: I32 | I64) -> I64:
     """int64[n]: how to order topics by their names, by code point."""
     names = string_array(image.topics.raw_names.take(topics))
-    return pc.sort_indices(names).to_numpy().astype(np.int64)
+    order: I64 = pc.sort_indices(names).to_numpy().astype(np.int64)
+    return order
 
 
 INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")

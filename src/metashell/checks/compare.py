@@ -191,7 +191,8 @@ def _same_place(left: SpanColumn, right: SpanColumn) -> Bools:
     """Whether lists are the same bytes of the same memory: two states of one source share most."""
     if _address(left) != _address(right):
         return np.zeros(len(left.starts), dtype=np.bool_)
-    return left.starts == right.starts
+    same: Bools = left.starts == right.starts
+    return same
 
 
 def _address(column: SpanColumn) -> int:

@@ -247,7 +247,8 @@ def part_rows(image: Image, part: str, redaction: Redaction) -> FactRows:
     """
     spec = find_part(part)
     if spec.facts:
-        return hook(spec.facts)(image, redaction)
+        found: FactRows = hook(spec.facts)(image, redaction)
+        return found
     return PartRows(image, spec).facts(redaction)
 
 

@@ -97,7 +97,8 @@ def _wrong_positions(facts: CheckedFile, entries: AnyArray, offset: AnyArray) ->
     ends = np.minimum(np.searchsorted(facts.last, offset), len(facts.last) - 1)
     good &= facts.last[ends] == offset
     good[1:] &= (offset[1:] > offset[:-1]) & (pos[1:] >= pos[:-1])
-    return ~good
+    wrong: Bools = ~good
+    return wrong
 
 
 def _wrong_times(facts: CheckedFile, entries: AnyArray, offset: AnyArray) -> Bools:
@@ -107,7 +108,8 @@ def _wrong_times(facts: CheckedFile, entries: AnyArray, offset: AnyArray) -> Boo
     at = np.minimum(np.searchsorted(facts.last, offset), len(facts.last) - 1)
     good = (facts.base[at] <= offset) & (offset <= facts.last[at])
     good &= facts.max_time[at] == entries["time"]
-    return ~good
+    wrong: Bools = ~good
+    return wrong
 
 
 def _excused(facts: CheckedFile, entries: AnyArray, offset: AnyArray, *, is_last: bool) -> Bools:

@@ -248,7 +248,8 @@ def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Boo
         return np.zeros(len(needles), dtype=np.bool_)
     if widest > _WIDE:
         rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-        return np.isin(_keys(of, needles), _keys(rows, values))
+        found: Bools = np.isin(_keys(of, needles), _keys(rows, values))
+        return found
     hit = np.zeros(len(needles), dtype=np.bool_)
     start = bounds[:-1][of]
     for k in range(widest):
@@ -258,7 +259,8 @@ def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Boo
 
 
 def _keys(rows: AnyArray, values: AnyArray) -> I64:
-    return (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
+    keys: I64 = (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
+    return keys
 
 
 def _check_configs(image: Image, report: CheckReport) -> None:

@@ -397,7 +397,8 @@ def _listed(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def _size(entry: _Entry) -> int | None:
     """The bytes of a file; None of every other node."""
-    return getattr(entry.node, "size", None)
+    size: int | None = getattr(entry.node, "size", None)
+    return size
 
 
 def _mapping(path: str, entry: _Entry) -> RowMapping:

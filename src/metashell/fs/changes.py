@@ -358,7 +358,8 @@ class _Follow:
         """End offset of the checkpoint that each row stands in, 0 for the log's own."""
         frames, files = self._records.frames, self._records.loaded.files
         ends = np.array([file.end_offset or 0 for file in files], dtype=np.int64)
-        return ends[frames.batches.file[frames.batch[rows]]]
+        found: I64 = ends[frames.batches.file[frames.batch[rows]]]
+        return found
 
     # Which records concern the path.
 

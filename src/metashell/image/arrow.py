@@ -130,7 +130,8 @@ def _voters(records: Records, voters: Columns, row: int = -1) -> Makers:
 def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
     """The columns of a part: the fields of its records, then when these were written."""
     if part.makers:
-        return hook(part.makers)(image, redaction)
+        own: Makers = hook(part.makers)(image, redaction)
+        return own
     rows = PartRows(image, part)
     columns = rows.part.columns
     names = {f.column: f.table for f in (*part.key, *part.fields) if f.table is not None}

@@ -80,7 +80,8 @@ class Brokers:
     @property
     def ids(self) -> I32:
         """int32[k]."""
-        return self.registration.fixed("broker_id")
+        ids: I32 = self.registration.fixed("broker_id")
+        return ids
 
     def places(self, ids: AnyArray) -> I64:
         """int64[n]: where brokers stand among these, which are sorted; -1 for any other."""
@@ -201,7 +202,8 @@ class _BrokerFold:
             self._fault(
                 at, f"broker {self.ids[at]} can't be changed: unknown value {value} for {name}"
             )
-        return ~(unknown | mismatch | odd)
+        applies: Bools = ~(unknown | mismatch | odd)
+        return applies
 
     def _fault(self, at: int, reason: str) -> None:
         self.records.fault(int(self.rows[at]), reason)

@@ -233,7 +233,8 @@ def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
         return hash_spans(part.arena, part.starts, _sizes(part))
     if part.dtype.itemsize == 16:
         high, low = _halves(part)
-        return high * _PRIME ^ low
+        mixed: AnyArray = high * _PRIME ^ low
+        return mixed
     return part.astype(np.int64).view(np.uint64) * _PRIME
 
 

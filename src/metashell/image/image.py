@@ -219,7 +219,8 @@ class Image:
         with self.lock:
             if make not in self._made:
                 self._made[make] = make(self)
-            return self._made[make]
+            found: _T = self._made[make]
+            return found
 
     def expect(self, lists: Iterable[str]) -> None:
         """Have lists of partitions decoded with the first look at partitions, and not by a second.

@@ -184,7 +184,8 @@ def removing(put: Put, columns: Columns) -> Bools:
         return np.zeros(columns.n, dtype=np.bool_)
     if put.removing_value is None:
         return ~columns.span(put.removing_column).valid()
-    return columns.fixed(put.removing_column) == put.removing_value
+    found: Bools = columns.fixed(put.removing_column) == put.removing_value
+    return found
 
 
 def fold_part(
@@ -303,4 +304,5 @@ def _overruled(entity: StructArrayColumn) -> I64:
     row = np.repeat(np.arange(len(entity.counts)), np.maximum(entity.counts, 0))
     order = np.lexsort((np.arange(len(types)), types, row))
     same = (row[order][1:] == row[order][:-1]) & (types[order][1:] == types[order][:-1])
-    return order[:-1][same]
+    overruled: I64 = order[:-1][same]
+    return overruled

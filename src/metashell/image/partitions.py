@@ -129,7 +129,8 @@ class Partitions:
 
     def ids_of(self, topic: int) -> list[int]:
         """Ids of a topic's partitions."""
-        return self.partition[self.of_topic(topic)].tolist()
+        ids: list[int] = self.partition[self.of_topic(topic)].tolist()
+        return ids
 
     def index(self, topic: int, partition: int) -> int | None:
         """The row of a partition, or None where there is none."""
@@ -222,7 +223,8 @@ class Partitions:
     def directories_default(self) -> Bools:
         """bool[k]: the directories are MIGRATING for each replica, whatever the column holds."""
         lists = self.list_column("directories")
-        return (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
+        default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
+        return default
 
     def directories(self, rows: I64 | None = None) -> tuple[AnyArray, I64]:
         """Directory ids, MIGRATING for each replica where none are known.

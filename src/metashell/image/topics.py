@@ -71,7 +71,8 @@ def _removed_with_topic(rows: I64, columns: Columns, topics: Topics) -> Bools:
     groups = group_keys([types, names], len(types))
     last_removal = np.full(int(groups.max()) + 1, -1, dtype=np.int64)
     np.maximum.at(last_removal, groups[len(rows) :], removed.rows)
-    return rows <= last_removal[groups[: len(rows)]]
+    found: Bools = rows <= last_removal[groups[: len(rows)]]
+    return found
 
 
 def orphans(configs: Part, topics: Topics) -> I64:
@@ -85,7 +86,8 @@ def orphans(configs: Part, topics: Topics) -> I64:
     groups = group_keys([joined], k + len(rows))
     known = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
     known[groups[:k]] = True
-    return rows[~known[groups[k:]]]
+    found: I64 = rows[~known[groups[k:]]]
+    return found
 
 
 def removed_in_log(records: Records, topics: Topics) -> Columns:
@@ -169,7 +171,8 @@ class Topics:
         # Arrow finds the first of equal names, and it is the last that counts.
         backwards = string_array(self.raw_names.take(np.arange(last, -1, -1)))
         at = pc.index_in(string_array(names), backwards, skip_nulls=True)
-        return last - pc.fill_null(at, len(self)).to_numpy().astype(np.int64)
+        indices: I64 = last - pc.fill_null(at, len(self)).to_numpy().astype(np.int64)
+        return indices
 
     @cached_property
     def by_id(self) -> dict[str, int]:

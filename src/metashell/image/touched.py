@@ -93,7 +93,8 @@ class Touched:
     def newest_of(self, part: PartSpec) -> int:
         """About a part, removals of its things included."""
         if part.newest:
-            return hook(part.newest)(self._image)
+            row: int = hook(part.newest)(self._image)
+            return row
         return self.newest(*part.own_messages)
 
     def newest_by_level(self, part: PartSpec) -> I64:
@@ -218,7 +219,8 @@ def _newest_of_group(rows: I64, groups: I64, wanted: I64) -> I64:
     _, dense = np.unique(groups, return_inverse=True)
     newest = np.full(len(groups), -1, dtype=np.int64)
     np.maximum.at(newest, dense, rows)
-    return newest[dense[np.searchsorted(rows, wanted)]]
+    out: I64 = newest[dense[np.searchsorted(rows, wanted)]]
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,11 +337,13 @@ class Moments:
         offsets, known = self._all
         if offset is None or not len(offsets):
             return np.zeros(len(rows), dtype=np.bool_)
-        return (offsets[rows] >= offset) & known[rows] & (rows >= 0)
+        out: Bools = (offsets[rows] >= offset) & known[rows] & (rows >= 0)
+        return out
 
     def before(self, offset: int | None, rows: AnyArray) -> Bools:
         """Which rows are known to be before an offset (None: behind all); as `since`."""
         offsets, _ = self._all
         if offset is None or not len(offsets):
             return np.asarray(rows) >= 0
-        return (offsets[rows] < offset) & (rows >= 0)
+        out: Bools = (offsets[rows] < offset) & (rows >= 0)
+        return out

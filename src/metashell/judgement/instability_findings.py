@@ -137,14 +137,16 @@ def crowded(keys: AnyArray, times: I64, limit: int) -> I64:
     edges = np.zeros(len(keys) + 1, dtype=np.int64)
     edges[starts] += 1
     edges[starts + limit + 1] -= 1
-    return order[np.cumsum(edges[:-1]) > 0]
+    found: I64 = order[np.cumsum(edges[:-1]) > 0]
+    return found
 
 
 def _times(records: Records, rows: AnyArray) -> I64:
     """int64[n]: when records were written, -1 where a checkpoint hides it."""
     if not len(rows):
         return np.empty(0, dtype=np.int64)
-    return np.where(records.offsets(rows)[1], records.frames_at(rows).timestamps(rows), -1)
+    times: I64 = np.where(records.offsets(rows)[1], records.frames_at(rows).timestamps(rows), -1)
+    return times
 
 
 def _happened(image: Image, limit: int) -> Iterator[Happened]:

@@ -203,7 +203,8 @@ def _unsnappy_block(block: memoryview, limit: int) -> bytes:
     # Three bytes can copy 64, so an honest block inflates by no more than that.
     if size > limit or size > 32 * len(block) + 64:
         raise TooLargeError(f"snappy block claims {size} bytes, over the limit", 0)
-    return pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
+    data: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
+    return data
 
 
 _CODECS: Final[dict[int, Callable[[memoryview, int], Iterator[bytes]]]] = {

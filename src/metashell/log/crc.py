@@ -25,7 +25,7 @@ def _load_crc32c() -> Callable[..., int]:
                     if spec is not None and spec.loader is not None:
                         module = importlib.util.module_from_spec(spec)
                         spec.loader.exec_module(module)
-                        return module.crc32c
+                        return module.crc32c  # type: ignore[no-any-return]
     import crc32c
 
     return crc32c.crc32c

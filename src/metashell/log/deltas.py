@@ -56,7 +56,8 @@ class Deltas:
     @property
     def narrow(self) -> AnyArray:
         """All integers, to be compared and not changed: int8[n] to int64[n] where no base is."""
-        return self._kept if self._base is None else self[:]
+        found: AnyArray = self._kept if self._base is None else self[:]
+        return found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         del copy

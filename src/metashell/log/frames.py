@@ -325,7 +325,8 @@ class Frames:
     @property
     def value_size(self) -> I32:
         """int32: bytes of the value, -1 for null: a tombstone."""
-        return self.stop.differences
+        sizes: I32 = self.stop.differences
+        return sizes
 
     @property
     def is_control(self) -> Bools:
@@ -333,11 +334,13 @@ class Frames:
         keys = self.api_key.narrow
         if len(self.key):
             return is_keyed_control(keys)
-        return keys <= CONTROL_KEY
+        found: Bools = keys <= CONTROL_KEY
+        return found
 
     def control_types(self, rows: AnyArray) -> I32:
         """int32: types of the control records given; see `metashell.log.control.ControlType`."""
-        return KEYED_CONTROL_KEY - self.api_key[rows]
+        types: I32 = KEYED_CONTROL_KEY - self.api_key[rows]
+        return types
 
     def coordinator_epochs(self, rows: AnyArray) -> I32:
         """int32: coordinator epochs of the markers given; -1 where a value is too short.

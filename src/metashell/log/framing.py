@@ -441,7 +441,8 @@ def _table_of(batches: Batches, starts: I64, stops: I64, counts: I64) -> AnyArra
     table["first_row"] = batches.first_row[:-1]
     table["base_offset"], table["last_delta"] = header["base_offset"], header["last_delta"]
     table["is_control"] = (header["attributes"] & CONTROL) != 0
-    return table
+    found: AnyArray = table
+    return found
 
 
 def _note(verdicts: AnyArray, faults: BatchFaults) -> None:

@@ -175,19 +175,22 @@ class Density:
     def columns_of(self, offsets: I64, edges: I64) -> I64:
         """int64[n]: columns that offsets lie in; of those outside of all batches the nearest."""
         batches = np.minimum(np.searchsorted(self.last, offsets), len(self) - 1)
-        return np.searchsorted(edges, batches, side="right") - 1
+        columns: I64 = np.searchsorted(edges, batches, side="right") - 1
+        return columns
 
     def offsets_of(self, keys: Iterable[int]) -> I64:
         """Last offsets of the batches with records of any of some types, ascending."""
         batches = [self.of_key[key] for key in keys if key in self.of_key]
         if not batches:
             return np.empty(0, dtype=np.int64)
-        return self.last[np.unique(np.concatenate(batches))]
+        found: I64 = self.last[np.unique(np.concatenate(batches))]
+        return found
 
     @property
     def stops(self) -> I64:
         """Offsets behind which the state may be another one: int64, ascending."""
-        return self.last[self.changes]
+        stops: I64 = self.last[self.changes]
+        return stops
 
     @property
     def elections(self) -> I64:

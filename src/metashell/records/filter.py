@@ -287,7 +287,8 @@ def _matching(records: Records, rows: I64, handlers: dict[str, _Handler]) -> I64
 def _partition_handlers(partition: int) -> dict[str, _Handler]:
     def with_number(records: Records, name: str, rows: I64) -> I64:
         found, values = _near_the_front(records, name, rows, "partition_id", ">i4")
-        return found[values == partition]
+        matching: I64 = found[values == partition]
+        return matching
 
     return dict.fromkeys(_OF_PARTITIONS, with_number)
 

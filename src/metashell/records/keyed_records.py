@@ -243,7 +243,8 @@ class KeyedRecords(LogRecords):
             if self._chosen is not None:
                 return self.decode(name, rows, (), ()).rows
             self.whole._check(name)
-            return rows[self._flaws[rows] == Flaw.NONE] if self._flaws.any() else rows
+            sound: I64 = rows[self._flaws[rows] == Flaw.NONE] if self._flaws.any() else rows
+            return sound
 
     @lazy
     def markers(self) -> Markers:

@@ -90,7 +90,8 @@ def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
         first = place = np.arange(len(hashes))
     texts = names.take(first).strings()
     matches = np.array([text is not None and match(text) for text in texts], dtype=np.bool_)
-    return matches[place]
+    found: Bools = matches[place]
+    return found
 
 
 class KeyedStream(WindowStream[KeyedRecords]):

@@ -43,7 +43,8 @@ MARKERS: Final = {
 
 def is_marker(keys: AnyArray) -> Bools:
     """Which api keys are those of `MARKERS`: bool[n]."""
-    return (keys >= _BEGIN) & (keys <= _ABORT)
+    marks: Bools = (keys >= _BEGIN) & (keys <= _ABORT)
+    return marks
 
 
 def applied_rows(records: Records) -> tuple[Bools, int | None]:
@@ -380,7 +381,8 @@ class Records(LogRecords):
 
     def odd(self, rows: I64) -> Bools:
         """bool[n]: rows whose record has a frame version other than 1."""
-        return self.frames_at(rows).frame_version[rows] != 1
+        odd: Bools = self.frames_at(rows).frame_version[rows] != 1
+        return odd
 
     @property
     def undecodable(self) -> I64:

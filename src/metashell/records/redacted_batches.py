@@ -90,10 +90,12 @@ def _tags_at(frames: Frames, rows: I64, plan: StructPlan, columns: Columns) -> I
             behind += field.size
         elif isinstance(column, SpanColumn):
             sizes = np.maximum(column.counts, 0) * np.dtype(column.dtype).itemsize
-            return column.starts + sizes + behind
+            ends: I64 = column.starts + sizes + behind
+            return ends
         else:
             return None
-    return frames.body[rows] + behind
+    begins: I64 = frames.body[rows] + behind
+    return begins
 
 
 PLACES_MAX: Final = 100

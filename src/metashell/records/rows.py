@@ -172,7 +172,8 @@ class RecordRows:
     def _positions(records: AnyRecords, rows: I64) -> list[int]:
         frames = records.frames
         start = records.file_of(int(rows[0])).start
-        return (frames.batches.pos[frames.batch[rows]] - start).tolist()
+        positions: list[int] = (frames.batches.pos[frames.batch[rows]] - start).tolist()
+        return positions
 
 
 def _data_or_raw(fault: FaultyRecord) -> tuple[str | None, str | None]:

@@ -470,7 +470,8 @@ def _windows(file: FileRef, piece: LogPiece, size: int) -> Iterator[Loaded]:
 
 def offsets_of(records: Records, rows: I64) -> list[int]:
     """Offsets of rows."""
-    return records.frames.offset[rows].tolist()
+    found: list[int] = records.frames.offset[rows].tolist()
+    return found
 
 
 def _parts(line: str) -> tuple[str, str, str, str]:

@@ -75,7 +75,8 @@ class WrittenLines(Sequence[str]):
             n_before = np.zeros(len(self._data) + 1, dtype=np.int64)
             np.cumsum(self._data & 0xC0 != 0x80, out=n_before[1:])
             bounds = n_before[bounds]
-        return (bounds - bounds[0]).tolist()
+        in_text: list[int] = (bounds - bounds[0]).tolist()
+        return in_text
 
     def with_others(self, rows: I64, others: Sequence[str]) -> WrittenLines:
         """Put lines in the place of some that have no bytes, not even an end.

@@ -73,7 +73,8 @@ class Reducing:
         """bool[n]: what may be replayed of the records of one file, or of reduced ones of all."""
         frames = records.frames
         file = frames.batches.file[frames.batch] if order is None else np.int32(order)
-        return (file < self.n_checkpoints) | (frames.offset[:] >= self.base)
+        out: Bools = (file < self.n_checkpoints) | (frames.offset[:] >= self.base)
+        return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,7 +294,8 @@ class _Partitions:
     def _of_changes(self, values: AnyArray, fill: int) -> AnyArray:
         """A value of the changes, in sorted order; `fill` for bases."""
         every = np.concatenate([np.full(self.n_base, fill, dtype=values.dtype), values])
-        return every[self.events.order]
+        ordered: AnyArray = every[self.events.order]
+        return ordered
 
     def _odd(self) -> Bools:
         """Changes that may not apply."""
@@ -302,7 +303,8 @@ class _Partitions:
         odd = (state < NO_STATE_CHANGE) | (state > 1)
         for name in _MAY_MISFIT:
             odd |= self.change.span(name).counts >= 0
-        return self._of_changes(odd, 0)
+        out: Bools = self._of_changes(odd, 0)
+        return out
 
     def _carried(self) -> list[Bools]:
         """For each field, which events carry it."""

@@ -408,13 +408,16 @@ class StoredFrames(Frames):
         return Deltas(len(batch))
 
     def timestamps(self, rows: AnyArray) -> I64:
-        return self.times[rows]
+        found: I64 = self.times[rows]
+        return found
 
     def value_starts(self, rows: AnyArray) -> I64:
-        return self.start[rows]
+        found: I64 = self.start[rows]
+        return found
 
     def unread(self, rows: AnyArray) -> Bools:
-        return self.body[rows] - self.start[rows] == UNREAD
+        found: Bools = self.body[rows] - self.start[rows] == UNREAD
+        return found
 
 
 def _arena(table: pa.Table) -> tuple[Arena, I64]:

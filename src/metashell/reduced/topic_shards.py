@@ -88,4 +88,5 @@ def _room(load: AnyArray, rest: float) -> AnyArray:
     taken = level * np.arange(1, len(level) + 1) - np.cumsum(level)
     n = int(np.count_nonzero(taken <= rest))
     height = (rest + level[:n].sum()) / n
-    return np.maximum(height - load, 0.0)
+    room: AnyArray = np.maximum(height - load, 0.0)
+    return room

@@ -28,7 +28,10 @@ def side_by_side(pieces: list[Piece]) -> pa.LargeStringArray:
             continue
         joined += [same_text(plain), piece]
         plain = ""
-    return pc.binary_join_element_wise(*joined, same_text(plain), same_text(""))
+    text: pa.LargeStringArray = pc.binary_join_element_wise(
+        *joined, same_text(plain), same_text("")
+    )
+    return text
 
 
 def same_text(text: str) -> pa.Scalar:

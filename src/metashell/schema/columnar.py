@@ -464,7 +464,8 @@ def default_scalar(field: FieldPlan) -> np.generic:
         return np.void(field.default)
     if field.spec.type == "bool":
         return np.bool_(field.default)
-    return np.dtype(field.dtype).newbyteorder("=").type(field.default)
+    scalar: np.generic = np.dtype(field.dtype).newbyteorder("=").type(field.default)
+    return scalar
 
 
 def _check(pos: I64, end: I64) -> I64:

@@ -68,7 +68,8 @@ class SpanColumn:
         candidates = np.flatnonzero(self.counts == len(raw))
         data, _ = self.take(candidates).gather()
         same = data.reshape(len(candidates), len(raw)) == np.frombuffer(raw, dtype=np.uint8)
-        return candidates[same.all(axis=1)]
+        found: I64 = candidates[same.all(axis=1)]
+        return found
 
     def valid(self) -> Bools:
         """bool[n]: not null."""

@@ -22,7 +22,8 @@ def id_pairs(ids: AnyArray) -> AnyArray:
 def hash_ids(ids: AnyArray) -> AnyArray:
     """uint64[n] of ``V16[n]``."""
     pairs = id_pairs(ids)
-    return pairs[:, 0] ^ (pairs[:, 1] * np.uint64(0x9E3779B97F4A7C15))
+    hashes: AnyArray = pairs[:, 0] ^ (pairs[:, 1] * np.uint64(0x9E3779B97F4A7C15))
+    return hashes
 
 
 class IdTable:
@@ -53,7 +54,8 @@ class IdTable:
         mixed += pairs[:, 1] * self._factors[1]
         # A multiplication mixes towards the high bits.
         mixed >>= np.uint64(24)
-        return mixed.view(np.int64) & self._mask
+        slots: I64 = mixed.view(np.int64) & self._mask
+        return slots
 
     def index_of(self, ids: AnyArray) -> I64:
         """Index of each id: int64[n], -1 for those that are not there."""

@@ -338,7 +338,8 @@ class _Reader:
 
     def _read_fixed(self, type_name: str) -> int | float:
         data = self._read_bytes(FIXED_SIZES[type_name])
-        return struct.unpack(STRUCT_FORMATS[type_name], data)[0]
+        value: int | float = struct.unpack(STRUCT_FORMATS[type_name], data)[0]
+        return value
 
     def _read_bytes(self, size: int) -> bytes:
         if size > self.left:

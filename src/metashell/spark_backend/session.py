@@ -209,7 +209,8 @@ def active_session() -> SparkSession | None:
     from pyspark.sql import SparkSession
 
     with suppress(Exception):
-        return SparkSession.getActiveSession()
+        found: SparkSession | None = SparkSession.getActiveSession()
+        return found
     return None
 
 

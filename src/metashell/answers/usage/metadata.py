@@ -330,7 +330,8 @@ def _rows_of(records: Records, spec: MessageSpec) -> I64:
 
 def _pairs(numbers: I64, low: AnyArray) -> I64:
     """Two numbers as one: the second, an int32, in the low half."""
-    return numbers << 32 | low.astype(np.uint32).astype(np.int64)
+    pairs: I64 = numbers << 32 | low.astype(np.uint32).astype(np.int64)
+    return pairs
 
 
 def _has(spec: MessageSpec, name: str, kind: str) -> bool:

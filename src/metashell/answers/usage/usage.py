@@ -127,7 +127,8 @@ def _given(groups: I64, keys: I64, columns: list[I64]) -> tuple[I64, list[I64]]:
 def _sums(groups: AnyArray, values: AnyArray | None, n: int) -> I64:
     """The sum of each group's values; without values how many there are."""
     # By way of float64, which is exact below 2**53: more bytes than a node has.
-    return np.bincount(groups, weights=values, minlength=n).astype(np.int64)
+    sums: I64 = np.bincount(groups, weights=values, minlength=n).astype(np.int64)
+    return sums
 
 
 HOUR_MS: Final = 3_600_000

@@ -15,7 +15,7 @@ def yaml_text(value: object) -> str:
 
     # The one in C is missing where PyYAML was built without libyaml.
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return yaml.dump(
+    text: str = yaml.dump(
         value,
         Dumper=dumper,
         sort_keys=False,
@@ -23,3 +23,4 @@ def yaml_text(value: object) -> str:
         allow_unicode=True,
         width=1 << 30,
     )
+    return text

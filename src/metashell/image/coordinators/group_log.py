@@ -156,7 +156,8 @@ class GroupLog:
 
     def groups_of_commits(self, at: I64) -> I64:
         """The group numbers of commits, as `events` has them."""
-        return self._group_numbers[1][self.commit_keys[at]]
+        numbers: I64 = self._group_numbers[1][self.commit_keys[at]]
+        return numbers
 
     def groups_of_rows(self, rows: I64) -> I64:
         """The group numbers of records, which are commits or in `events`."""
@@ -338,7 +339,8 @@ class GroupLog:
         of, names = of[first], listed.items.span("member_id").take(np.flatnonzero(first))
         one_each = np.unique(group_keys([of, names], len(of)), return_index=True)[1]
         distinct = np.bincount(of[one_each], minlength=len(several))
-        return found.rows[several[distinct < listed.counts - 1]]
+        rows: I64 = found.rows[several[distinct < listed.counts - 1]]
+        return rows
 
     def refusals(self) -> list[Fault]:
         """Records at which a broker stops because of what groups are, or were before them."""
@@ -364,7 +366,8 @@ def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:
     if told.event != GroupEvent.CLASSIC:
         return np.zeros(len(columns), dtype=np.bool_)
     none = columns.value.span("protocol_type").counts <= 0
-    return none & (columns.value.structs("members").counts <= 0)
+    simple: Bools = none & (columns.value.structs("members").counts <= 0)
+    return simple
 
 
 _KINDS = (

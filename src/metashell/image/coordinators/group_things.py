@@ -96,7 +96,8 @@ def _topology_is_validated(log: GroupLog, at: I64) -> Bools:
     known = told[np.isin(events.group[told], groups)]
     newest[np.searchsorted(groups, events.group[known])] = known
     topology, has = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest)
-    return has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
+    validated: Bools = has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
+    return validated
 
 
 def members_of(log: GroupLog, kind: GroupType) -> I64:

@@ -287,7 +287,8 @@ class _Terms:
         first = self.before(self.is_modern & self.is_put) < 0
         replaces = self.is_put & np.isin(self.type, (GroupType.CONSUMER, GroupType.STREAMS))
         wrong |= first & simple & ~replaces
-        return wrong & self.is_modern
+        found: Bools = wrong & self.is_modern
+        return found
 
     def state(self, left_out: Bools) -> list[I64]:
         """The columns of `GroupsState` that are about groups."""
@@ -365,7 +366,8 @@ class _Life:
         left = self.is_put[current] & (epoch[current] == NO_EPOCH)
         left |= ~self.is_put[current] & self.exists[current]
         left &= current > self.removed
-        return self.removes & self.exists & (~left | self.has_target)
+        early: Bools = self.removes & self.exists & (~left | self.has_target)
+        return early
 
     def _ended_too_early(self) -> Bools:
         """Tombstones of groups and of target epochs while there may be members or targets."""
@@ -393,7 +395,8 @@ class _Life:
         changes[self.rank[self.order]] = change
         total = np.concatenate([[0], np.cumsum(changes)])
         first = np.maximum(self.terms.begin + 1, self.terms.by_group.first)
-        return total[:-1] - total[first]
+        counts: I64 = total[:-1] - total[first]
+        return counts
 
     def state(self, left_out: Bools) -> list[I64]:
         """The columns of `GroupsState` that are about members."""

@@ -249,7 +249,8 @@ def _dropped_before(starts: I64, bounds: I64) -> I64:
     behind = n_terms - 1 - np.repeat(np.arange(n_terms), np.diff(bounds))
     lifted = dense.reshape(-1) + behind * len(values)
     highest = np.maximum.accumulate(lifted[::-1])[::-1]
-    return values[highest % len(values)]
+    found: I64 = values[highest % len(values)]
+    return found
 
 
 def _runs(of: I64, first: I64, end: I64, rank: I64) -> tuple[I64, I64, I64, I64]:

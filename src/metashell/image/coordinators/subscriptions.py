@@ -200,7 +200,8 @@ def expire_times(log: GroupLog, retention_ms: int) -> I64:
 
 def says_itself(log: GroupLog) -> Bools:
     """Which of the committed offsets say themselves when they expire: bool[k]."""
-    return log.commits.values(log.offsets.last).expire_ms >= 0
+    found: Bools = log.commits.values(log.offsets.last).expire_ms >= 0
+    return found
 
 
 def _since(log: GroupLog, group: I64) -> tuple[I64, Bools]:

@@ -81,7 +81,8 @@ class _Pieces(StoredFrames):
     """int32[n]."""
 
     def epochs(self, rows: AnyArray) -> I32:
-        return self.epoch[rows]
+        found: I32 = self.epoch[rows]
+        return found
 
 
 class LazyRecords(Records):
