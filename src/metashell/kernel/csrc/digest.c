@@ -2,7 +2,7 @@
 #include "kernel.h"
 
 #ifndef METASHELL_KERNEL_DIGEST
-#error "build with metashell.kernel.build, which defines the digest of the sources"
+#error "build with scripts/build_kernel.py, which defines the digest of the sources"
 #endif
 
 const char *metashell_kernel_digest(void) { return METASHELL_KERNEL_DIGEST; }
