@@ -23,10 +23,9 @@ from metashell.fs.nodes.tables import RowLeaf
 from metashell.judgement.log_copies import Doubt
 from metashell.judgement.lost_quorum import LostQuorum, examine
 from metashell.judgement.quorum_words import headline
-from metashell.places.place import names_in
+from metashell.places.place import Place, names_in
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.member import FleetMember
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
@@ -54,14 +53,14 @@ def examine_fleet(fleet: FleetSource, stop: Callable[[], None]) -> LostQuorum:
         try:
             sources[name] = member.source().newest
         except SourceError as error:
-            unread.append(Doubt(f"{_why_closed(member, error)}: it is left out", name))
+            unread.append(Doubt(f"{_why_closed(member.path, error)}: it is left out", name))
     found = examine(sources, stop)
     return replace(found, doubts=[*unread, *found.doubts])
 
 
-def _why_closed(member: FleetMember, error: SourceError) -> str:
+def _why_closed(place: Place, error: SourceError) -> str:
     with suppress(SourceError):
-        if not names_in(member.path):
+        if not names_in(place):
             return "the directory is empty"
     return error.message
 
