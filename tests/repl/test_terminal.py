@@ -63,7 +63,7 @@ def test_completion_of_commands_options_and_paths(start: Start) -> None:
     terminal.send("tre" + TAB)
     terminal.read_until(PROMPT + "tree")
     terminal.send("-" + TAB)
-    terminal.read_until(re.compile(r"-L\s+--output"))
+    terminal.read_until(re.compile(r"-L\s+--json"))
     terminal.send(CTRL_C)
     terminal.read_prompt(PROMPT)
     for typed, completed in (("/im", "/image/"), ("t", "topics/"), ("b", "byName/"), ("b", "ba")):

@@ -404,7 +404,7 @@ def test_an_unclean_start(node: Path, text: str | None, why: str) -> None:
     assert (
         f"{node}/d2{why}: the broker leaves the ISR and ELR of 2 partitions; no other broker is in"
         " them for 2 of these: only-on-b-0, only-on-b-1. It leads these again as their last known"
-        " leader, with the records that its logs have" == found.message
+        " leader, with the records of its logs" == found.message
     )
     assert found.what_to_do.startswith("see that all log directories are there")
 
