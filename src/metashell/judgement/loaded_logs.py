@@ -53,6 +53,7 @@ class LoadedLogs:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._of_logs: dict[str, list[Finding]] = {}
         self._failing: dict[str, list[Finding]] = {}
         self.directories = [one for one in evidence.directories if one.fault is None]
         """The directories that can be listed."""
@@ -80,7 +81,10 @@ class LoadedLogs:
 
     def failing(self, directory: LogDirectory) -> list[Finding]:
         """The files of a listed log directory that are malformed."""
-        return [*_of_checkpoints(directory), *self._failing.get(str(directory.place), ())]
+        place = str(directory.place)
+        if place not in self._failing:
+            self._failing[place] = [*_of_checkpoints(directory), *self._of_logs.get(place, ())]
+        return self._failing[place]
 
     def fails(self, directory: LogDirectory) -> bool:
         """Whether the broker takes a listed log directory offline."""
@@ -89,7 +93,7 @@ class LoadedLogs:
     def _seen(self, directory: LogDirectory, log: LogName, files: ReplicaFiles) -> None:
         if log.topic == METADATA_TOPIC or not self._evidence.starts:
             return
-        found = self._failing.setdefault(str(directory.place), [])
+        found = self._of_logs.setdefault(str(directory.place), [])
         if len(found) < _MOST_FILES:
             found += _of_log(directory, files)
 
