@@ -9,7 +9,7 @@ gone through in Python.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -75,6 +75,13 @@ def json_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     else:
         texts = _quoted(_texts(array, "true", "false"))
     return pc.fill_null(texts, "null")
+
+
+def replaced(texts: pa.ChunkedArray, pairs: Sequence[tuple[str, str]]) -> pa.ChunkedArray:
+    """The texts with a character, then the next one, replaced by what is written for it."""
+    for character, written in pairs:
+        texts = pc.replace_substring(texts, character, written)
+    return texts
 
 
 def escaped(texts: pa.Array) -> pa.Array:

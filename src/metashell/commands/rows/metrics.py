@@ -8,13 +8,16 @@ with ``_seconds`` behind its name. A cell that is null has no sample.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.rows.cell_text import plain_texts
+from metashell.commands.rows.cell_text import plain_texts, replaced
 from metashell.commands.rows.columns import Column
 from metashell.dataclass import dataclass
+
+_IN_LABELS: Final = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,7 @@ def metrics_text(table: pa.Table, columns: Sequence[Column], of: Metrics) -> Ite
     """
     known = {column.name: column for column in columns}
     labels = [name for name in of.labels if name in table.column_names]
-    texts = {name: _label_texts(plain_texts(table.column(name))) for name in labels}
+    texts = {name: replaced(plain_texts(table.column(name)), _IN_LABELS) for name in labels}
     for name in of.measures:
         if name not in table.column_names:
             continue
@@ -66,12 +69,6 @@ def _samples(metric: str, labels: Mapping[str, pa.Array], values: pa.ChunkedArra
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.int64()) if pa.types.is_boolean(column.type) else column
-
-
-def _label_texts(texts: pa.Array) -> pa.Array:
-    for character, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
-        texts = pc.replace_substring(texts, character, written)
-    return texts
 
 
 def _help(text: str) -> str:

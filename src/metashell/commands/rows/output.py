@@ -26,6 +26,7 @@ from metashell.commands.rows.cell_text import (
     plain,
     plain_column,
     plain_texts,
+    replaced,
 )
 from metashell.commands.rows.columns import BEFORES, CLUSTER, IDENTIFYING, Column
 from metashell.commands.rows.drawn_table import Table, write_table
@@ -47,6 +48,11 @@ _FOR_PEOPLE: Final = ("table", "markdown")
 _WHOLE: Final = ("table", METRICS)
 """Forms that need all rows."""
 _SURROGATE: Final = "\\ud"
+_IN_TSV: Final = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
+_IN_MARKDOWN: Final = (
+    *(("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;")),
+    *(("\r", " "), ("\n", "<br>")),
+)
 _ODD_IN_CSV: Final = '[",\r\n]|^$|^ | $'
 
 
@@ -340,10 +346,7 @@ def _tsv(table: pa.Table) -> Iterator[str]:
 
 
 def _tsv_texts(column: pa.ChunkedArray) -> pa.Array:
-    texts = pc.fill_null(column, "")
-    for character, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
-        texts = pc.replace_substring(texts, character, written)
-    return texts
+    return replaced(pc.fill_null(column, ""), _IN_TSV)
 
 
 def _markdown(table: pa.Table) -> Iterator[str]:
@@ -361,12 +364,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _markdown_texts(column: pa.ChunkedArray) -> pa.Array:
-    texts = pc.fill_null(column, "")
-    for character, written in (
-        ("\\", "\\\\"), ("|", "\\|"), ("<", "&lt;"), ("\r", " "), ("\n", "<br>"),
-    ):  # fmt: skip
-        texts = pc.replace_substring(texts, character, written)
-    return texts
+    return replaced(pc.fill_null(column, ""), _IN_MARKDOWN)
 
 
 def _names_alone(table: pa.Table) -> Iterator[str]:
