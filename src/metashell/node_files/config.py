@@ -114,6 +114,12 @@ class KafkaConfig:
             "node.id" in self.settings and "zookeeper.connect" not in self.settings
         )
 
+    @property
+    def node_id(self) -> int | None:
+        """The node's id; None where it is missing, or no number."""
+        text = self.settings.get("node.id", "").strip()
+        return int(text) if text.isascii() and text.isdigit() else None
+
     def names_quorum(self) -> bool:
         """Whether it names addresses of controllers."""
         return any(self.settings.get(key, "").strip() for key in _QUORUM_KEYS)

@@ -45,9 +45,8 @@ class FleetMember:
         """Its cluster, None where it does not say."""
         self.unknown = node.unknown
         """Why nothing tells which node it is of, in a sentence; None where something does."""
-        self.reading = fleet.reading.of_node(
-            node.log_dirs, has_config=fleet.configured_node == node.node_id
-        )
+        is_configured = node.node_id is not None and node.node_id == fleet.configured_node
+        self.reading = fleet.reading.of_node(node.log_dirs, has_config=is_configured)
         """How it is read."""
         self._lock = RLock()
         self._source: Source | None = None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.path import CLUSTERS
+from metashell.node_files.config import KafkaConfig
 from metashell.places.uri import is_uri, shown
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
@@ -84,8 +85,9 @@ class FleetSource:
         ids = {node.cluster_id for node in nodes}
         self.is_of_one_cluster = len(ids) == 1 and None not in ids
         """Whether all directories say that they are of one cluster."""
-        self.configured_node = _node_of(reading.settings) if self.is_of_one_cluster else -1
-        """The node whose configuration is known; -1 for none, and where there are more clusters."""
+        config = reading.settings.config if self.is_of_one_cluster else None
+        self.configured_node = None if config is None else KafkaConfig(*config).node_id
+        """The node whose configuration is known; None where there are more clusters."""
         self.reading = reading
         """How the members are read."""
         self.progress = progress
@@ -448,8 +450,3 @@ def _of_own(
         }
     except MetashellError as error:
         return failed(member.path, error.message)
-
-
-def _node_of(settings: ReadSettings) -> int:
-    text = "" if settings.config is None else settings.config[1].get("node.id", "").strip()
-    return int(text) if text.isascii() and text.isdigit() else -1
