@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,11 +29,6 @@ from metashell.schema.arrow import string_array, uuid_array
 from metashell.schema.timestamps import iso_time
 from metashell.sources.partition_ends import latest_ms, open_transactions
 from metashell.sources.partition_logs import partition_logs
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.records.keyed_records import KeyedRecords
 
 REFUSES: Final = "coordinator-refuses"
 HANGING: Final = "hanging-transaction"

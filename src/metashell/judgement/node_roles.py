@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from metashell.checks.votes import log_end, segment_ends
 from metashell.image.quorum_members import voters_in_log
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
+    from metashell.image.cluster import Brokers
     from metashell.judgement.evidence import Evidence
     from metashell.node_files.log_directory import LogDirectory
 
 
 def node_of(evidence: Evidence) -> int | None:
     """The node's id by its configuration, else by its directories; None where none tells."""
-    if evidence.config is not None:
-        text = evidence.config.settings.get("node.id", "").strip()
-        if text.isascii() and text.isdigit():
-            return int(text)
+    if evidence.config is not None and evidence.config.node_id is not None:
+        return evidence.config.node_id
     ids = (one.identity.node_id for one in evidence.directories if one.identity is not None)
     return next((one for one in ids if one is not None), None)
 
@@ -89,6 +90,15 @@ def loaded_directories(evidence: Evidence) -> list[LogDirectory]:
     ]
 
 
+def directory_owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:
+    """The directory ids that a field of the registrations has, by broker."""
+    ids, bounds = brokers.columns.span(name).gather()
+    lists = np.split(ids, bounds[1:-1])
+    # Without brokers there is a list of none.
+    pairs = zip(brokers.ids.tolist(), lists, strict=False)
+    return {broker: frozenset(map(bytes, some)) for broker, some in pairs}
+
+
 def lost_ids_text(evidence: Evidence, directory: LogDirectory, text: str) -> str | None:
     """Advice with the ``directory.id`` that a log directory of the node has lost.
 
@@ -107,12 +117,10 @@ def lost_ids_text(evidence: Evidence, directory: LogDirectory, text: str) -> str
     if directory is evidence.directories[0]:
         voters = voters_in_log(image.quorum)
         ids = [one.directory_id for one in voters if one.id == node and one.directory_id]
-    if not ids and node in image.brokers.ids.tolist():
-        raw, bounds = image.brokers.columns.span("log_dirs").gather()
-        at = image.brokers.ids.tolist().index(node)
+    if not ids and node is not None:
         here = {one.identity.directory_id for one in evidence.directories if one.identity}
-        registered = map(uuid_text, map(bytes, raw[bounds[at] : bounds[at + 1]]))
-        ids = [one for one in registered if one not in here]
+        registered = directory_owners(image.brokers, "log_dirs").get(node, ())
+        ids = [one for one in map(uuid_text, registered) if one not in here]
     if len(ids) != 1:
         return None
     newer = "" if evidence.is_compared else ". --against tells whether the cluster has a newer one"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,7 +14,7 @@ from metashell.answers.replica_states import Reason, ReplicaState
 from metashell.checks.finding import Finding
 from metashell.findings.kind import FindingKind
 from metashell.findings.known import all_kinds
-from metashell.judgement.node_roles import knows_brokers
+from metashell.judgement.node_roles import directory_owners, knows_brokers
 from metashell.judgement.stop_findings import of_stop
 from metashell.node_files.log_directory import METADATA_TOPIC
 from metashell.places.uri import shown
@@ -24,13 +23,13 @@ from metashell.schema.uuids import parse_uuid, uuid_text
 from metashell.sources.replicas import (
     NOT_GIVEN,
     first_of,
+    log_names,
     names_each,
     only_here,
     text_of,
 )
 
 if TYPE_CHECKING:
-    from metashell.image.cluster import Brokers
     from metashell.image.image import Image
     from metashell.judgement.evidence import Evidence
     from metashell.node_files.log_directory import LogDirectory
@@ -83,7 +82,7 @@ def _of_taken_names(directory: LogDirectory, rows: pa.Table) -> Iterator[Finding
     place = shown(str(directory.place))
     missing = rows.filter(is_in(rows, ReplicaState.MISSING))
     is_here = pc.fill_null(pc.equal(missing["directory"], text_of(place)), True)
-    names = _logs(missing.filter(is_here))
+    names = log_names(missing.filter(is_here))
     files = pa.array(map(text_of, directory.files), pa.string())
     taken = pc.unique(names.filter(pc.is_in(names, files)))
     if len(taken):
@@ -113,7 +112,7 @@ def _only_here(rows: pa.Table) -> str:
     """The words about replicas of which other brokers lack the data; none without any."""
     is_alone = pc.equal(pc.list_value_length(rows["in_sync_elsewhere"]), 0)
     is_alone = pc.and_(is_alone, pc.not_equal(rows["role"], Role.OUT_OF_SYNC.text))
-    return only_here(_logs(rows.filter(pc.fill_null(is_alone, False))))
+    return only_here(log_names(rows.filter(pc.fill_null(is_alone, False))))
 
 
 def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
@@ -152,7 +151,10 @@ def _of_broker(broker: str, rows: pa.Table) -> Iterator[Finding]:
 
 def _of_directories(directories: Sequence[LogDirectory], image: Image) -> Iterator[Finding]:
     brokers = image.brokers
-    registered, cordoned = _owners(brokers, "log_dirs"), _owners(brokers, "cordoned_log_dirs")
+    registered, cordoned = (
+        directory_owners(brokers, "log_dirs"),
+        directory_owners(brokers, "cordoned_log_dirs"),
+    )
     for directory in directories:
         of, own = directory.identity, _directory_id(directory)
         if of is None or own is None or of.node_id is None or of.node_id not in registered:
@@ -175,7 +177,7 @@ def _left_out(directories: Sequence[LogDirectory], image: Image) -> Iterator[Fin
     """Log directories that the broker registered, and that its configuration does not name."""
     known = [one.identity for one in directories if one.identity is not None]
     here = {uuid_text(raw) for raw in map(_directory_id, directories) if raw is not None}
-    registered = _owners(image.brokers, "log_dirs")
+    registered = directory_owners(image.brokers, "log_dirs")
     for broker in sorted({one.node_id for one in known if one.node_id is not None}):
         for text in sorted({*map(uuid_text, registered.get(broker, ()))} - here):
             message = (
@@ -190,15 +192,6 @@ def _directory_id(directory: LogDirectory) -> bytes | None:
     return None if of is None or of.directory_id is None else parse_uuid(of.directory_id)
 
 
-def _owners(brokers: Brokers, name: str) -> Mapping[int, frozenset[bytes]]:
-    """The directory ids of each broker."""
-    ids, bounds = brokers.columns.span(name).gather()
-    lists = np.split(ids, bounds[1:-1])
-    # Without brokers there is a list of none.
-    pairs = zip(brokers.ids.tolist(), lists, strict=False)
-    return {broker: frozenset(map(bytes, some)) for broker, some in pairs}
-
-
 def _told(
     code: str, broker: str, rows: pa.Table, text: str, more: str, action: str | None = None
 ) -> Iterator[Finding]:
@@ -208,15 +201,9 @@ def _told(
         return
     kind, n_bytes = all_kinds()[code], pc.sum(rows["bytes"]).as_py()
     size = "" if n_bytes is None else f" ({size_text(n_bytes)})"
-    names = first_of(_logs(rows))
+    names = first_of(log_names(rows))
     message = f"{n:,} {kind.noun(n)}{size} {'is' if n == 1 else 'are'} {text}: {names}{more}"
     yield Finding(code, message, action, subject=broker, count=n)
-
-
-def _logs(rows: pa.Table) -> pa.ChunkedArray:
-    """The names of logs, such as ``orders-3``."""
-    numbers = rows["partition"].cast(pa.string())
-    return pc.binary_join_element_wise(rows["topic"], numbers, "-")
 
 
 def _reasons(rows: pa.Table) -> str:
@@ -228,9 +215,9 @@ def _reasons(rows: pa.Table) -> str:
 
 def _of_current(futures: pa.Table, rows: pa.Table) -> str:
     """The words about the current logs beside future ones."""
-    names = pc.unique(_logs(futures.filter(is_in(futures, ReplicaState.FUTURE))))
+    names = pc.unique(log_names(futures.filter(is_in(futures, ReplicaState.FUTURE))))
     current = rows.filter(is_in(rows, ReplicaState.IN_PLACE, ReplicaState.REPLACED))
-    some = current.filter(pc.is_in(_logs(current), names))
+    some = current.filter(pc.is_in(log_names(current), names))
     if not len(some):
         return ""
     n_bytes = pc.sum(some["bytes"], min_count=0).as_py()
@@ -246,7 +233,7 @@ def _set_aside(missing: pa.Table, rows: pa.Table) -> str:
     if pc.all(pc.or_(is_in(rows, ReplicaState.MISSING), _of_metadata(rows))).as_py():
         return "; no log of a topic is in these directories: others are not given, or it is a copy"
     strays = rows.filter(is_in(rows, *STRAY_STATES))
-    n = pc.sum(pc.is_in(_logs(missing), pc.unique(_logs(strays)))).as_py()
+    n = pc.sum(pc.is_in(log_names(missing), pc.unique(log_names(strays)))).as_py()
     return f"; {n:,} with a log of this name that is set aside" if n else ""
 
 
@@ -258,11 +245,11 @@ def _logs_of(missing: pa.Table, rows: pa.Table) -> tuple[pa.ChunkedArray, pa.Tab
     """
     logs = rows.filter(is_in(rows, *STRAY_STATES, ReplicaState.GHOST))
     logs = logs.filter(pc.fill_null(pc.greater(logs["bytes"], 0), False))
-    has_name = pc.and_(pc.is_null(logs["topic_id"]), _is_in(_logs(logs), _logs(missing)))
+    has_name = pc.and_(pc.is_null(logs["topic_id"]), _is_in(log_names(logs), log_names(missing)))
     logs = logs.filter(pc.or_(has_name, _is_in(_by_id(logs), _by_id(missing))))
     without_id = logs.filter(pc.is_null(logs["topic_id"]))
     is_there = pc.or_(
-        _is_in(_logs(missing), _logs(without_id)), _is_in(_by_id(missing), _by_id(logs))
+        _is_in(log_names(missing), log_names(without_id)), _is_in(_by_id(missing), _by_id(logs))
     )
     return is_there, logs
 
@@ -280,7 +267,7 @@ def _brought_back(code: str, missing: pa.Table, logs: pa.Table) -> tuple[str, st
     """Where the logs of missing replicas are, and the advice about them."""
     its, it, name, topic_id = "their logs are", "each", "TOPIC-PARTITION", "ID"
     if len(missing) == 1:
-        its, it, name = "its log is", "it", _logs(missing)[0].as_py()
+        its, it, name = "its log is", "it", log_names(missing)[0].as_py()
         topic_id = missing["topic_id"][0].as_py()
     places = pc.binary_join_element_wise(logs["directory"], logs["name"], "/")
     action = (

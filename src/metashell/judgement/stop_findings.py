@@ -25,7 +25,7 @@ from metashell.findings.known import all_kinds
 from metashell.node_files.clean_shutdown import FILE_NAME, read_broker_epoch
 from metashell.places.uri import shown
 from metashell.schema.sizes import size_text
-from metashell.sources.replicas import first_of, partition_names
+from metashell.sources.replicas import first_of, log_names, partition_names
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -99,7 +99,7 @@ def _served(
     )
     elsewhere = pa.array([Reason.ELSEWHERE, Reason.LOST_DIRECTORY], pa.string())
     some = rows.filter(pc.and_(is_there, pc.invert(pc.is_in(rows["reason"], elsewhere))))
-    return pc.binary_join_element_wise(some["topic"], some["partition"].cast(pa.string()), "-")
+    return log_names(some)
 
 
 def _counted(n: int, noun: str) -> str:

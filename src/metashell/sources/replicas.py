@@ -413,6 +413,11 @@ def only_here(names: pa.ChunkedArray) -> str:
     return f"; no other broker has all data of {first_of(names)}" if len(names) else ""
 
 
+def log_names(rows: pa.Table) -> pa.ChunkedArray:
+    """The names of the logs of rows, such as ``orders-3``."""
+    return pc.binary_join_element_wise(rows["topic"], rows["partition"].cast(pa.string()), "-")
+
+
 def first_of(names: pa.ChunkedArray) -> str:
     """The first names, and how many there are more."""
     n_more = len(names) - _NAMED
