@@ -137,7 +137,9 @@ async def _do(driver: Driver, step: str) -> None:
         return
     pilot = driver.pilot
     if kind == "type":
-        await driver.type(rest)
+        # Letter by letter: a filter that is asked again before it answers may scroll otherwise.
+        for letter in rest:
+            await driver.type(letter)
     elif kind in ("click", "on", "on2"):
         at = _cell(rest) if kind == "click" else _place_of(driver, rest)
         await pilot.click(offset=at, times=2 if kind == "on2" else 1)
