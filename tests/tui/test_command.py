@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Event
-from unittest.mock import patch
 
 import pytest
 from textual.events import Key
@@ -13,11 +12,10 @@ from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
 from metashell.tui.lines import folded
 from metashell.tui.prompts.completing import CompletingInput, Proposals
-from metashell.tui.prompts.output_pane import OutputPane
-from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.view_state import ViewState
-from support.pilot import Driver, drain, drive, session_on
+from metashell.tui.views.rows import RowsView
+from support.pilot import Driver, drive, session_on
 from support.waiting import LIMIT_S
 
 
@@ -30,14 +28,20 @@ async def opened(driver: Driver) -> CommandScreen:
     return screen
 
 
-async def run(driver: Driver, text: str) -> OutputPane:
+async def run(driver: Driver, text: str) -> CommandScreen:
     """Run a line, as if it had been typed."""
     screen = driver.app.screen
     assert isinstance(screen, CommandScreen)
-    pane = screen.pane
     screen.run(text)
     await driver.settled()
-    return pane
+    return screen
+
+
+def rows_of(driver: Driver) -> RowsView:
+    """The view of a command's rows, which is seen."""
+    view = driver.view
+    assert isinstance(view, RowsView)
+    return view
 
 
 async def proposed(driver: Driver, text: str) -> Proposals:
@@ -75,7 +79,7 @@ def test_what_was_proposed_for_another_line() -> None:
         assert screen.line.proposals.chosen is None
         goes_on.set()
         await driver.settled()
-        assert "version" in screen.pane.text.text
+        assert "version" in screen.text.text
 
     drive(test)
 
@@ -125,9 +129,9 @@ def test_habits_and_history() -> None:
     async def test(driver: Driver) -> None:
         screen = await opened(driver)
         await run(driver, "where")
-        assert screen.pane.text.text == "/"
+        assert screen.text.text == "/"
         await run(driver, "history")
-        assert "where" in screen.pane.text.text
+        assert "where" in screen.text.text
         await driver.press("escape")
         screen = await opened(driver)
         await driver.press("up")
@@ -146,12 +150,12 @@ def test_streams_until_escape() -> None:
     async def test(driver: Driver) -> None:
         screen = await opened(driver)
         screen.run("log -f --offset 4105.. --all -o jsonl")
-        await driver.until(lambda: screen.pane.text.lines, "nothing came")
+        await driver.until(lambda: screen.text.lines, "nothing came")
         assert driver.app.jobs.busy
         await driver.press("escape")
         assert not driver.app.jobs.busy
         assert driver.app.screen is screen
-        assert "cancelled" in screen.pane.notes.text
+        assert "cancelled" in screen.notes.text
         await driver.press("escape")
         assert driver.app.screen is not screen
 
@@ -165,9 +169,9 @@ def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(driver: Driver) -> None:
         screen = await opened(driver)
         await run(driver, "find /")
-        await driver.until(lambda: screen.pane.notes.lines, "no end")
-        assert len(screen.pane.text.lines) == 50
-        assert "ended after" in screen.pane.notes.text
+        await driver.until(lambda: screen.notes.lines, "no end")
+        assert len(screen.text.lines) == 50
+        assert "ended after" in screen.notes.text
 
     drive(test)
 
@@ -177,11 +181,9 @@ def test_table_of_sql() -> None:
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        pane = await run(driver, "sql \"select 1 as one, '[bold]x[/]' as name\"")
-        (table,) = pane.row_tables
-        assert table.row == {"one": 1, "name": "[bold]x[/]"}
+        await run(driver, "sql \"select 1 as one, '[bold]x[/]' as name\"")
+        assert rows_of(driver).table.row == {"one": 1, "name": "[bold]x[/]"}
         assert "[bold]x[/]" in driver.screen()
-        assert driver.one(RowTable) is table
         driver.app.kept.clear()  # the database with it
 
     drive(test)
@@ -209,32 +211,13 @@ def test_keys_behind_a_command_are_for_its_rows() -> None:
         screen.run("partitions")
         await driver.pilot.press("down", "down")
         await driver.settled()
-        assert screen.has_class("-full")
-        (table,) = screen.pane.row_tables
+        table = rows_of(driver).table
         assert table.has_focus
         assert table.cursor == 2
-        assert "" == screen.line.value
-
-    drive(test)
-
-
-def test_keys_wait_until_rows_are_drawn() -> None:
-    """The rows have the focus only then: a busy machine takes a while."""
-
-    async def test(driver: Driver) -> None:
-        screen = await opened(driver)
-        behind = []
-        with patch.object(screen, "call_after_refresh", behind.append):
-            screen.run("partitions")
-            await driver.until(lambda: behind, "the rows")
-        for _ in range(2):
-            driver.app.post_message(Key("down", None))
-        await drain(driver.pilot)
-        (move,) = behind
-        move()
-        await driver.settled()
-        (table,) = screen.pane.row_tables
-        assert table.cursor == 2
+        await driver.press("escape")
+        assert driver.view.id == "explorer"
+        await driver.press("9")
+        assert rows_of(driver).table.cursor == 2
 
     drive(test)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from metashell.tui.prompts.output_pane import path_of
-from metashell.tui.rows.whole_text import WholeText
-from metashell.tui.screens.command import CommandScreen
+from textual.widgets import Static
+
+from metashell.tui.rows.row_node import path_of
+from metashell.tui.views.rows import RowsView
 from support.pilot import Driver, drive
 
 FIRST = 3262
@@ -18,9 +19,9 @@ def test_a_node_of_another_state_is_named() -> None:
         driver.app.travel(FIRST)
         await driver.settled()
         await driver.press("equals_sign")
-        screen = driver.app.screen
-        assert isinstance(screen, CommandScreen)
-        table, view_state = screen.pane.row_tables[0], driver.view_state
+        view = driver.view
+        assert isinstance(view, RowsView)
+        table, view_state = view.table, driver.view_state
         assert table.shown is not None
         paths = table.shown.column("path").to_pylist()
         at = next(
@@ -30,7 +31,7 @@ def test_a_node_of_another_state_is_named() -> None:
         for key in ("enter", "R"):
             await driver.press(key)
             assert [f"{paths[at]} is not there at offset {FIRST}"] == driver.told
-            assert driver.app.screen is screen
+            assert driver.view is view
 
     drive(test)
 
@@ -42,12 +43,12 @@ def test_what_is_cut_in_a_row_stands_below_the_rows() -> None:
         driver.app.travel(FIRST)
         await driver.settled()
         await driver.press("equals_sign")
-        whole = driver.one(WholeText)
+        whole = driver.view.query_one("#rows-detail", Static)
         path = "/image/configs/TOPIC:topic-014/retention.ms"
-        assert path not in driver.screen().splitlines()[2]
+        assert path not in driver.screen().splitlines()[3]
         assert f" path: {path}" in driver.screen().splitlines()
         await driver.press("down")
-        assert str(whole.content).startswith("path: /image/configs/TOPIC:topic-015/max.")
+        assert str(whole.render()).startswith("path: /image/configs/TOPIC:topic-015/max.")
         await driver.pilot.resize_terminal(160, 24)
         await driver.settled()
         assert not whole.display

@@ -125,17 +125,18 @@ def test_rows_of_a_command_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     async def test(driver: Driver) -> None:
         await driver.press("colon")
-        rows = driver.app.screen
-        assert isinstance(rows, CommandScreen)
-        rows.run("topics --columns topic,partitions")
+        line = driver.app.screen
+        assert isinstance(line, CommandScreen)
+        line.run("topics --columns topic,partitions")
         await driver.settled()
-        rows.pane.filter_by("topic-000")
+        rows = driver.view
+        rows.filter_by("topic-000")
         await driver.settled()
         await driver.press("x")
         assert isinstance(driver.app.screen, ExportScreen)
         assert driver.one(Input).value == "topics.csv"
         await driver.press("enter")
-        assert driver.app.screen is rows
+        assert driver.view is rows
         written = (tmp_path / "topics.csv").read_text().splitlines()
         assert written[0] == "topic,partitions"
         assert [line.partition(",")[0] for line in written[1:]] == ["topic-000"]

@@ -128,15 +128,13 @@ def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             driver.app.go(f"/image/topics/byName/{written(NAMES[i])}")
             await press("b", "f", "x", "e", "enter", "escape", "escape", "g", "tab", "escape")
             await press("colon")
-            screen = driver.app.screen
-            assert isinstance(screen, CommandScreen)
             for line in (
                 "topics",
                 "cat /image/configs/TOPIC:t/*",
                 "changes --newest 9",
                 "no\x1b[2Jsuch",
             ):
-                screen.run(line)
+                await monkey.command(line)
                 await driver.settled()
                 monkey.check()
             await press("escape", "escape", "x", "enter")
@@ -246,10 +244,10 @@ def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
         for _ in range(5):
             texts += [driver.screen(), str(driver.view.copyable())]
             await driver.press("up")
-        await driver.press("colon")
-        screen = driver.app.screen
-        assert isinstance(screen, CommandScreen)
         for line in ("cat -a /image/scram/*/*", "log", "log --json", "changes", "config"):
+            await driver.press("escape", "colon")
+            screen = driver.app.screen
+            assert isinstance(screen, CommandScreen)
             screen.run(line)
             await driver.settled()
             texts.append(driver.screen())

@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
     from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
-    from metashell.tui.prompts.results import FollowedResult
     from metashell.tui.timeline.timeline import Timeline
 
 
@@ -112,8 +111,6 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         """Bookmarks, columns and sorting of all runs."""
         self.cluster_id = ""
         """The owner of the bookmarks: a cluster's id, or `FLEET`; empty if unknown."""
-        self.followed: list[FollowedResult] = []
-        """Results of commands that `back` shows again."""
         self.failure: MetashellError | None = None
         """Why the source could not be opened: the program then ends."""
         self.following = Following(self)
@@ -319,13 +316,12 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         view_state = self.view_state
         if view_state is None:
             return
-        why_never = spec.why_never(view_state)
+        why_never = None if self.has_view(spec) else spec.why_never(view_state)
         if why_never is not None:
             self.tell(why_never)
             return
         switcher = self.query_one("#views", ContentSwitcher)
-        if not self.has_view(spec):
-            switcher.mount(make_view(spec))
+        self.have_view(spec)
         is_other, switcher.current = switcher.current != spec.id, spec.id
         if is_other:
             self.screen_stack[0].minimize()  # it would hide the view
@@ -334,6 +330,11 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
             self.pass_messages()
         self.query_one(TabStrip).current = spec.id
         self.call_after_refresh(self.come_to_view)
+
+    def have_view(self, spec: ViewSpec) -> None:
+        """Mount a view, unless it is."""
+        if not self.has_view(spec):
+            self.query_one("#views", ContentSwitcher).mount(make_view(spec))
 
     def has_view(self, spec: ViewSpec) -> bool:
         """Whether a view is mounted."""

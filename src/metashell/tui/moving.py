@@ -78,7 +78,9 @@ class Moving(AppPart):
     @property
     def _looked_at(self) -> VisitedView:
         view = self.explorer.view
-        return VisitedView(self.here, _FIRST_VIEW.id if view is None else view.id or "")
+        if view is None:
+            return VisitedView(self.here, _FIRST_VIEW.id)
+        return VisitedView(self.here, view.id or "", view.result)
 
     def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
         app = self.explorer
@@ -110,16 +112,10 @@ class Moving(AppPart):
             self._renew(f"opening {path}", lambda: view_state_of(view_state.opened, path))
 
     def action_place_back(self) -> None:
-        """Go to the place before, and to the rows of a command that led from it."""
+        """Go to the place before, which may be the rows of a command."""
         app = self.explorer
-        if app.leave_records():
-            return
-        path, place = app.path, app.places.back(self._looked_at)
-        self._follow_place(place)
-        if place is None or not app.followed:
-            return
-        if (app.followed[-1].path, app.followed[-1].left) == (path, place.node):
-            app.show_result(app.followed.pop().result)
+        if not app.leave_records():
+            self._follow_place(app.places.back(self._looked_at))
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""
@@ -132,6 +128,13 @@ class Moving(AppPart):
             app.tell("no further place")
             return
         self._go(place.node, place.view, is_exact=True)
+        if place.result is not None:
+            app.show_rows(place.result)
+
+    def visit_rows(self, result: CommandResult) -> None:
+        """Show the rows of a command; the place before is kept for `back`."""
+        self.explorer.places.visit(self._looked_at)
+        self.explorer.show_rows(result)
 
     # Time.
 
@@ -291,7 +294,7 @@ class Moving(AppPart):
             if found is None:
                 app.tell("nothing changed since the previous stop")
             else:
-                app.show_result(found)
+                app.visit_rows(found)
 
         app.jobs.start("changes", work, done, owner=app, key="changes", leads=True)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from metashell.tui.prompts.results import CommandResult
 
 _MOST: Final = 200
 
@@ -28,6 +31,8 @@ class VisitedView:
     node: VisitedNode
     view: str
     """Id of the view."""
+    result: CommandResult | None = None
+    """The command's result that it showed."""
 
 
 class Places:

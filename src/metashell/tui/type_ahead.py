@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,17 +78,11 @@ class TypeAhead:
         """Whether a key is being handled."""
         self._gives_up: Key | None = None
         """A key that ends what others waited for: it waits for nothing."""
-        self._moves_until = 0.0
-        """When a move of the focus is given up that is to come yet."""
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is held back and everything is done."""
-        return not (self._is_busy or self._kept or self._is_moving)
-
-    @property
-    def _is_moving(self) -> bool:
-        return time.monotonic() < self._moves_until
+        return not (self._is_busy or self._kept)
 
     def keeps(self, event: Key | Paste) -> bool:
         """Take a key, or what was pasted, to be handled in its turn; False if it is for now."""
@@ -168,7 +161,7 @@ class TypeAhead:
             return False
         if not app.is_open:
             return action not in _WITHOUT_SOURCE
-        if self._is_moving or (view is not None and not view.is_ready) or self._is_gathering(event):
+        if (view is not None and not view.is_ready) or self._is_gathering(event):
             return True
         if action in _OF_STATE and app.awaits_move():
             return True
@@ -215,21 +208,6 @@ class TypeAhead:
             self._app.tell(told)
         # Lines are drawn as they are typed.
         paste.text = "\n".join(escape(text) for text in paste.text.splitlines())
-
-    def move_once_drawn(self, part: DOMNode, move: Callable[[], object]) -> None:
-        """Move the focus when something new is drawn, for which keys wait: they are for it.
-
-        Args:
-            part: The part that is drawn anew.
-            move: Moves the focus.
-        """
-
-        def drawn() -> None:
-            move()
-            self._moves_until = 0.0
-
-        self._moves_until = time.monotonic() + _LONGEST_S
-        part.call_after_refresh(drawn)
 
     async def _settle(self, n_rounds: int) -> None:
         """Wait until all is done that the key at hand does: behind what waits at each part."""

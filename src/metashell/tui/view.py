@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from textual.visual import VisualType
 
+    from metashell.tui.prompts.results import CommandResult
     from metashell.tui.view_state import ViewState
 
 
 IMAGE: Final = "image"
 FLEET: Final = "fleet"
+ROWS: Final = "rows"
 _TOLD_S: Final = 0.1
 """A view is laid out by then."""
 _LOW: Final = 12
@@ -75,6 +77,9 @@ class View(AppPart, Vertical):
 
     is_composed = False
     """Whether its parts are there; before that no view state is shown."""
+
+    result: CommandResult | None = None
+    """The command's result that it shows, where it shows one."""
 
     why_not: str | None = None
     """Why it can't show the view state: said in place of its parts."""
@@ -232,7 +237,7 @@ class ViewSpec:
     name: str
     """The class, in that module."""
     needs: str = ""
-    """Its subject: `IMAGE`, `FLEET`, or a kind of `ViewState.kinds`; empty for anything."""
+    """Its subject: `IMAGE`, `FLEET`, `ROWS`, or of `ViewState.kinds`; empty for anything."""
     is_of_one: bool = False
     """Whether it shows one cluster, also where several are open."""
 
@@ -249,7 +254,8 @@ class ViewSpec:
 
     def why_never(self, view_state: ViewState) -> str | None:
         """Why it can show nothing of what is open; None where it can, at least of some cluster."""
-        is_never = view_state.fleet is None and not self.is_there(view_state)
+        can_be = view_state.fleet is not None and self.needs != ROWS
+        is_never = not can_be and not self.is_there(view_state)
         return WHY_NOT[self.needs] if is_never else None
 
     def why_not(self, view_state: ViewState) -> str | None:
@@ -258,7 +264,8 @@ class ViewSpec:
             return view_state.why_no_cluster if self.is_of_one else None
         if self.needs == IMAGE and not view_state.has_image:
             return view_state.why_no_image
-        return None if self.is_there(view_state) else WHY_NOT.get(self.needs)
+        is_there = self.needs == ROWS or self.is_there(view_state)
+        return None if is_there else WHY_NOT.get(self.needs)
 
 
 _VIEWS: Final = "metashell.tui.views"
@@ -271,6 +278,7 @@ VIEWS: Final = (
     ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", FLEET),
     ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", "groups", is_of_one=True),
     ViewSpec("disks", "Disks", "8", f"{_VIEWS}.disks", "DisksView", "disks", is_of_one=True),
+    ViewSpec("rows", "Rows", "9", f"{_VIEWS}.rows", "RowsView", ROWS),
 )
 """The views, in the order of their tabs."""
 

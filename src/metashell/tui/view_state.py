@@ -17,7 +17,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word
 from metashell.commands.shared.captured import CapturedAnswer
 from metashell.dataclass import dataclass
-from metashell.errors import SourceError
+from metashell.errors import ExitCode, SourceError
 from metashell.fs.escape import diagnostic, for_terminal
 from metashell.fs.path import cluster_path
 from metashell.tui.error_text import error_message
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
+_MOST_WARNINGS: Final = 1_000
 NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
 """A fleet's directory of clusters; what opens sources is imported once something is drawn."""
 NO_IMAGE: Final = (
@@ -38,6 +39,7 @@ NO_IMAGE: Final = (
 """The message for a source that has only coordinators' logs."""
 WHY_NOT: Final = {
     "fleet": "one source is open: several directories are a fleet",
+    "rows": "no command has given rows yet: a command such as :topics does",
     "groups": "no logs of groups or transactions here: give a broker's log directories, such as "
     "-d DIR -d DIR",
     "disks": "no log of a topic here: give a broker's log directories, such as -d DIR -d DIR",
@@ -250,6 +252,17 @@ class CommandAnswer:
     """The context that the command left: `cd` and `at` change it."""
     verdicts: Sequence[Iterable[str]] = ()
     """The sentences before the rows, as data; see `RowsQuery.verdict`."""
+
+    def remarks(self, *, has_text: bool = False) -> Sequence[str]:
+        """Its warnings, and its status where that says more; `has_text`: whether it wrote any."""
+        notes = self.warnings[:_MOST_WARNINGS]
+        if len(self.warnings) > _MOST_WARNINGS:
+            notes.append(f"... {len(self.warnings) - _MOST_WARNINGS:,} more warnings")
+        # That a command found something, as `diff` does, is no failure.
+        is_found = (has_text or bool(self.tables)) and not notes
+        if self.status and not (self.status == ExitCode.FAILED and is_found):
+            notes.append(f"exit status {self.status}")
+        return notes
 
     @property
     def table(self) -> pa.Table | None:

@@ -9,7 +9,9 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from metashell.tui.frame.status import StatusLine
+from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.part import AppPart
+from metashell.tui.view import ROWS, VIEWS
 from metashell.tui.view_state import is_below
 
 if TYPE_CHECKING:
@@ -181,9 +183,15 @@ class Actions(AppPart):
         """
         self._open_command(line, runs=True, where=where)
 
-    def show_result(self, result: CommandResult) -> None:
-        """Show the rows of a command again."""
-        self._open_command(result=result, where=result.cwd)
+    def show_rows(self, result: CommandResult) -> None:
+        """Show the rows of a command."""
+        from metashell.tui.views.rows import RowsView
+
+        app, spec = self.explorer, next(spec for spec in VIEWS if spec.needs == ROWS)
+        app.have_view(spec)
+        app.query_one(RowsView).take(result)
+        app.query_one(TabStrip).show_rows(spec)
+        app.show_view(spec.id)
 
     def _open_command(self, line: str = "", **how: Any) -> None:
         """Open the command line; arguments as of `CommandScreen`."""
@@ -237,7 +245,7 @@ class Actions(AppPart):
         Returns:
             An absolute path of the whole tree.
         """
-        from metashell.tui.prompts.output_pane import path_of
+        from metashell.tui.rows.row_node import path_of
         from metashell.tui.rows.table import RowTable
 
         view_state, focused = self.explorer.view_state, self.explorer.focused

@@ -20,6 +20,7 @@ from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_path, resolve
+from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.view import VIEWS, View
 
 if TYPE_CHECKING:
@@ -151,8 +152,7 @@ class Palette(Provider):
             yield PaletteEntry(text, run, key, words)
 
     def _has_view(self, view_id: str) -> bool:
-        view_state = self.explorer.view_state
-        return view_id != "fleet" or (view_state is not None and view_state.fleet is not None)
+        return any(spec.id == view_id for spec in self.explorer.query_one(TabStrip).shown)
 
     def _bookmarks(self) -> Iterator[PaletteEntry]:
         app = self.explorer

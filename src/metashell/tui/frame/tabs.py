@@ -40,6 +40,8 @@ class TabStrip(Horizontal):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._source_name = name
+        self._shown: tuple[ViewSpec, ...] = ()
+        """Views that are there whatever is shown."""
 
     def compose(self) -> ComposeResult:
         """The name, then the tabs."""
@@ -57,7 +59,12 @@ class TabStrip(Horizontal):
     def show_view_state(self, view_state: ViewState) -> None:
         """Show the tabs that mean something in a view state."""
         for tab in self.query(Tab):
-            tab.display = tab.spec.is_there(view_state)
+            tab.display = tab.spec.is_there(view_state) or tab.spec in self._shown
+
+    def show_rows(self, spec: ViewSpec) -> None:
+        """Show the tab of a command's rows: there are some."""
+        self._shown = (spec,)
+        self.query_one(f"#tab-{spec.id}").display = True
 
     @property
     def shown(self) -> list[ViewSpec]:

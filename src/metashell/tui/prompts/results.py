@@ -1,4 +1,4 @@
-"""Rows that a command gave, kept so that whoever followed one of them can come back."""
+"""Rows that a command gave."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from metashell.tui.places import VisitedNode
     from metashell.tui.view_state import CommandAnswer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CommandResult:
-    """The result of a command, shown by one screen."""
+    """The result of a command that has rows."""
 
     line: str
     """The command line."""
@@ -22,14 +21,3 @@ class CommandResult:
     """The directory that it ran in."""
     offset: int | None = None
     """The offset of the earlier state that the rows are about; None for the newest, or another."""
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedResult:
-    """A result of which a row was followed."""
-
-    result: CommandResult
-    left: VisitedNode
-    """Where the result was shown."""
-    path: str
-    """The node that the row led to."""

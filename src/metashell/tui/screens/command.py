@@ -18,7 +18,6 @@ from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.command_line import complete_at, split
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.statement import last_statement, statements
-from metashell.commands.rows.cell_text import plain
 from metashell.commands.rows.command import RowsCommand
 from metashell.errors import PathError, UsageError
 from metashell.fs.escape import escape
@@ -27,15 +26,13 @@ from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
-from metashell.tui.frame.filter_bar import FilterBar, is_typed_in
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines, Proposals
-from metashell.tui.prompts.output_lines import Stream
-from metashell.tui.prompts.output_pane import OutputPane, path_of, why_no_node
-from metashell.tui.prompts.results import CommandResult, FollowedResult
-from metashell.tui.rows.table import RowTable
+from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
+from metashell.tui.prompts.results import CommandResult
 from metashell.tui.text import line
+from metashell.tui.view import VIEWS
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
 
 if TYPE_CHECKING:
@@ -72,23 +69,19 @@ class _CommandLine(CompletingInput):
 
 
 class CommandScreen(Box[None]):
-    """A line for a command, and the command's output.
+    """A line for a command, and the command's text; rows have a view.
 
     Args:
         text: The text that the line starts with.
         runs: Whether this text is run at once.
         where: The path that it runs at; the explorer's path if empty.
-        result: An earlier result of a command, shown at once.
     """
 
     HELP = (
         "A command of the shell. It runs on the shown state, in the selected directory. `tab` "
-        "completes, `enter` runs. `escape` ends a running command, drops the filter of its "
-        "rows, then closes the line. `cd` "
-        "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
-        "them, `x` exports them. `enter` goes to the node of a row, `alt+left` back to the "
-        "rows. `page up` and `page down` scroll the output from the line, too. `:` goes to the "
-        "line, `escape` back to the view."
+        "completes, `enter` runs. `escape` ends a running command, then closes the line. `cd` "
+        "goes to a directory, `at` in time. Rows have a view of their own, `9`. `page up` and "
+        "`page down` scroll the text from the line, too. `shift+tab` goes to the text, `:` back."
     )
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }
@@ -97,15 +90,11 @@ class CommandScreen(Box[None]):
     CommandScreen #command-line > Label { width: auto; color: $text-primary; text-style: bold; }
     CommandScreen CompletingInput { width: 1fr; }
     CommandScreen #command-usage { height: auto; max-height: 2; padding: 0 1; background: $panel; }
-    CommandScreen OutputPane { max-height: 16; }
-    CommandScreen OutputPane.-has-table { height: 16; }
-    CommandScreen #command-title { display: none; height: 1; padding: 0 1; background: $panel; }
-    CommandScreen.-tall OutputPane { max-height: 70vh; }
-    CommandScreen.-tall OutputPane.-has-table { height: 70vh; }
-    CommandScreen.-full #command-title { display: block; text-style: bold; }
-    CommandScreen.-full > #command-box { height: 100%; }
-    CommandScreen.-full OutputPane.-has-table { height: 1fr; max-height: 100%; border-top: none; }
-    CommandScreen.-full OutputPane > RowTable { height: 1fr; }
+    CommandScreen TextLines { height: auto; max-height: 16; display: none; }
+    CommandScreen.-tall TextLines { max-height: 70vh; }
+    CommandScreen .-said { display: block; }
+    CommandScreen #output-text { border-top: solid $primary; }
+    CommandScreen #output-notes { max-height: 6; color: $text-warning; }
     """
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Close", id="command.close"),
@@ -113,20 +102,22 @@ class CommandScreen(Box[None]):
         Binding("shift+tab", "look", "Output", id="command.output"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="command.page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="command.page-down"),
-        Binding("slash", "filter_rows", "Filter", id="filter"),
-    ]
+        Binding("q", "app.quit", "Quit", id="quit"),
+        Binding("y", "copy", "Copy", id="copy.path"),
+        Binding("Y", "copy", "Copy", show=False, id="copy.value"),
+        Binding("t", "beneath('timeline')", "Timeline", show=False, id="time.focus"),
+        *(
+            Binding(
+                spec.key, f"beneath('view', '{spec.id}')", spec.title, show=False,
+                id=f"view.{spec.id}",
+            )
+            for spec in VIEWS
+        ),
+    ]  # fmt: skip
 
-    def __init__(
-        self,
-        text: str = "",
-        *,
-        runs: bool = False,
-        where: str | None = None,
-        result: CommandResult | None = None,
-    ) -> None:
+    def __init__(self, text: str = "", *, runs: bool = False, where: str | None = None) -> None:
         super().__init__()
         self._text, self._runs, self._where = text, runs, where
-        self._result = result
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
@@ -136,8 +127,8 @@ class CommandScreen(Box[None]):
         habits = self.explorer.session.habits
         where = self._where or self.explorer.path
         with Vertical(id="command-box"):
-            yield Static(id="command-title", markup=False)
-            yield OutputPane()
+            yield TextLines(id="output-text")
+            yield TextLines(id="output-notes")
             yield proposals
             usage = Static(id="command-usage", markup=False)
             usage.display = False
@@ -159,11 +150,7 @@ class CommandScreen(Box[None]):
         """Begin to type."""
         self.set_class(self.size.height > 32, "-tall")
         self.line.focus()
-        if self._result is not None:
-            said = self._result.answer.text
-            self.pane.write(said.split("\n") if said else ())
-            self._show_result(self._result)
-        elif self._runs:
+        if self._runs:
             self.run(self._text)
 
     @property
@@ -172,9 +159,18 @@ class CommandScreen(Box[None]):
         return self.query_one(CompletingInput)
 
     @property
-    def pane(self) -> OutputPane:
-        """The pane with the command's output."""
-        return self.query_one(OutputPane)
+    def text(self) -> TextLines:
+        """The text of the command."""
+        return self.query_one("#output-text", TextLines)
+
+    @property
+    def notes(self) -> TextLines:
+        """Warnings, errors and remarks."""
+        return self.query_one("#output-notes", TextLines)
+
+    def note(self, lines: Sequence[str]) -> None:
+        """Show warnings, errors and remarks."""
+        _say(self.notes, lines)
 
     # Running.
 
@@ -185,7 +181,7 @@ class CommandScreen(Box[None]):
             return
         if event.value.strip():
             self.run(event.value)
-        elif self.pane.has_class("-shown"):
+        elif self.text.lines:
             self.explorer.tell("no command is typed: shift+tab goes to the output")
         else:
             self.explorer.tell("no command is typed")
@@ -197,10 +193,11 @@ class CommandScreen(Box[None]):
             return
         kept: list[str] = self.explorer.kept[_HISTORY]
         EnteredLines(kept).add(text)
-        pane, self._result = self.pane, None
-        self.remove_class("-full")
-        follows = _follows(text)
-        pane.begin(follows=follows)
+        follows, said = _follows(text), self.text
+        for lines in (said, self.notes):
+            lines.clear()
+            lines.remove_class("-said")
+        said.follows = follows
         self.line.value = ""
         where, habits = self._where or self.explorer.path, self.explorer.session.habits
         width = max(self.size.width - _MARGIN, 20)
@@ -208,7 +205,7 @@ class CommandScreen(Box[None]):
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
             cwd = directory_of(view_state, where)
-            stream = Stream(job, pane.write, follows=follows)
+            stream = Stream(job, lambda lines: _say(said, lines), follows=follows)
             try:
                 answer = ask(
                     view_state,
@@ -236,107 +233,73 @@ class CommandScreen(Box[None]):
             owner=self,
             key="command",
             leads=not follows,
-            failed=lambda error: pane.note(error_lines(error)),
+            failed=lambda error: self.note(error_lines(error)),
         )
 
     def _ended(
         self, view_state: ViewState, text: str, answer: CommandAnswer | None, cwd: str
     ) -> None:
-        pane = self.pane
         if answer is None:
-            pane.end(
-                CommandAnswer(
-                    0, "", [], [], Context(view_state.root, Nowhere(is_terminal=True), _ignore)
-                ),
-                is_full=True,
-            )
+            self.note([f"ended after {MOST_LINES:,} lines; a shell pipe takes all of them"])
             return
-        is_silent = not (pane.has_class("-shown") or answer.tables or answer.warnings)
         if answer.tables:
-            answer.text = pane.text.text  # it stands above the rows, when they come back too
+            answer.text = self.text.text  # it stands above the rows
             state = _state(view_state, answer) or view_state.cluster
             offset = None if state is None else state.moment_offset
-            self._show_result(CommandResult(text.strip(), answer, cwd, offset))
-        else:
-            pane.end(answer)
+            self.dismiss()
+            self.explorer.visit_rows(CommandResult(text.strip(), answer, cwd, offset))
+            return
+        is_silent = not (self.text.lines or answer.warnings)
+        self.note(answer.remarks(has_text=bool(self.text.lines)))
         context = answer.context
         if context.exit_requested:
             self.explorer.jobs.cancel_all()
             self.explorer.exit(return_code=context.exit_status or 0)
         elif context.mode is not None:
-            pane.note(['sql: which statement?  hint: sql "select ..." runs one here'])
+            self.note(['sql: which statement?  hint: sql "select ..." runs one here'])
         elif (state := _state(view_state, answer)) is not None and state is not view_state.cluster:
             self.explorer.show_source(state)
         elif context.cwd != cwd:
             self.dismiss()
             self.explorer.go(context.cwd)
         elif is_silent:
-            pane.note([_silent(text, context, view_state)])
-
-    def _show_result(self, result: CommandResult) -> None:
-        """Fill the screen with a command's rows."""
-        self._result = result
-        n_rows = sum(map(len, result.answer.tables))
-        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
-        if result.offset is not None:
-            rows += f" at offset {result.offset}"
-        shown = result.line.split(maxsplit=1)[0] if holds_credentials(result.line) else result.line
-        self.query_one("#command-title", Static).update(line(f"{shown}  {rows}"))
-        self.add_class("-full")
-        self.pane.end(result.answer)
-        self.explorer.type_ahead.move_once_drawn(self, self.pane.focus_content)
+            self.note([_silent(text, context, view_state)])
 
     # Keys.
 
     def action_type(self) -> None:
-        """Go from the rows to the line."""
+        """Go from the text to the line."""
         self.line.focus()
 
     def action_leave(self) -> None:
-        """End what runs, drop the filter, or close the line."""
+        """End what runs, or close the line."""
         if self.explorer.jobs.goes_on(self._job):
             title = self._job.title
             self._job.cancel()
-            self.pane.note([escape(f"cancelled: {title}")])
+            self.note([escape(f"cancelled: {title}")])
             self._job = None
-        elif not self.line.has_focus and self.pane.filter_text:
-            self.pane.filter_by("")
-            self.pane.keep_filter()
         else:
             self.dismiss()
 
     def action_look(self) -> None:
         """Go between the line and what was said."""
-        if self.line.has_focus and self.pane.has_class("-shown"):
-            self.pane.focus_content()
+        if self.line.has_focus and self.text.lines:
+            self.text.focus()
         else:
             self.line.focus()
 
     def action_page(self, by: int) -> None:
         """Go a page up or down in what was said, from the line too."""
-        self.pane.page(by)
+        (self.text.action_page_up if by < 0 else self.text.action_page_down)()
 
-    def action_export(self) -> None:
-        """Write the rows to a file; say how text is written."""
-        if self._result is None:
-            self.explorer.tell("text is no table: `> FILE` behind a command writes it to a file")
-            return
-        name = self._result.line.split(maxsplit=1)[0]
-        shown = [table.shown for table in self.pane.row_tables]
-        self.explorer.ask_where_to_export(
-            [(name, plain(rows)) for rows in shown if rows is not None]
-        )
+    def action_copy(self) -> None:
+        """Copy the text."""
+        self.explorer.copy(self.text.text, "text")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to filter where there are rows."""
-        is_there = action != "filter_rows" or self.pane.filter_text is not None
-        return is_there and super().check_action(action, parameters)
-
-    async def action_filter_rows(self) -> None:
-        """Filter the table that was said."""
-        if self.pane.filter_text is not None and not is_typed_in(self):
-            box = self.query_one("#command-box")
-            await box.mount(FilterBar(self.pane), before="#command-line")
+    def action_beneath(self, action: str, *words: str) -> None:
+        """Leave the text for something of the view below it."""
+        self.dismiss()
+        self.explorer.call_later(getattr(self.explorer, f"action_{action}"), *words)
 
     def on_completing_input_completed(self, event: CompletingInput.Completed) -> None:
         """Say how the command is called, once its arguments are typed."""
@@ -352,21 +315,12 @@ class CommandScreen(Box[None]):
         self.line.take(self.line.proposals.items[event.option_index])
         self.line.focus()
 
-    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        """Go to the node that a row is about."""
-        event.stop()
-        view_state = self.explorer.view_state
-        if view_state is None:
-            return
-        path = path_of(event.row, view_state.root, view_state.prefix)
-        if path is None:
-            self.explorer.tell(why_no_node(event.row, view_state))
-            return
-        left = self.explorer.here
-        self.dismiss()
-        self.explorer.go(path)
-        if self._result is not None:
-            self.explorer.followed.append(FollowedResult(self._result, left, path))
+
+def _say(where: TextLines, lines: Sequence[str]) -> None:
+    """Show more lines in a part, which is hidden without any."""
+    if lines:
+        where.add_class("-said")
+        where.write(lines)
 
 
 def _ignore(_text: str) -> None:

@@ -21,10 +21,10 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.taking_focus import take_focus
-from metashell.tui.prompts.output_pane import path_of, why_no_node
 from metashell.tui.rows.changes import UNCHANGED, TableChanges
 from metashell.tui.rows.cluster_rows import cluster_rows, previous_view_state
 from metashell.tui.rows.columns import in_words
+from metashell.tui.rows.row_node import path_of, why_no_node
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
 from metashell.tui.view import Heading, View
@@ -419,7 +419,7 @@ class AnswerView(View, Generic[_A]):
         if isinstance(focused, RowTable) and self in focused.ancestors and not focused.display:
             self.table.focus()
         self.refresh_bindings()
-        self._tell_row()
+        self.tell_row()
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""
@@ -430,7 +430,7 @@ class AnswerView(View, Generic[_A]):
         """Tell what the cursor is on."""
         event.stop()
         if event.table is self.table:
-            self._tell_row()
+            self.tell_row()
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Do what Enter does with the row."""
@@ -441,9 +441,9 @@ class AnswerView(View, Generic[_A]):
         """Note which table is looked at; the focus also moves where a view goes out of sight."""
         if isinstance(event.widget, RowTable) and self.explorer.view is self:
             self._at_hand = event.widget
-            self._tell_row()
+            self.tell_row()
 
-    def _tell_row(self) -> None:
+    def tell_row(self) -> None:
         """Tell of the row under the cursor, and have what takes long worked out."""
         if self._timer is not None:
             self._timer.stop()
@@ -500,6 +500,15 @@ class AnswerView(View, Generic[_A]):
         return ("row", "".join(f"{name}: {texts[name]}\n" for name in texts)) if texts else None
 
     # The interface of a view.
+
+    def with_node(self, then: Callable[[str], object]) -> None:
+        """Do something with the node of the row under the cursor; say where it has none."""
+        row = self.table.row if self.shows_rows else None
+        path = None if row is None else self.path_of(self.name_of(self.table), row)
+        if row is not None and path is None:
+            self.explorer.tell(why_no_node(row, self.view_state))
+        else:
+            then(path or self.explorer.path)
 
     def filter_by(self, text: str) -> None:
         """Filter the table that is looked at."""
