@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from textual.widgets import Input, Select
+from textual.widgets import Input
 
 from metashell.commands.export.destination import ExportPlace
 from metashell.commands.framework.command import Context
@@ -56,37 +56,33 @@ def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file that is there stays, until the other is chosen."""
+    """A file that is there stays, until enter is pressed again."""
     file = tmp_path / "topics.csv"
     file.write_text("mine")
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver, monkeypatch, tmp_path)
-        assert "keep: a file of this name stays" in driver.screen()
         await driver.press("enter")
         assert file.read_text() == "mine"
         assert "exists already" in driver.screen()
         assert driver.app.screen is screen
-        screen.query_one("#export-force", Select).value = True
         await driver.press("enter")
         assert file.read_text().startswith("topic,")
 
     drive(test)
 
 
-def test_name_follows_table_and_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The name that was made up follows what is chosen; a typed one stays."""
+def test_name_follows_the_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`tab` takes the next table under its name, and the ending of a name is the format."""
 
     async def test(driver: Driver) -> None:
-        screen = await opened(driver, monkeypatch, tmp_path)
-        screen.query_one("#export-format", Select).value = "jsonl"
-        screen.query_one("#export-table", Select).value = 1
-        await driver.settled()
-        assert driver.one(Input).value == "other-b.jsonl"
-        driver.one(Input).value = "mine"
-        screen.query_one("#export-format", Select).value = "yaml"
-        await driver.settled()
-        assert driver.one(Input).value == "mine"
+        await opened(driver, monkeypatch, tmp_path)
+        await driver.press("tab")
+        assert driver.one(Input).value == "other-b.csv"
+        assert "other [b]: 1 row as" in driver.screen()
+        driver.one(Input).value = "mine.jsonl"
+        await driver.press("enter")
+        assert (tmp_path / "mine.jsonl").read_text().startswith("{")
 
     drive(test)
 

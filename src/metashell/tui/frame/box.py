@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
 
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
 
 _T = TypeVar("_T")
@@ -19,10 +22,47 @@ class Box(AppPart, ModalScreen[_T]):
     BINDINGS: ClassVar = [Binding("question_mark,f1", "app.help", "Help", id="help")]
 
 
-class ListBox(Box[_T]):
-    """A box with one list."""
+class ListBox(Box[_T | None]):
+    """A box with one list; gives None if the user goes back."""
+
+    BINDINGS: ClassVar = [
+        Binding("escape,q", "leave", "Back", id="list.leave"),
+        Binding("j", "move(1)", "Down", show=False, id="list.letter-down"),
+        Binding("k", "move(-1)", "Up", show=False, id="list.letter-up"),
+    ]
+    DEFAULT_CSS = """
+    ListBox {
+        align: center middle;
+        & > Vertical {
+            width: 90%; max-width: 100; height: auto; max-height: 90%; padding: 0 1;
+            border: round $primary; background: $surface;
+        }
+        & OptionList, & OptionList:focus {
+            height: auto; max-height: 100%; border: none; padding: 0; background: $surface;
+        }
+    }
+    """
+
+    def make_list(self) -> OptionList:
+        """Make the list."""
+        return OptionList(compact=True, markup=False)
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        with Vertical() as box:
+            box.border_title = self.TITLE
+            yield self.make_list()
+        yield KeyBar()
+
+    @property
+    def choices(self) -> OptionList:
+        """The list."""
+        return self.query_one(OptionList)
 
     def action_move(self, by: int) -> None:
         """Go to the next line of the list (1), or to the previous one (-1)."""
-        lines = self.query_one(OptionList)
-        (lines.action_cursor_down if by > 0 else lines.action_cursor_up)()
+        (self.choices.action_cursor_down if by > 0 else self.choices.action_cursor_up)()
+
+    def action_leave(self) -> None:
+        """Change nothing."""
+        self.dismiss(None)

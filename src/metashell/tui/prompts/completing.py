@@ -151,9 +151,16 @@ class Proposals(OptionList, can_focus=False):
     Proposals:nocolor > .option-list--option-highlighted { text-style: reverse; }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, line: CompletingInput) -> None:
         super().__init__(markup=False, compact=True)
+        self._line = line
         self.items: Sequence[Completion] = ()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the proposal that was clicked on."""
+        event.stop()
+        self._line.take(self.items[event.option_index])
+        self._line.focus()
 
     @property
     def are_shown(self) -> bool:
@@ -193,7 +200,6 @@ class CompletingInput(AppPart, Input):
 
     Args:
         completer: Proposes; called in a job.
-        proposals: Shows them, wherever it is.
         history: The lines entered before; None for none.
         value: The text that it starts with.
         placeholder: The hint in an empty line.
@@ -227,7 +233,6 @@ class CompletingInput(AppPart, Input):
     def __init__(
         self,
         completer: Completer,
-        proposals: Proposals,
         *,
         history: EnteredLines | None = None,
         value: str = "",
@@ -235,7 +240,8 @@ class CompletingInput(AppPart, Input):
         id: str | None = None,
     ) -> None:
         super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False, id=id)
-        self._completer, self.proposals = completer, proposals
+        self._completer, self.proposals = completer, Proposals(self)
+        """Shows what may come next, wherever it is."""
         self._history = history
         self._job: Job | None = None
         self._wanted: str | None = None

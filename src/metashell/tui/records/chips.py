@@ -6,24 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Label, OptionList
+from textual.widgets import Input
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.error_text import error_text
-from metashell.tui.frame.box import Box
-from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
-from metashell.tui.prompts.completing import CompletingInput, Proposals
+from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.records.filters import Chip, chip_of
-from metashell.tui.text import line
+from metashell.tui.screens.prompt import Prompt
 
 _REMOVE = "×"
 _MOST_SHOWN = 40
@@ -162,15 +157,10 @@ def _shown(chip: Chip) -> str:
 class _FilterLine(CompletingInput):
     """The line: an empty one gets the names of all filters."""
 
-    BINDINGS: ClassVar = [
-        Binding("tab", "take", "Complete", id="filter-prompt.complete"),
-        Binding("down", "choose(1)", "Next", show=False, id="filter-prompt.next"),
-        Binding("up", "choose(-1)", "Previous", show=False, id="filter-prompt.previous"),
-    ]
     ASKS_WHEN_EMPTY = True
 
 
-class ChipPrompt(Box[Chip | None]):
+class ChipPrompt(Prompt[Chip]):
     """A line in which a filter is typed, with the proposals of ``log``.
 
     Args:
@@ -184,18 +174,8 @@ class ChipPrompt(Box[Chip | None]):
         "3`, `offset 100..200`, `since -2h`, `grep leader=-1`, `control`, `all`. `tab` takes "
         "the proposal, `enter` adds the filter."
     )
-    BINDINGS: ClassVar = [
-        Binding("escape", "leave", "Cancel", id="filter-prompt.leave"),
-    ]
-    DEFAULT_CSS = """
-    ChipPrompt { align: center top; }
-    ChipPrompt > Vertical { width: 76; max-width: 100%; height: auto; margin-top: 2; padding: 0 1;
-        border: round $primary; background: $surface; }
-    ChipPrompt Label { width: 1fr; color: $text-muted; }
-    ChipPrompt #chip-problem { color: $text-error; text-style: bold; display: none; }
-    ChipPrompt #chip-problem.-wrong { display: block; }
-    ChipPrompt Proposals { max-height: 12; background: $surface; }
-    """
+    TITLE = "filter records"
+    HINT = "an option of `log` with its value · tab completes · enter filters · escape leaves"
 
     def __init__(
         self,
@@ -206,63 +186,26 @@ class ChipPrompt(Box[Chip | None]):
         super().__init__()
         self._typed, self._check, self._complete = typed, check, complete
 
-    def compose(self) -> ComposeResult:
-        """The line, what is wrong, and the proposals."""
-        proposals = Proposals()
-        with Vertical():
-            yield Label("filter records: an option of `log` with its value", markup=False)
-            yield _FilterLine(
-                lambda _view_state, typed, _cancelled: self._complete(typed),
-                proposals,
-                value=self._typed,
-                placeholder="topic orders*",
-            )
-            yield Label("", id="chip-problem", markup=False)
-            yield proposals
-        yield KeyBar()
+    def make_line(self) -> Input:
+        """The filter to be changed."""
+        return _FilterLine(
+            lambda _view_state, typed, _cancelled: self._complete(typed),
+            value=self._typed,
+            placeholder="topic orders*",
+        )
 
     def on_mount(self) -> None:
-        """Begin to type."""
-        self.line.focus()
+        """Go on behind the filter to be changed."""
+        self.line.cursor_position = len(self._typed)
 
-    @property
-    def line(self) -> CompletingInput:
-        """Where the filter is typed."""
-        return self.query_one(CompletingInput)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Drop the error message: it was about the text before."""
-        event.stop()
-        self._tell("")
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take the proposal that was clicked on."""
-        event.stop()
-        self.line.take(self.line.proposals.items[event.option_index])
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def submit(self, text: str) -> None:
         """Check what is typed, and leave with it."""
-        event.stop()
         try:
-            chip = chip_of(event.value)
+            chip = chip_of(text)
         except MetashellError as error:
-            self._tell(error_text(error))
+            self.failed(error)
             return
-        if chip is None:
-            self.dismiss(None)
-            return
-        check = self._check
-        self.explorer.jobs.start(
-            "checking the filter", lambda _: check(chip), lambda _: self.dismiss(chip),
-            owner=self, key="check", failed=lambda error: self._tell(error_text(error)),
-            leads=True,
-        )  # fmt: skip
-
-    def action_leave(self) -> None:
-        """Leave without a filter."""
-        self.dismiss(None)
-
-    def _tell(self, problem: str) -> None:
-        label = self.query_one("#chip-problem", Label)
-        label.update(Content("\n").join([line(one.strip()) for one in problem.split("\n")]))
-        label.set_class(bool(problem), "-wrong")
+        if chip is not None:
+            self.work(
+                "checking the filter", lambda _: self._check(chip), lambda _: self.dismiss(chip)
+            )

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
-from metashell.tui.frame.box import Box
-from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.frame.box import ListBox
 from metashell.tui.text import line
 
 
@@ -21,7 +18,7 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-class ColumnsScreen(Box[list[str]]):
+class ColumnsScreen(ListBox[list[str]]):
     """Which columns are shown; gives their names, in the order of all.
 
     Args:
@@ -30,21 +27,11 @@ class ColumnsScreen(Box[list[str]]):
     """
 
     HELP = "`space` shows or hides a column, `enter` shows the table."
-    DEFAULT_CSS = """
-    ColumnsScreen { align: center middle; }
-    ColumnsScreen > Vertical {
-        width: 44; max-width: 90%; height: auto; max-height: 80%;
-        border: round $primary; background: $surface;
-    }
-    ColumnsScreen OptionList, ColumnsScreen OptionList:focus {
-        height: auto; max-height: 100%; border: none; padding: 0 1; background: $surface;
-    }
-    ColumnsScreen Static { padding: 0 1; text-style: bold; }
-    """
+    TITLE = "columns"
+    DEFAULT_CSS = "ColumnsScreen > Vertical { width: 44; }"
     BINDINGS: ClassVar = [
         Binding("space", "toggle_column", "Take or leave", id="columns.toggle"),
         Binding("enter", "take", "Show", priority=True, id="columns.show"),
-        Binding("escape", "leave", "Cancel", id="columns.cancel"),
     ]
 
     def __init__(self, names: Sequence[str], shown: Collection[str]) -> None:
@@ -52,12 +39,9 @@ class ColumnsScreen(Box[list[str]]):
         self._names = names
         self._taken = {name for name in names if name in shown}
 
-    def compose(self) -> ComposeResult:
-        """The list."""
-        with Vertical():
-            yield Static(line("Columns"), markup=False)
-            yield OptionList(*map(self._prompt, self._names), markup=False, compact=True)
-        yield KeyBar()
+    def make_list(self) -> OptionList:
+        """All columns."""
+        return OptionList(*map(self._prompt, self._names), markup=False, compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take a column that was clicked on, or leave it out."""
@@ -66,7 +50,7 @@ class ColumnsScreen(Box[list[str]]):
 
     def action_toggle_column(self) -> None:
         """Take the column, or leave it out."""
-        options = self.query_one(OptionList)
+        options = self.choices
         if options.highlighted is None:
             return
         name = self._names[options.highlighted]
@@ -76,10 +60,6 @@ class ColumnsScreen(Box[list[str]]):
     def action_take(self) -> None:
         """Show the chosen ones; without any, those of before."""
         self.dismiss([name for name in self._names if name in self._taken])
-
-    def action_leave(self) -> None:
-        """Change nothing."""
-        self.dismiss(None)
 
     def _prompt(self, name: str) -> Content:
         return line(f"{'✓' if name in self._taken else ' '} {in_words(name)}")

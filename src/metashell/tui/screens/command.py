@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Input, Label, OptionList, Static
+from textual.widgets import Input, Label, Static
 
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
@@ -28,7 +28,7 @@ from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines, Proposals
+from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
 from metashell.tui.prompts.results import CommandResult
 from metashell.tui.text import line
@@ -123,27 +123,26 @@ class CommandScreen(Box[None]):
     def compose(self) -> ComposeResult:
         """The output, the proposals, and the line."""
         kept = self.explorer.kept.setdefault(_HISTORY, [])
-        proposals = Proposals()
         habits = self.explorer.session.habits
         where = self._where or self.explorer.path
+        line = _CommandLine(
+            lambda view_state, text, cancelled: _complete(
+                view_state, text, where, habits, cancelled
+            ),
+            history=EnteredLines(kept),
+            value=self._text,
+            placeholder=_EXAMPLE,
+        )
+        usage = Static(id="command-usage", markup=False)
+        usage.display = False
         with Vertical(id="command-box"):
             yield TextLines(id="output-text")
             yield TextLines(id="output-notes")
-            yield proposals
-            usage = Static(id="command-usage", markup=False)
-            usage.display = False
+            yield line.proposals
             yield usage
             with Horizontal(id="command-line"):
-                yield Label(line(":"), markup=False)
-                yield _CommandLine(
-                    lambda view_state, text, cancelled: _complete(
-                        view_state, text, where, habits, cancelled
-                    ),
-                    proposals,
-                    history=EnteredLines(kept),
-                    value=self._text,
-                    placeholder=_EXAMPLE,
-                )
+                yield Label(":", markup=False)
+                yield line
             yield KeyBar()
 
     def on_mount(self) -> None:
@@ -308,12 +307,6 @@ class CommandScreen(Box[None]):
         usage = self.query_one("#command-usage", Static)
         usage.update(line(told))
         usage.display = bool(told)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take the proposal that was clicked on."""
-        event.stop()
-        self.line.take(self.line.proposals.items[event.option_index])
-        self.line.focus()
 
 
 def _say(where: TextLines, lines: Sequence[str]) -> None:

@@ -8,10 +8,8 @@ from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Input, Label, Select, Static
+from textual.widgets import Input
 
 from metashell.commands.export.destination import STDOUT, ExportPlace
 from metashell.commands.export.tables import BINARY
@@ -23,11 +21,8 @@ from metashell.commands.rows.cell_text import is_json, plain_texts
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.error_text import error_text
-from metashell.tui.frame.box import Box
-from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.text import line
+from metashell.tui.screens.prompt import Prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,160 +34,88 @@ FORMATS: Final = ("csv", "tsv", "json", "jsonl", "yaml", "parquet", "arrow")
 _CHUNK_ROWS: Final = 1 << 15
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST: Final = 60
-_KEEP: Final = "keep: a file of this name stays, nothing is written"
-_OVERWRITE: Final = "overwrite: a file of this name is replaced"
-"""The choices for a file that exists."""
-_OVER: Final = "--force writes over it"
+_OVER: Final = "give --force to overwrite it"
+"""The hint of the error about a file that exists."""
 
 
-class ExportScreen(Box[str | None]):
-    """Where a table is to be written."""
+class ExportScreen(Prompt[str]):
+    """The file that a table is to be written to; its ending names the format.
+
+    Args:
+        tables: (name, rows) of each that can be written, the one looked at first.
+    """
 
     HELP = (
-        "Writes the table to a file, filtered and sorted as shown. `tab` goes on. `enter` in "
-        "the line of the file writes it, `escape` goes back. In the other lines `enter` opens the "
-        "list, `up` and `down` choose. It overwrites a file only if you "
-        "choose that. It never writes into a Kafka directory."
+        "Writes the table to a file, filtered and sorted as shown. The ending of the file's name "
+        "is the format: csv, tsv, json, jsonl, yaml, parquet or arrow. `tab` takes the next table "
+        "of the view. A file that exists is replaced only by a second `enter`. It never writes "
+        "into a Kafka directory."
     )
-    DEFAULT_CSS = """
-    ExportScreen { background: transparent; align: left bottom; }
-    ExportScreen > Vertical {
-        height: auto; background: $surface; border-top: solid $primary;
-    }
-    ExportScreen Horizontal { height: 1; padding-right: 1; border-left: blank; }
-    ExportScreen Horizontal:focus-within { border-left: outer $primary; }
-    ExportScreen Select SelectCurrent .arrow { color: $foreground; }
-    ExportScreen Label { width: 9; text-style: bold; color: $text-primary; }
-    ExportScreen Select { width: 1fr; }
-    ExportScreen Input, ExportScreen Input:focus { width: 1fr; height: 1; }
-    ExportScreen #export-state { height: auto; max-height: 4; padding: 0 1; }
-    ExportScreen #export-state.-wrong { color: $text-error; text-style: bold; }
-    """
-    BINDINGS: ClassVar = [
-        Binding("escape", "leave", "Back", id="export.leave"),
-        Binding("ctrl+s", "write", "Write", id="export.write"),
-    ]
+    TITLE = "export"
+    BINDINGS: ClassVar = [Binding("tab", "next_table", "Next table", id="export.table")]
 
     def __init__(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
         super().__init__()
-        self.tables = tables
-        """(name, rows) of each that can be written."""
-        self._named: str | None = None
-        """The name that was made up, until another is typed."""
+        self.tables = list(tables)
+        self._there: str | None = None
+        """The file that exists, and that `enter` would replace."""
 
-    def compose(self) -> ComposeResult:
-        """The choices of a table, a format and a file."""
-        with Vertical():
-            with Horizontal():
-                yield Label("Table")
-                yield Select(
-                    [
-                        (line(f"{name} ({len(table):,} rows)"), at)
-                        for at, (name, table) in enumerate(self.tables)
-                    ],
-                    value=0,
-                    allow_blank=False,
-                    compact=True,
-                    id="export-table",
-                )
-            with Horizontal():
-                yield Label("Format")
-                yield Select(
-                    [(form, form) for form in FORMATS],
-                    value=FORMATS[0],
-                    allow_blank=False,
-                    compact=True,
-                    id="export-format",
-                )
-            with Horizontal():
-                yield Label("File")
-                yield Input(compact=True, select_on_focus=False)
-            with Horizontal():
-                yield Label("Existing")
-                yield Select(
-                    [(_KEEP, False), (_OVERWRITE, True)],
-                    value=False,
-                    allow_blank=False,
-                    compact=True,
-                    id="export-force",
-                )
-            yield Static(id="export-state", markup=False)
-            yield KeyBar()
-
-    def on_mount(self) -> None:
-        """Make up a name."""
-        self._make_up_name()
-        self._tell(f"The directory is {os.getcwd()}. A path as the file names another.")
-        self.query_one(Input).focus()
-
-    def _make_up_name(self) -> None:
-        """Name the file by what is in it, unless the user has."""
-        typed = self.query_one(Input)
-        if self._named is not None and typed.value != self._named:
-            return
-        name, _ = self.tables[self._table_at]
-        form = self.query_one("#export-format", Select).value
-        self._named = f"{_plain(name) or 'table'}.{form}"
-        typed.value = self._named
-        typed.select_all()  # what is typed next replaces it
+    def make_line(self) -> Input:
+        """A name for the table at hand."""
+        return Input(self.file_name, compact=True)
 
     @property
-    def _table_at(self) -> int:
-        value = self.query_one("#export-table", Select).value
-        return value if isinstance(value, int) else 0
+    def file_name(self) -> str:
+        """The name that is made up for the table at hand."""
+        return f"{_plain(self.tables[0][0]) or 'table'}.{FORMATS[0]}"
 
-    def on_select_changed(self, event: Select.Changed) -> None:
-        """Name the file anew."""
-        event.stop()
-        self._make_up_name()
+    @property
+    def hint(self) -> str:
+        """The table, and how it goes on."""
+        name, table = self.tables[0]
+        others = f" · tab: {self.tables[1][0]}" if len(self.tables) > 1 else ""
+        return f"{name}: {_rows(table)} as {', '.join(FORMATS)} · enter writes{others}"
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Write it."""
-        event.stop()
-        self.action_write()
+    def action_next_table(self) -> None:
+        """Take the next table, under its own name."""
+        self.tables.append(self.tables.pop(0))
+        self.line.value = self.file_name
+        self.line.select_all()  # what is typed next replaces it
 
-    def action_write(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the next table where there are several."""
+        is_there = action != "next_table" or len(self.tables) > 1
+        return is_there and super().check_action(action, parameters)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Replace nothing: it is another file."""
+        self._there = None
+
+    def submit(self, text: str) -> None:
         """Write the table."""
-        view_state = self.explorer.view_state
+        view_state, (name, table) = self.explorer.view_state, self.tables[0]
         if view_state is None:
             return
-        to = self.query_one(Input).value.strip()
-        if not to:
-            self._tell("to which file?", is_wrong=True)
-            return
-        to = os.path.expanduser(to)
-        name, table = self.tables[self._table_at]
-        form = str(self.query_one("#export-format", Select).value)
-        force = self.query_one("#export-force", Select).value is True
-        self._tell("writing…")
+        to, force = os.path.expanduser(text), self._there == text
+        ending = to.rpartition(".")[2]
+        form = ending if ending in FORMATS else FORMATS[0]
 
         def work(job: Job) -> str:
             write_table(_place(view_state, job.cancelled, force=force), table, form, to)
-            return f"{escape(name)}: {len(table):,} rows written to {escape(os.path.abspath(to))}"
+            return f"{escape(name)}: {_rows(table)} written to {escape(os.path.abspath(to))}"
 
-        self.explorer.jobs.start(
-            f"writing {to}", work, self._done, owner=self, key="export", failed=self._failed,
-            leads=True,
-        )  # fmt: skip
+        def done(told: str) -> None:
+            self.explorer.tell(told)
+            self.dismiss(told)
 
-    def _done(self, what: str) -> None:
-        self.explorer.tell(what)
-        self.dismiss(what)
+        self.work(f"writing {to}", work, done)
 
-    def _failed(self, error: MetashellError) -> None:
+    def failed(self, error: MetashellError) -> None:
+        """Tell what is wrong; a file that exists is replaced by a second enter."""
         if error.hint == _OVER:
-            error.hint = "choose `overwrite`, or name another file"
-        self._tell(error_text(error), is_wrong=True)
-
-    def _tell(self, text: str, *, is_wrong: bool = False) -> None:
-        state = self.query_one("#export-state", Static)
-        state.update("\n".join(escape(part) for part in text.split("\n")))
-        state.set_class(is_wrong, "-wrong")
-
-    def action_leave(self) -> None:
-        """Write nothing; what is being written is taken back."""
-        self.explorer.jobs.cancel(self, "export")
-        self.dismiss(None)
+            self._there = self.line.value.strip()
+            error.hint = "enter replaces it; or name another file"
+        super().failed(error)
 
 
 def write_table(place: ExportPlace, table: pa.Table, form: str, to: str) -> None:
@@ -244,6 +167,11 @@ def _place(
         fleet=view_state.fleet,
     )
     return ExportPlace(context, force)
+
+
+def _rows(table: pa.Table) -> str:
+    """How many rows there are."""
+    return f"{len(table):,} row{'s' * (len(table) != 1)}"
 
 
 def _plain(name: str) -> str:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
-from textual.widgets import Input, Label, OptionList, Static
+from textual.widgets import Input, Label, Static
 
 from metashell.commands.framework.command import Completion
 from metashell.commands.framework.command_line import Word, complete_at, quote, split
@@ -20,7 +20,7 @@ from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.prompts.completing import HIDE, CompletingInput, Proposals
+from metashell.tui.prompts.completing import HIDE, CompletingInput
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream
 from metashell.tui.prompts.path_list import PathList
 from metashell.tui.prompts.typed_path import topic_path
@@ -200,22 +200,19 @@ class FindScreen(Box[None]):
 
     def compose(self) -> ComposeResult:
         """The results, how far the search is, and the line."""
-        proposals = Proposals()
         habits = self.explorer.session.habits
+        line = _FindLine(
+            lambda view_state, text, cancelled: _complete(view_state, text, habits, cancelled),
+            value=self._text,
+            placeholder="a part of a name, or tests such as -offline",
+        )
         with Vertical(id="find-box"):
             yield PathList()
             yield Static(id="find-state", markup=False)
-            yield proposals
+            yield line.proposals
             with Horizontal(id="find-line"):
                 yield Label(id="find-start", markup=False)
-                yield _FindLine(
-                    lambda view_state, text, cancelled: _complete(
-                        view_state, text, habits, cancelled
-                    ),
-                    proposals,
-                    value=self._text,
-                    placeholder="a part of a name, or tests such as -offline",
-                )
+                yield line
             yield KeyBar()
 
     def on_mount(self) -> None:
@@ -380,13 +377,6 @@ class FindScreen(Box[None]):
         """Go back to the line."""
         event.stop()
         self.line.focus()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Take the proposal that was clicked on."""
-        event.stop()
-        typed = self.line
-        typed.take(typed.proposals.items[event.option_index])
-        typed.focus()
 
     def on_path_list_chosen(self, event: PathList.Chosen) -> None:
         """Go to a node."""

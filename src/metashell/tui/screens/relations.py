@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
@@ -14,7 +13,6 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from metashell.tui.frame.box import ListBox
-from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.node.relations import Relation, Relations, relations_of
 from metashell.tui.text import line
@@ -79,25 +77,10 @@ class RelationsScreen(ListBox[None]):
         "A letter goes to a group: `t` topic, `c` configs, `p` partitions, `b` brokers, `a` "
         "ACLs, `u` quotas, `r` records. `alt+left` brings you back to where you were."
     )
-    BINDINGS: ClassVar = [
-        Binding("escape,R,q", "leave", "Leave", id="relations.leave"),
-        Binding("j", "move(1)", "Down", show=False, id="relations.down"),
-        Binding("k", "move(-1)", "Up", show=False, id="relations.up"),
-    ]
+    BINDINGS: ClassVar = [Binding("R", "leave", "Back", show=False, id="relations.leave")]
     DEFAULT_CSS = """
-    RelationsScreen {
-        align: center middle;
-        & > Vertical {
-            width: 90%;
-            max-width: 100;
-            height: 90%;
-            max-height: 44;
-            padding: 0 1;
-            border: round $primary;
-            background: $surface;
-        }
-        & OptionList { height: 1fr; background: $surface; }
-    }
+    RelationsScreen > Vertical { height: 90%; max-height: 44; }
+    RelationsScreen OptionList { height: 1fr; }
     """
 
     def __init__(self, found: Relations) -> None:
@@ -107,15 +90,13 @@ class RelationsScreen(ListBox[None]):
         self._shown: list[Relation] = []
         """The neighbour that each line is about."""
 
-    def compose(self) -> ComposeResult:
-        """The list, and the keys."""
-        with Vertical():
-            yield _Neighbours(compact=True, markup=False)
-        yield KeyBar()
+    def make_list(self) -> OptionList:
+        """A list whose arrows walk."""
+        return _Neighbours(compact=True, markup=False)
 
     def on_mount(self) -> None:
         """Show the neighbours."""
-        self.query_one(OptionList).focus()
+        self.choices.focus()
         self._draw()
 
     @property
@@ -131,11 +112,11 @@ class RelationsScreen(ListBox[None]):
     @property
     def chosen(self) -> Relation | None:
         """The neighbour under the cursor."""
-        at = self.query_one(OptionList).highlighted
+        at = self.choices.highlighted
         return None if at is None else self._shown[at]
 
     def _draw(self) -> None:
-        found, options = self._walked[-1], self.query_one(OptionList)
+        found, options = self._walked[-1], self.choices
         self.query_one(Vertical).border_title = line(f"neighbours of {found.path}")
         options.clear_options()
         self._shown = []
@@ -151,7 +132,7 @@ class RelationsScreen(ListBox[None]):
         self._shown.append(relation)
         letter = f"{relation.key} " if relation.key else ""
         name = line(relation.name).truncate(_WIDEST, ellipsis=True, pad=True)
-        self.query_one(OptionList).add_option(
+        self.choices.add_option(
             Option(Content.assemble(stem, (letter, "bold"), name, "  ", line(relation.told)))
         )
 
@@ -160,7 +141,7 @@ class RelationsScreen(ListBox[None]):
         for at, relation in enumerate(self._shown):
             if relation.key and relation.key == event.key:
                 event.stop()
-                self.query_one(OptionList).highlighted = at
+                self.choices.highlighted = at
                 return
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -198,7 +179,3 @@ class RelationsScreen(ListBox[None]):
             self._draw()
         else:
             self.dismiss()
-
-    def action_leave(self) -> None:
-        """Go nowhere."""
-        self.dismiss()
