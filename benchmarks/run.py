@@ -23,7 +23,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from coefficients import FIGURES_NEEDED, as_source, coefficients
 from directories import SMOKE, Directories, Sizes
 from figures import FIGURES, Figure
 from measure import RSS_UNIT_BYTES, Measurement, SkippedError, WrongOutputError, median
@@ -47,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.list:
         print("\n".join(f"{figure.name:<22}{figure.what}" for figure in FIGURES))
         return 0
-    chosen = choose(FIGURES_NEEDED if arguments.coefficients else arguments.only)
+    chosen = choose(arguments.only)
     if not chosen:
         print(f"no figure is called {' or '.join(arguments.only)}; see --list", file=sys.stderr)
         return 2
@@ -64,26 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         stack.enter_context(nothing_kept(directories))
         results, wrong = measure(chosen, directories, runs)
         print(as_json(results, sizes) if arguments.json else as_table(results))
-        if arguments.coefficients:
-            return _print_coefficients(results, directories)
     if arguments.write is not None:
         write_into(arguments.write, as_table(results))
     for line in wrong:
         print(f"wrong output: {line}", file=sys.stderr)
     return 1 if wrong else 0
-
-
-def _print_coefficients(
-    results: Sequence[tuple[Figure, Measurement]], directories: Directories
-) -> int:
-    """Print what the choice of an engine goes by; returns the exit status."""
-    measured = {figure.name: measurement for figure, measurement in results}
-    missing = [name for name in FIGURES_NEEDED if name not in measured]
-    if missing:
-        print(f"the coefficients need {' and '.join(missing)}", file=sys.stderr)
-        return 1
-    print(f"\n{as_source(coefficients(measured, directories))}")
-    return 0
 
 
 @contextmanager
@@ -114,11 +98,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--smoke", action="store_true", help="run everything once at a tiny size, in seconds"
     )
-    parser.add_argument(
-        "--coefficients", action="store_true",
-        help="measure what the choice of an engine goes by, and print it as it stands in "
-        "src/metashell/sources/engine.py",
-    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print every run as JSON, not a table")
     parser.add_argument(
         "--write", type=Path, metavar="FILE",

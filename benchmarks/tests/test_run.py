@@ -6,13 +6,11 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import children
-import coefficients
 import figures
 import folds
 import metashell
@@ -21,7 +19,6 @@ import run
 from directories import LOG_DIR, SMOKE, Directories
 from kraftgen.cluster import ClusterSpec, write_cluster
 from measure import Measurement, Output, WrongOutputError, run_often
-from metashell.sources.engine import Coefficients
 from oracle import partition_text
 from support.waiting import wait_until
 
@@ -102,7 +99,7 @@ def test_a_wrong_answer_fails_the_run(
 def test_what_can_not_be_measured_here_is_skipped(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A line says why, and nothing is wrong; but coefficients then lack something."""
+    """A line says why, and nothing is wrong."""
     reason = {"skipped": "Spark can't be used: there is no Java here"}
     monkeypatch.setattr(folds, "report", lambda script, argv: reason)
     common = ["--smoke", "--directory", str(tmp_path)]
@@ -110,9 +107,6 @@ def test_what_can_not_be_measured_here_is_skipped(
     lines = capsys.readouterr().err.splitlines()
     told = [line for line in lines if line.startswith("skipped: ")]
     assert [f"skipped: spark-fold-{n}: {reason['skipped']}" for n in (1, 2)] == told
-    monkeypatch.setattr(run, "FIGURES_NEEDED", ("spark-start",))
-    assert 1 == run.main([*common, "--coefficients"])
-    assert capsys.readouterr().err.endswith("the coefficients need spark-start\n")
 
 
 @pytest.fixture(scope="module")
@@ -137,35 +131,6 @@ def test_a_wrong_number_of_rows_is_noticed(wrong: dict[str, int], made: Director
         folds._check(clusters, {**counts, first: {**counts[first], **wrong}}, made)
     with pytest.raises(WrongOutputError, match="1 directories are folded"):
         folds._check(clusters, {first: counts[first]}, made)
-
-
-def test_coefficients_are_by_the_bytes_that_were_decoded(made: Directories) -> None:
-    """They are printed as a call, so that they can be pasted."""
-    sizes = [cluster.size for cluster in made.incident()]
-    measured = {
-        "checksum": Measurement(wall_s=[1], peak_rss_bytes=3 * made.changed().size),
-        "spark-start": Measurement(parts={"session": [4, 2, 3], "first query": [5, 7]}),
-        "spark-fold-1": Measurement(wall_s=[sum(sizes) * 12.34e-9]),
-        "local-fold-2": Measurement(wall_s=[max(sizes) * 9.96e-9]),
-        "fleet-local": Measurement(user_s=[0.03, 0.06, 0.09]),
-        "spark-fleet-2000": Measurement(user_s=[1.5]),
-        "spark-fleet-9000": Measurement(user_s=[1.62], parts={"task": [0.25, 0.05, 0.1]}),
-    }
-    assert set(coefficients.FIGURES_NEEDED) == measured.keys()
-    values = coefficients.coefficients(measured, made)
-    assert {field.name for field in fields(Coefficients)} == values.keys()
-    assert [
-        "COEFFICIENTS: Final = Coefficients(",
-        "    memory_per_byte=3.0,",
-        "    local_seconds_per_byte=10.0e-9,",
-        "    local_seconds_per_directory=0.020,",
-        "    spark_seconds_per_byte=12.3e-9,",
-        "    spark_seconds_per_directory=0.030,",
-        "    spark_seconds_per_task=0.100,",
-        "    spark_start_seconds=3.0,",
-        "    worker_start_seconds=6.0,",
-        ")",
-    ] == coefficients.as_source(values).splitlines()
 
 
 def looked(peaks: processes.Peaks) -> int:

@@ -140,12 +140,12 @@ OPTIONS: Final = (
         ("--engine",), metavar="auto|local|spark", group=ENGINE, choices=("auto", "local", "spark"),
         help=(
             "decode in this process or with Spark (default: auto,\n"
-            "Spark for large or remote sources)"
+            "Spark for a large directory or a master elsewhere)"
         ),
     ),
     Option(
         ("--spark-threshold",), metavar="BYTES", group=ENGINE,
-        help="with auto: use Spark above that size (512M, 2GiB)",
+        help="with auto: use Spark above that size (default: 1G)",
     ),
     Option(
         ("--master",),

@@ -29,7 +29,7 @@ from metashell.errors import SourceError, UsageError
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
-from metashell.sources.engine import EngineSettings
+from metashell.sources.engine import THRESHOLD_BYTES, EngineSettings
 from metashell.sources.opening import open_request, place_text
 from metashell.sources.request import Choice, OpeningWatch, OpenRequest
 
@@ -142,7 +142,7 @@ def engine_settings(arguments: Arguments) -> EngineSettings:
     threshold = arguments.value("--spark-threshold")
     return EngineSettings(
         engine=engine,
-        threshold_bytes=None if threshold is None else parse_size(threshold),
+        threshold_bytes=THRESHOLD_BYTES if threshold is None else parse_size(threshold),
         master=master,
         conf=tuple(map(_pair, arguments.values.get("--spark-conf", ()))),
         use_cache=not arguments.has("--no-cache"),
@@ -311,7 +311,8 @@ class _OnTerminal(OpeningWatch):
 
     def spark_is_missing(self, reason: str, missing: SourceError) -> None:
         why = missing.message.removeprefix("Spark can't be used: ")
-        for line in SourceError(f"{reason}: {why}", hint=missing.hint).lines("metashell: note: "):
+        text = f"Spark is preferred ({reason}), but cannot run: {why}"
+        for line in SourceError(text, hint=missing.hint).lines("metashell: note: "):
             self._diagnostics.line(line)
 
     def warn(self, text: str) -> None:

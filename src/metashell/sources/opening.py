@@ -30,7 +30,7 @@ from metashell.places.uri import is_archive, shown
 from metashell.read_settings import ReadOptions, ReadSettings
 from metashell.sources.cache.entries import may_be_cached
 from metashell.sources.directory import open_directory, open_place, open_without_log
-from metashell.sources.engine import EngineSettings, is_remote, measure_load
+from metashell.sources.engine import EngineSettings, bytes_to_decode, is_remote
 from metashell.sources.reduced import delegate_logs, open_by_spark, reason_for_spark
 from metashell.sources.request import (
     SILENT,
@@ -68,8 +68,8 @@ def open(
             directory may have coordinators' logs alone. Also an archive with one.
         log_dirs: Other log directories of the node, which have coordinators' logs too.
         engine: The engine that decodes. ``local`` is this process, without the cache. ``auto``
-            takes ``spark`` for large or remote directories, and else this process. For further
-            settings give a `metashell.sources.engine.EngineSettings`.
+            takes ``spark`` for a directory with more than 1 GB to decode, and else this process.
+            For further settings give a `metashell.sources.engine.EngineSettings`.
         progress: Called with (bytes read, bytes in all) where this process reads it.
         options: ``strict``, ``schemas``, ``show_secrets``, ``committed_only``: see
             `metashell.read_settings.ReadSettings`.
@@ -335,11 +335,11 @@ def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
             cached = open_cached_source(state, settings)
             if cached is not None:
                 return cached
-        if state is None and not is_remote(path):
+        if state is None:
             with suppress(SourceError):  # Opening it tells the reason.
                 state = list_metadata_directory(path)
-        load = measure_load((path,) if state is None else (state,), is_in_turn=request.is_searched)
-        reason = reason_for_spark(load, engine, watch)
+        n_bytes = bytes_to_decode(() if state is None else (state,))
+        reason = reason_for_spark(engine, n_bytes, watch)
         if reason is not None:
             source = open_by_spark(request, reason, watch)
             assert isinstance(source, Source)
@@ -354,9 +354,9 @@ def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
 
     paths, settings = request.choice.paths, request.settings
     if request.engine.engine != "local":
-        # Commands that answer with rows are computed by as many processes as there are CPUs.
-        load = measure_load(paths, is_in_turn=request.is_searched)
-        reason = reason_for_spark(load, request.engine, watch)
+        # Listing hundreds of directories in a store takes longer than reading most of them.
+        n_bytes = bytes_to_decode(path for path in paths if not is_remote(path))
+        reason = reason_for_spark(request.engine, n_bytes, watch)
         if reason is not None:
             request = replace(request, settings=replace(settings, config=None))
             fleet = open_by_spark(request, reason, watch)

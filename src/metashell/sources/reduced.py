@@ -29,13 +29,7 @@ from metashell.log.splits import Plan
 from metashell.log.time_spec import TimeSpec
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
-from metashell.sources.engine import (
-    DecodeLoad,
-    EngineSettings,
-    core_count,
-    decide,
-    free_memory_bytes,
-)
+from metashell.sources.engine import EngineSettings, why_spark
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 
@@ -55,36 +49,31 @@ _OPENING: Final = "metashell.spark_backend.opening"
 _NEEDS: Final = "metashell.spark_backend.needs"
 
 
-def reason_for_spark(load: DecodeLoad, settings: EngineSettings, watch: OpeningWatch) -> str | None:
+def reason_for_spark(
+    settings: EngineSettings, bytes_to_decode: int, watch: OpeningWatch
+) -> str | None:
     """Why Spark is to decode directories; None where this process is.
 
     Args:
-        load: The amount of work to decode.
         settings: The engine options of the user.
+        bytes_to_decode: Those of the largest directory.
         watch: Is told where Spark would decode and can't.
 
     Raises:
         SourceError: Spark was asked for and is missing.
     """
-    free_bytes, n_cores = free_memory_bytes(), core_count()
-    decision = decide(load, settings, free_bytes=free_bytes, n_cores=n_cores, spark_available=True)
-    if decision.engine == "local":
+    why = why_spark(settings, bytes_to_decode)
+    if why is None:
         return None
     missing: SourceError | None = _resolve(_NEEDS, "missing_requirement")(settings.master_url)
+    if missing is None and find_spec(_OPENING) is None:
+        missing = SourceError("this build of metashell has no Spark engine")
+    if missing is None:
+        return why
     if settings.engine == "spark":
-        if missing is not None:
-            raise missing
-        if find_spec(_OPENING) is None:
-            raise SourceError("this build of metashell has no Spark engine")
-    elif missing is not None:
-        decision = decide(
-            load, settings, free_bytes=free_bytes, n_cores=n_cores, spark_available=False
-        )
-        watch.spark_is_missing(decision.reason, missing)
-        return None
-    elif find_spec(_OPENING) is None:
-        return None
-    return decision.reason
+        raise missing
+    watch.spark_is_missing(why, missing)
+    return None
 
 
 def open_by_spark(request: OpenRequest, reason: str, watch: OpeningWatch) -> Source | FleetSource:
@@ -101,7 +90,7 @@ def open_by_spark(request: OpenRequest, reason: str, watch: OpeningWatch) -> Sou
 
     def begins() -> None:
         if request.engine.engine == "auto":
-            watch.spark_begins(reason)
+            watch.spark_begins(f"using Spark: {reason}")
 
     with watch.spark() as jobs:
         opened: Source | FleetSource = _resolve(_OPENING, "open_delegated")(request, jobs, begins)
@@ -123,9 +112,7 @@ def delegate_logs(source: SourceWithoutImage, request: OpenRequest, watch: Openi
     # This process answers about earlier states and about a broker, as it does for a metadata log.
     if settings.engine != "spark" or request.settings.strict or request.at is not None:
         return
-    reason_for_spark(
-        DecodeLoad(bytes_to_decode=0, n_directories=1, is_remote=False), settings, watch
-    )
+    reason_for_spark(settings, 0, watch)
     with watch.spark() as jobs:
         _resolve(_OPENING, "delegate_logs")(source, request, jobs, lambda: None)
 

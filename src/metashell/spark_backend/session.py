@@ -31,9 +31,10 @@ import metashell
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.kernel.library import DIRECTORY, LIBRARY
-from metashell.sources.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
+from metashell.sources.engine import core_count, cores_of, is_local, shown_master
 from metashell.sources.request import JobProgress
 from metashell.spark_backend.failures import failure, failures
+from metashell.spark_backend.free_memory import free_memory_bytes
 from metashell.spark_backend.java import (
     JavaProcess,
     check_reachable,

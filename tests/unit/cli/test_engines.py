@@ -14,6 +14,7 @@ import pytest
 from metashell.cli.arguments import parse_arguments
 from metashell.cli.sources import engine_settings, parse_size
 from metashell.errors import SourceError, UsageError
+from metashell.sources.engine import THRESHOLD_BYTES
 from metashell.sources.request import OpenRequest
 from metashell.spark_backend import needs
 from support.logs import make_directory, topic_batch
@@ -95,7 +96,7 @@ def test_settings() -> None:
     )
     assert (("spark.a", "1=2"), ("spark.b", "")) == settings.conf
     plain = engine_settings(parse_arguments([]))
-    assert ("auto", None, None, (), True) == (
+    assert ("auto", THRESHOLD_BYTES, None, (), True) == (
         plain.engine,
         plain.threshold_bytes,
         plain.master,
