@@ -118,10 +118,27 @@ def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
     (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     given = ("-d", f"{tmp_path}/all/*", "--keep-going", "-c", "fleet --json")
     given += ("-c", "find /clusters/*/image /nowhere /clusters -name '*0'")
+    given += ("-c", "find /clusters -name '*0' -count -printf '%p %d %f\\n'")
     local = metashell(*LOCAL, *given)
     found = metashell(*SPARK, *given)
     assert local[:2] == found[:2]
     assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
+
+
+@pytest.mark.slow
+def test_a_fleet_of_one_cluster_by_spark(metashell: Metashell, tmp_path: Path, cwd: Path) -> None:
+    """Spark reduces members that are opened here; `/quorum`, which is made of all, is found."""
+    source = fixture("real-44-live").directory
+    for name in ("a", "b"):
+        shutil.copytree(source, tmp_path / "all" / name)
+    given = ("-d", f"{tmp_path}/all/*", "-c", "cat /clusters/b/image/features/metadataVersion")
+    given += ("-c", "find / -maxdepth 2")
+    local = metashell(*LOCAL, *given)
+    assert local[:2] == metashell(*SPARK, "--no-cache", *given)[:2]
+    assert "/quorum/copies" in local[1].splitlines()
+    assert local[:2] == metashell(*SPARK, *given)[:2]
+    entries = [path for path in (cwd / "cache").rglob("*") if path.is_file()]
+    assert entries, "what Spark reduced is kept"
 
 
 def test_interrupt_is_the_status(metashell: Metashell, monkeypatch: pytest.MonkeyPatch) -> None:

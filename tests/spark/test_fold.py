@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 import metashell
+from metashell.commands.find.parser import parse
 from metashell.errors import SourceError
 from metashell.image.arrow import table_names
 from metashell.image.image import Image
@@ -21,7 +22,7 @@ from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.reduced.topic_shards import TopicShards
 from metashell.sources.source import Source
-from metashell.spark_backend.find import SparkSearch, find, is_for_parts
+from metashell.spark_backend.find import SparkSearch, find
 from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_directories
 from metashell.spark_backend.tasks import Failure, FoldJob, from_bytes
@@ -182,7 +183,7 @@ def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
 
 def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> SparkSearch:
     """A search at the root."""
-    assert is_for_parts(args)
+    assert parse(args).is_for_parts
     return find(fold, FindTask(args, "/", escapes=False), names)
 
 

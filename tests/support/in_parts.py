@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from metashell.commands.find.parser import parse
 from metashell.read_settings import ReadSettings
 from metashell.reduced.log import ReducedLog
 from metashell.reduced.topic_shards import TopicShards
@@ -19,7 +20,6 @@ from metashell.spark_backend.find import (
     FoundRow,
     SparkSearch,
     below_names,
-    is_for_parts,
     join_found,
     share_of,
 )
@@ -110,10 +110,8 @@ class InParts:
         """As `Source.delegate`."""
         return command(self)
 
-    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch:
         """Search all parts, and send what they found in several streams of batches."""
-        if not is_for_parts(args):
-            return None
         search, jobs = FindTask(args, cwd, escapes), below_names(self.jobs, self.names)
 
         def found() -> Iterator[FoundRow]:
@@ -127,7 +125,8 @@ class InParts:
             yield from self._joined(table)
 
         failed = None if self.names is None else self.failures.__setitem__
-        return SparkSearch(found, failed, lambda name, text: self.warnings.append((name, text)))
+        warned, counts = self.warnings.append, parse(args).counts
+        return SparkSearch(found, failed, lambda *told: warned(told), counts=counts)
 
     def _joined(self, table: pa.Table) -> Iterator[FoundRow]:
         keys = [table[name].to_pylist() for name in ("word", "components", "piece")]

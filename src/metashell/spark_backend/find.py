@@ -17,6 +17,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.path import CLUSTERS
 from metashell.spark_backend.find_tasks import (
+    COUNTED,
     FAILED,
     FOUND,
     LACKING,
@@ -79,7 +80,8 @@ class FoundRow:
     quits: bool
     """Whether the search ends here."""
     told: Sequence[tuple[int, str, str]] = ()
-    """`FAILED`, `WARNED` or `LACKING`, what a directory is called, and what is to be said of it."""
+    """A word of `metashell.spark_backend.find_tasks.FOUND`, what a directory is called, and what is
+    to be said of it."""
 
     @staticmethod
     def of(row: Any) -> FoundRow:
@@ -108,12 +110,18 @@ class SparkSearch:
     matched: set[int] = field(default_factory=set)
     missing: dict[str, None] = field(default_factory=dict)
     """Nodes that can't be looked at, each with why."""
+    counts: bool = False
+    """Whether the number of nodes is printed at the end."""
 
     def __iter__(self) -> Iterator[str]:
+        count = 0
         for piece in self.pieces():
             for kind, name, text in piece.told:
                 if kind == FAILED and self.failed is None:
                     raise SourceError(text)
+                if kind == COUNTED:
+                    count += int(text)
+                    continue
                 if kind == LACKING:
                     self.missing[text] = None
                     continue
@@ -127,13 +135,8 @@ class SparkSearch:
                 # Rows behind this one were not searched.
                 self.matched.update(range(max(piece.words), 1 << 16))
                 return
-
-
-def is_for_parts(args: Sequence[str]) -> bool:
-    """Whether parts of a file system can be searched apart: a start that leads up again can begin
-    in one and be in all.
-    """
-    return not any(".." in start.split("/") for start in parse(args).starts)
+        if self.counts:
+            yield f"{count}\n"
 
 
 def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> SparkSearch:
@@ -166,7 +169,7 @@ def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> Sp
             with suppress(Exception):
                 found.unpersist()
 
-    return SparkSearch(pieces)
+    return SparkSearch(pieces, counts=parse(search.words).counts)
 
 
 def _tasks_for(found: DataFrame) -> int:

@@ -40,11 +40,12 @@ FOUND: Final = pa.schema(
 its place among texts of that node; a start that is there has a row with no text. A directory that
 was looked at and can't be read has a row of the word `FAILED` with its name and why; what a user
 should know of one has the word `WARNED`, and a node in it that can't be looked at the word
-`LACKING`."""
+`LACKING`. A part's number of nodes has the word `COUNTED`."""
 
 FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
+COUNTED: Final = -4
 
 _PIECE_CHARS: Final = 1 << 20
 """About how much text a row has at most."""
@@ -223,6 +224,8 @@ def find_part(
         finally:
             searching.flush()
             out.end(quits=searching.quit)
+    if query.counts:
+        out.rows.append((COUNTED, [b""], 0, _encoded(str(searching.count)), False))
     return out.rows
 
 
@@ -289,6 +292,11 @@ class _PartSearch(Search):
         self._is_border = True
         """Whether other parts may have what comes behind the last node."""
 
+    @property
+    def count(self) -> int:
+        """The part's own nodes that reached ``-count``."""
+        return self._doing.count
+
     def below(self, match: Match) -> None:
         """Search a start and all below it."""
         self._way = list(match.place.names())
@@ -305,10 +313,11 @@ class _PartSearch(Search):
         if is_border or self._is_border:
             self._begin(self._way)
         self._is_border = is_border or not is_own
+        count = self.count
         super()._visit(visit)
         if not is_own:
             self._doing.lines.clear()
-            self._doing.quits = False
+            self._doing.quits, self._doing.count = False, count
 
     def _begin(self, way: Sequence[str]) -> None:
         """Begin another row, with the node at the end of a way."""

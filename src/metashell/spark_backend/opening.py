@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from metashell.errors import SourceError
-from metashell.fs.path import cluster_path
+from metashell.commands.find.parser import parse
+from metashell.errors import NoMetadataLogError, SourceError, TopicLogError
+from metashell.fs.path import CLUSTERS, cluster_path, normalise
 from metashell.log.directory import list_metadata_directory
 from metashell.log.splits import plan_splits
 from metashell.read_settings import ReadSettings
@@ -29,7 +30,7 @@ from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
-from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts
+from metashell.spark_backend.find import FoundRow, SparkSearch, find
 from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.session import Engine, SparkSettings
@@ -69,15 +70,29 @@ class DelegatedSource(_Delegated, ReducedDirectory):
     capabilities = Capabilities(has_log=False, delegates=True)
 
     def __init__(
-        self, engine: Engine, path: str, settings: ReadSettings, *, use_cache: bool
+        self,
+        engine: Engine,
+        path: str,
+        settings: ReadSettings,
+        *,
+        use_cache: bool,
+        keeps_session: bool = False,
     ) -> None:
         """Plan it.
+
+        Args:
+            engine: Has the session.
+            path: Where the directory is.
+            settings: How it is reduced and shown.
+            use_cache: Whether the cache keeps what Spark reduced.
+            keeps_session: Whether the session goes on once the log is here.
 
         Raises:
             SourceError: It is no metadata directory, or can't be read.
         """
         state = list_metadata_directory(path)
         self.engine, self.site = engine, _site(path)
+        self._keeps_session = keeps_session
         plan = plan_splits(state.place, settings=settings)
         super().__init__(plan, self._reduce_there, settings, state, use_cache=use_cache)
 
@@ -88,7 +103,8 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         try:
             log, how = self.engine.run(lambda spark: _reduced(spark, self.site, self.settings))
         finally:
-            self.engine.close()
+            if not self._keeps_session:
+                self.engine.close()
         if self._use_cache:
             store(self.log.place, log, how, before=self.log.signature)
         found: ReducedLog = log
@@ -101,7 +117,7 @@ class DelegatedSource(_Delegated, ReducedDirectory):
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Have Spark search, where the image is not here yet."""
-        if ReducedSource.reduced.is_known(self) or not is_for_parts(args):
+        if ReducedSource.reduced.is_known(self):
             return None
         finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
         finding.warned = lambda _, warning: self._warned.append(warning)
@@ -127,9 +143,27 @@ class DelegatedSource(_Delegated, ReducedDirectory):
 
 
 class DelegatedFleet(_Delegated, FleetSource):
-    """A fleet whose rows Spark computes, and that Spark searches."""
+    """A fleet whose rows Spark computes, that Spark searches, and whose members it reduces."""
 
     capabilities = Capabilities(has_log=False, delegates=True)
+    use_cache = True
+    """Whether the cache is asked for members, and keeps them."""
+
+    def open_member(self, member: FleetMember) -> Source:
+        """Open a member for Spark to reduce; at an earlier state and strictly it is read here."""
+        reading = member.reading
+        if reading.at is not None or reading.settings.strict:
+            return super().open_member(member)
+        try:
+            return DelegatedSource(
+                self.engine,
+                member.path,
+                reading.settings,
+                use_cache=self.use_cache,
+                keeps_session=True,
+            )
+        except (NoMetadataLogError, TopicLogError):
+            return super().open_member(member)
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -138,8 +172,10 @@ class DelegatedFleet(_Delegated, FleetSource):
 
     def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Have Spark search all directories, where they show their newest state."""
-        if self.reading.at is not None or self.settings.strict or not is_for_parts(args):
+        if self.reading.at is not None or self.settings.strict:
             return None
+        if list(self.root.names()) != [CLUSTERS] and not _are_in_clusters(args, cwd):
+            return None  # An executor has one directory, and the rest is made of all.
         sites = [_site(member.path) for member in self.members.values()]
         names = list(self.members)
         finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
@@ -266,7 +302,7 @@ def open_delegated(
         fleet = DelegatedFleet.over(
             choice.paths, request.settings, cluster_id=request.cluster_id, nodes=request.nodes
         )
-        fleet.engine = engine
+        fleet.engine, fleet.use_cache = engine, use_cache
         fleet.runner = _runner(engine)
         return fleet
     source = DelegatedSource(engine, choice.path, request.settings, use_cache=use_cache)
@@ -283,6 +319,12 @@ def _reduced(
     if isinstance(log, Failure):
         raise SourceError(log.message, hint=log.hint)
     return log, Reducing.of_plan(log.plan, settings)
+
+
+def _are_in_clusters(args: Sequence[str], cwd: str) -> bool:
+    """Whether all starts of a ``find`` are below ``/clusters``."""
+    starts = parse(args).starts or (".",)
+    return all(normalise(start, cwd).split("/")[1] == CLUSTERS for start in starts)
 
 
 def _site(path: str) -> Site:
@@ -342,4 +384,4 @@ def _finding(
             engine.quiet()
             yield piece
 
-    return SparkSearch(pieces)
+    return SparkSearch(pieces, counts=parse(args).counts)

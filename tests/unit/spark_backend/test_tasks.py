@@ -169,6 +169,13 @@ WORDS = (
     "/ -false -o -name name",
     "/image/provenance -print",
     "/image/provenance/",
+    "/ -count",
+    "/ -name 0 -count -print",
+    "/image/topics /image/cluster -type d -count",
+    "/ -name byName -prune -count -o -name '*0*' -count",
+    "/ -name 0 -count -quit",
+    "/ -printf '%p %P %H %f %h %d %y\\n'",
+    "/image/topics/by* -maxdepth 2 -printf '%d-%f%%'",
 )
 RELATIVE = (
     ("/image", ". -maxdepth 1"),
@@ -283,6 +290,8 @@ def test_find_in_a_fleet(places: list[Path]) -> None:
             "/clusters/empty/image",
             "/clusters/*/image/nothing",
             "--encode /clusters -path '*/log/*'",
+            "/clusters -name 0 -count",
+            "/clusters/*/image -count -printf '%P %d\\n'",
         )
     ]
     lines += [

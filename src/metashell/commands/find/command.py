@@ -161,7 +161,7 @@ class FindCommand(RowsCommand):
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Search here, or have others search that have the log."""
         query: Query = parsed.read[self.name]
-        delegated = ask_delegate(context, parsed.arguments) if query.is_plain else None
+        delegated = ask_delegate(context, parsed.arguments) if query.is_for_parts else None
         if delegated is not None:
             return relay(context, delegated, query.starts or (".",))
         return self._search(context, query)

@@ -264,6 +264,8 @@ class Query:
     execs: list[Exec] = field(default_factory=list)
     counts: bool = False
     """Whether what is to be told at the end is a number."""
+    quits: bool = False
+    """Whether it may end before all was searched."""
     row_words: list[str] = field(default_factory=list)
     """The options of rows among the words."""
     row_times: bool = False
@@ -272,10 +274,18 @@ class Query:
     """Whether what has two paths is taken by one of them."""
 
     @property
-    def is_plain(self) -> bool:
-        """Whether names and paths decide everything, and paths are all that is printed."""
+    def is_for_parts(self) -> bool:
+        """Whether parts of a tree can be searched apart, and what they found be put together.
+
+        Names and paths decide everything then. A start that leads up again can begin in one part
+        and be in all.
+        """
         return not (
-            self.time_tests or self.content_tests or self.formats or self.execs or self.counts
+            self.needs_times
+            or self.content_tests
+            or self.execs
+            or (self.counts and self.quits)
+            or any(".." in start.split("/") for start in self.starts)
         )
 
     @property

@@ -199,6 +199,7 @@ class _Parser:
             effect = _ACTIONS[word]
             self._prints = self._prints and effect is WalkEffect.PRUNE
             self._query.counts = self._query.counts or effect is WalkEffect.COUNT
+            self._query.quits = self._query.quits or effect is WalkEffect.QUIT
             return Act(effect)
         if word == "-printf":
             self._prints = False

@@ -75,7 +75,7 @@ class FleetMember:
                 raise self._error.with_traceback(None)
             if self._source is None:
                 try:
-                    self._source = self.reading.open(self.path)
+                    self._source = self._fleet.open_member(self)
                 except Exception as error:
                     self._error = why(error)
                     self._fleet.failed(self, self._error)

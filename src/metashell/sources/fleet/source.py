@@ -198,6 +198,10 @@ class FleetSource:
                     held -= n_bytes
                     del self._used[other.name]
 
+    def open_member(self, member: FleetMember) -> Source:
+        """Open a member; errors as `Reading.open`."""
+        return member.reading.open(member.path)
+
     def failed(self, member: FleetMember, error: SourceError) -> None:
         """Note that a member was asked for and can't be opened."""
         with self._lock:
