@@ -83,7 +83,7 @@ def why_spark(settings: EngineSettings, bytes_to_decode: int) -> str | None:
 
     Args:
         settings: The engine options of the user.
-        bytes_to_decode: Those of the largest directory.
+        bytes_to_decode: The bytes of the largest directory.
     """
     if settings.engine != "auto":
         return "`--engine spark`" if settings.engine == "spark" else None

@@ -56,7 +56,7 @@ def reason_for_spark(
 
     Args:
         settings: The engine options of the user.
-        bytes_to_decode: Those of the largest directory.
+        bytes_to_decode: The bytes of the largest directory.
         watch: Is told where Spark would decode and can't.
 
     Raises:
