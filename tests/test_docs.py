@@ -9,6 +9,7 @@ from __future__ import annotations
 import doctest
 import fnmatch
 import functools
+import json
 import os
 import re
 import subprocess
@@ -47,6 +48,7 @@ from support.examples import (
     is_session,
 )
 from support.fixtures import DEMO, copy_of, fixture, fixture_dir
+from support.notebooks import outputs_of
 from support.scripts import script
 from support.shell import run_on
 
@@ -397,6 +399,24 @@ def test_python_examples_work(page: str, tmp_path: Path) -> None:
     with system:
         runner.run(test, out=report.append)
     assert 0 == runner.failures, "".join(report)
+
+
+def test_notebook_shows_what_its_code_gives() -> None:
+    """Every output, with METASHELL_UPDATE_DOCS=1 written anew."""
+    path = ROOT / "examples" / "outage.ipynb"
+    notebook = json.loads(path.read_text("utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    shown = [cell["outputs"] for cell in cells]
+    found = json.loads(
+        json.dumps([*outputs_of(notebook, lambda code: code.replace(LOG_DIR, str(DEMO)))]).replace(
+            str(DEMO), LOG_DIR
+        )
+    )
+    if os.environ.get("METASHELL_UPDATE_DOCS"):
+        for number, (cell, outputs) in enumerate(zip(cells, found, strict=True), 1):
+            cell["outputs"], cell["execution_count"] = outputs, number
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    assert found == shown
 
 
 def test_benchmarks_name_real_figures() -> None:

@@ -56,6 +56,16 @@ class UsageError(MetashellError):
     exit_code = ExitCode.USAGE
 
 
+class UnknownNameError(UsageError, KeyError):
+    """There is no command, option, column or table of that name; also a KeyError.
+
+    Its text has the hint, which names what is near.
+    """
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
 class SourceError(MetashellError):
     """The source can't be read: missing, no permission, not a metadata log."""
 
@@ -221,3 +231,7 @@ class IsADirectoryPathError(PathError, IsADirectoryError):
 
     def __init__(self, path: str) -> None:
         super().__init__(path, "Is a directory")
+
+
+class MetashellWarning(UserWarning):
+    """A sentence that the command line prints on standard error, where Python asks for rows."""

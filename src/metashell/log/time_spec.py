@@ -64,6 +64,10 @@ class TimeSpec:
         return self.is_relative and self.origin == "end" and not self.before_ms
 
 
+Point: TypeAlias = str | int | datetime | TimeSpec
+"""A point as Python has it: a text as people write it, an offset, or a time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogClock:
     """Where a state of a log ends, in offsets and in time."""
@@ -150,6 +154,19 @@ class LogClock:
         if not self.is_earlier:
             return f"the last record is {last}"
         return f"the state shown ends at {last}, the log goes on to offset {self.end_offset}"
+
+
+def time_spec_of(point: Point) -> TimeSpec:
+    """The time spec of a point; a time without a zone is UTC.
+
+    Raises:
+        UsageError: A text can't be read.
+    """
+    if isinstance(point, TimeSpec):
+        return point
+    if isinstance(point, int):
+        return TimeSpec(offset=point)
+    return parse_time_spec(point if isinstance(point, str) else point.isoformat())
 
 
 def parse_time_spec(text: str) -> TimeSpec:

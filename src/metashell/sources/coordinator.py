@@ -24,7 +24,7 @@ from metashell.log.partition import (
     read_partition,
     read_segment,
 )
-from metashell.log.time_spec import TimeSpec, parse_time_spec, time_spec_text
+from metashell.log.time_spec import Point, TimeSpec, time_spec_of, time_spec_text
 from metashell.node_files.offset_checkpoint import (
     OffsetCheckpoint,
     TopicPartition,
@@ -121,19 +121,16 @@ class CoordinatorSource(SourceWithoutImage):
             return loaded_by_a_broker(records)
         return records
 
-    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> CoordinatorSource:
+    def at(self, point: Point, *, record: bool = False) -> CoordinatorSource:
         """The partition as it was at an offset of its log, or at a time.
 
         Raises:
             UsageError: The point can't be read.
             NotCoveredError: The files do not cover it.
         """
-        if isinstance(time_spec, int):
-            time_spec = TimeSpec(offset=time_spec)
-        elif isinstance(time_spec, str):
-            time_spec = parse_time_spec(time_spec)
         made = CoordinatorSource(self.partition_log, self.settings, self.end)
-        made._newest, made._time_spec = self.newest, clock_of(self.newest).covered(time_spec)
+        made._newest = self.newest
+        made._time_spec = clock_of(self.newest).covered(time_spec_of(point))
         if not made.keyed_records.n_rows:
             raise NotCoveredError(
                 f"{time_spec_text(made._time_spec)} is not covered: the log begins with offset"

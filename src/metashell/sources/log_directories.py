@@ -16,7 +16,7 @@ from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
 from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
-from metashell.log.time_spec import TimeSpec, parse_time_spec
+from metashell.log.time_spec import Point, time_spec_of
 from metashell.node_files.log_name import LogState
 from metashell.node_files.partition_metadata import topics_text
 from metashell.places.place import Place, child_of, shown
@@ -83,7 +83,7 @@ class LogDirectoriesSource(SourceWithoutImage):
         """
         raise self.no_image
 
-    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
+    def at(self, point: Point, *, record: bool = False) -> Source:
         """The directories as they were at a time: no metadata log's records are counted.
 
         Raises:
@@ -91,10 +91,8 @@ class LogDirectoriesSource(SourceWithoutImage):
             SourceError: It is an offset.
             NotCoveredError: It counts from the end of the logs, and no record has a time.
         """
-        if isinstance(time_spec, str):
-            time_spec = parse_time_spec(time_spec)
         clock = clock_of(self.newest)
-        found = time_spec if isinstance(time_spec, TimeSpec) else TimeSpec(offset=time_spec)
+        found = time_spec_of(point)
         until_ms = clock.end_ms if found.is_end else clock.resolve(found).timestamp_ms
         if until_ms is None:
             end = iso_time(clock.end_ms or 0)

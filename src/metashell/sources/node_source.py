@@ -5,23 +5,22 @@ The content of an opened source for programs and notebooks: tables, records, nod
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from metashell.errors import IsADirectoryPathError, NotADirectoryPathError, SourceError
-from metashell.fs.node import Directory, JsonValue
-from metashell.fs.path import resolve
-from metashell.fs.walk import paths
+from metashell.errors import SourceError, UnknownNameError
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.names import BOOTSTRAP, COORDINATOR_TOPICS, METADATA_DIRECTORY
 from metashell.log.unread import Unread, UnreadReport
 from metashell.places.place import Place, base_name, child_of, is_file, parent_of, place_of
 from metashell.read_settings import ReadSettings
+from metashell.sources.questions import Questions
 from metashell.sources.status import Capabilities
+from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_tables import SourceTables
 
 
-class SourceContents(ABC):
+class SourceContents(Questions):
     """The part of a source that asks only for its image, its tree and its coordinators' logs."""
 
     capabilities: ClassVar[Capabilities]
@@ -48,11 +47,6 @@ class SourceContents(ABC):
     @abstractmethod
     def image(self) -> Image:
         """The parts of the image."""
-
-    @property
-    @abstractmethod
-    def root(self) -> Directory:
-        """The root of the file system."""
 
     @property
     @abstractmethod
@@ -85,12 +79,13 @@ class SourceContents(ABC):
         `warnings` then tells what was not read.
 
         Raises:
-            KeyError: There is no such table; see `tables`.
+            UnknownNameError: There is no such table; see `tables`. It is a KeyError.
             SourceError: The log directories can't be read.
         """
         more = self.coordinator_tables
         if more is not None and name in more.states:
             return more.table(name, UnreadReport(self.unread))
+        _check("table", name, self.tables)
         from metashell.image.arrow import image_table
 
         return image_table(name, self.image, self.redaction)
@@ -105,12 +100,14 @@ class SourceContents(ABC):
             message: Such as ``PartitionChangeRecord``, or ``OffsetCommit`` of a broker's logs.
 
         Raises:
-            KeyError: There is no such message.
+            UnknownNameError: There is no such message. It is a KeyError.
             SourceError: The log directories can't be read.
         """
         more = self.coordinator_tables
         if more is not None and message in more.messages:
             return more.table(message, UnreadReport(self.unread))
+        known = [*self.image.records.registry.by_name, *(() if more is None else more.messages)]
+        _check("record type", message, known)
         from metashell.image.arrow import records_table
 
         return records_table(self.image.records, message, self.redaction)
@@ -125,46 +122,16 @@ class SourceContents(ABC):
 
         return unknown_table(self.image.records, self.redaction)
 
-    def ls(self, path: str = "/") -> list[str]:
-        """Child names of a directory.
 
-        Raises:
-            PathError: Nothing is there, or a leaf.
-        """
-        node = resolve(self.root, path).node
-        if not isinstance(node, Directory):
-            raise NotADirectoryPathError(path)
-        return list(node.names())
+def _check(what: str, name: str, names: Iterable[str]) -> None:
+    """Refuse a name that is none of these.
 
-    def cat(self, path: str) -> str:
-        """Text of a leaf.
-
-        Raises:
-            PathError: Nothing is there, or a directory.
-        """
-        text: str = self._leaf(path).text()
-        return text
-
-    def value(self, path: str) -> JsonValue:
-        """Structured value of a leaf; errors as `cat`."""
-        value: JsonValue = self._leaf(path).value()
-        return value
-
-    def find(self, path: str = "/") -> list[str]:
-        """Paths of a node and all below it, depth first.
-
-        Raises:
-            PathError: Nothing is there.
-        """
-        node = resolve(self.root, path).node
-        # A lone surrogate ends each path: no name that was decoded from UTF-8 holds one.
-        return "".join(paths(node, path, end="\udfff")).split("\udfff")[:-1]
-
-    def _leaf(self, path: str) -> Any:
-        node = resolve(self.root, path).node
-        if isinstance(node, Directory):
-            raise IsADirectoryPathError(path)
-        return node
+    Raises:
+        UnknownNameError: It is such.
+    """
+    if name not in names:
+        hint = did_you_mean(near_names(name, names)) or f"there are {', '.join(names)}"
+        raise UnknownNameError(f"there is no {what} {name}", hint=hint)
 
 
 class NodeSource(SourceContents):

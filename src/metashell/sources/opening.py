@@ -122,7 +122,7 @@ def open_fleet(
         cluster_id: Take only directories of this cluster.
         join: Take directories with one cluster id for one cluster, of whatever node they are. Else
             those of one node are together.
-        progress: Tells how far `FleetSource.rows` has come.
+        progress: Tells how far `FleetSource.directory_rows` has come.
         options: See `open`; they hold for each directory.
 
     Raises:

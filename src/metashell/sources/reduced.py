@@ -26,7 +26,7 @@ from metashell.log.directory import MetadataLog, note_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.read import Loaded
 from metashell.log.splits import Plan
-from metashell.log.time_spec import TimeSpec
+from metashell.log.time_spec import Point
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
 from metashell.sources.engine import EngineSettings, why_spark
@@ -215,8 +215,8 @@ class ReducedSource(Source):
     def history_root(self) -> Directory:
         return self.full_log.history_root
 
-    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
-        return self.full_log.at(time_spec, record=record)
+    def at(self, point: Point, *, record: bool = False) -> Source:
+        return self.full_log.at(point, record=record)
 
     def records(self, message: str) -> pa.Table:
         return self.full_log.records(message)

@@ -18,11 +18,12 @@ from metashell.fs.path import resolve
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.time_spec import LogClock, TimeSpec, parse_time_spec
+from metashell.log.time_spec import LogClock, Point, time_spec_of
 from metashell.log.unread import Unread
-from metashell.places.place import Place
+from metashell.places.place import Place, shown
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
+from metashell.schema.timestamps import iso_time
 from metashell.sources.node_source import NodeSource
 from metashell.sources.status import Capabilities, Status
 from metashell.version import __version__
@@ -324,22 +325,19 @@ class Source(NodeSource):
         """Records from the oldest state in the directory up to where this source stands."""
         return self.history.records_until(self._moment)
 
-    def at(self, time_spec: str | int | TimeSpec, *, record: bool = False) -> Source:
+    def at(self, point: Point, *, record: bool = False) -> Source:
         """The source as it was at an offset or a time.
 
         Args:
-            time_spec: An included offset or a time; see `parse_time_spec`. Ages count back from
-                the log's last record, on a live quorum from now.
+            point: An included offset or a time; see `parse_time_spec`. Ages count back from
+                the log's last record, on a live quorum from now. Times without a zone are UTC.
             record: Apply up to the record itself where the offset lies inside a batch.
 
         Raises:
             UsageError: It can't be read.
             NotCoveredError: The files do not cover it; the message gives the range.
         """
-        if isinstance(time_spec, int):
-            time_spec = TimeSpec(offset=time_spec)
-        elif isinstance(time_spec, str):
-            time_spec = parse_time_spec(time_spec)
+        time_spec = time_spec_of(point)
         clock: LogClock | None = None
         if time_spec.offset is None:
             from metashell.sources.log_clock import clock_of
@@ -482,5 +480,16 @@ class Source(NodeSource):
             if isinstance(node, Directory):
                 node.grid()
 
+    def _facts(self) -> Iterable[tuple[str, object]]:
+        yield "source", shown(self.path)
+        yield "cluster", self.cluster_id
+        yield "node", self.node_id
+        if self.capabilities.has_image:
+            status = self.status()
+            yield "offset", status.offset
+            yield "time", None if status.timestamp_ms is None else iso_time(status.timestamp_ms)
+            yield "metadata version", status.metadata_version
+            yield "notes", ", ".join(status.notes) or None
+
     def __repr__(self) -> str:
-        return f"<metashell.Source {self.path}>"
+        return f"<metashell.Source {shown(self.path)}>"

@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,9 +38,11 @@ from metashell.commands.rows.columns import (
     time_at,
 )
 from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.from_python import keywords_of
 from metashell.commands.rows.output import Shape
 from metashell.commands.rows.query import FORMATS, RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
+from metashell.errors import UsageError
 from metashell.findings.kind import SEVERITIES
 from metashell.fs.escape import escape
 from metashell.sources.opening import open_fleet, open_request
@@ -191,6 +195,86 @@ def test_cells_are_of_the_kind_that_their_column_declares(command: RowsCommand) 
             for field in table.schema:
                 declared = cells(columns[field.name].kind, []).type
                 assert _family(declared) == _family(field.type), (asked_by, field.name)
+
+
+@pytest.mark.parametrize("command", WITH_ROWS, ids=lambda command: command.name)
+def test_python_has_the_same_rows(command: RowsCommand) -> None:
+    """Of each example, by keyword arguments; also the same columns and diagnostics."""
+    n = 0
+    for line, _ in command.manual.examples:
+        asked = _asked_in_python(command, split(line)[1:])
+        if asked is None:
+            continue
+        n += 1
+        arguments, options, words = asked
+        line = f"{command.name} {words}"  # noqa: PLW2901
+        if not _WITHOUT_ROWS.isdisjoint(words.split()):
+            with pytest.raises(UsageError):
+                sample(line).rows(command.name, *arguments, **options)
+            continue
+        ran = run_on(sample(line), f"{line} --output csv")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            table = sample(line).rows(command.name, *arguments, **options)
+        assert next(csv.reader(io.StringIO(ran.out))) == table.column_names
+        assert rows(line) == json_rows(table)
+        texts = [str(one.message) for one in told if one.category is metashell.MetashellWarning]
+        known = dict.fromkeys([*ran.err, *sample(line).warnings])
+        assert [one for one in known if not one.startswith(" ")] == texts
+    assert n
+
+
+_WITHOUT_ROWS = {"--plugin", "--follow", "-f", "-count", "-exec", "-printf", "-print0"}
+"""Options that ask for other things than rows, or for rows without an end."""
+
+
+def _asked_in_python(
+    command: RowsCommand, words: Sequence[str]
+) -> tuple[list[str], dict[str, object], str] | None:
+    """A line's arguments and options in Python, and its words; None if it asks for no rows."""
+    keywords = {flag: (name, option) for name, (flag, option) in keywords_of(command).items()}
+    arguments, options, taken = list[str](), dict[str, object](), list[str]()
+    left = iter(words)
+    for word in left:
+        flag, equals, value = word.partition("=")
+        if not flag.startswith("-") or re.match("-[0-9]+[smhd]", flag):
+            arguments.append(word)
+        elif flag in keywords:
+            name, option = keywords[flag]
+            if option.metavar is not None and not equals:
+                value = next(left)
+            options[name] = True if option.metavar is None else value
+            taken += [word] if option.metavar is None or equals else [word, value]
+            continue
+        elif flag in ("-o", "--output"):
+            _ = equals or next(left)
+            continue
+        elif flag != "--json":
+            return None
+        else:
+            continue
+        taken.append(word)
+    return arguments, options, " ".join(getattr(word, "raw", word) for word in taken)
+
+
+def json_rows(table: pa.Table) -> list[Row]:
+    """The rows of a table with the values that JSON has for them."""
+    found: dict[str, list[Any]] = {}
+    for field in table.schema:
+        values = table.column(field.name).to_pylist()
+        if pa.types.is_timestamp(field.type):
+            found[field.name] = [None if v is None else _iso(v) for v in values]
+        elif field.type == pa.json_():
+            found[field.name] = [None if v is None else json.loads(v) for v in values]
+        else:
+            found[field.name] = values
+    return [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+
+
+def _iso(moment: datetime) -> str:
+    """A time as JSON has it: in ms, in UTC."""
+    assert moment.utcoffset() == timedelta()
+    return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _family(kind: pa.DataType) -> str:

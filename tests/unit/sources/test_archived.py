@@ -115,7 +115,7 @@ def test_a_fleet_in_an_archive_is_read_in_this_process(
     monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 4)
     monkeypatch.setattr("metashell.sources.fleet.pool._pool", lambda n: pytest.fail("a process"))
     fleet = open_fleet([packed(tmp_path, backups(tmp_path / "backups"))])
-    assert [None] * 3 == [row.get("error") for row in fleet.rows()]
+    assert [None] * 3 == [row.get("error") for row in fleet.directory_rows()]
 
 
 def test_an_archive_that_fails_is_a_row(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_an_archive_that_fails_is_a_row(tmp_path: Path) -> None:
     whole = Path(packed(tmp_path, parent / "staging"))
     (tmp_path / "cut.tgz").write_bytes(whole.read_bytes()[:5000])
     fleet = open_fleet([str(whole), f"{tmp_path}/cut.tgz"])
-    errors = [str(row["error"]) for row in fleet.rows() if row.get("error") is not None]
+    errors = [str(row["error"]) for row in fleet.directory_rows() if row.get("error") is not None]
     assert 1 == len(errors)
     assert errors[0].startswith(f"{tmp_path}/cut.tgz: damaged or cut off: ")
 

@@ -42,7 +42,7 @@ def test_rows_come_one_by_one(tmp_path: Path) -> None:
         came.extend(rows)
 
     watching = watched(fleet, lambda done, whole: told.append((done, whole)), take)
-    assert watching.rows() == fleet.rows()
+    assert watching.directory_rows() == fleet.directory_rows()
     assert len(told) == 3
     assert told[-1][0] == told[-1][1]
     assert fleet.progress is None

@@ -156,7 +156,7 @@ def _rows(context: Context) -> list[FleetRow]:
     """A row for each directory, by name."""
     fleet = context.fleet
     if fleet is not None:
-        return fleet.rows(stop=lambda: stop_if_cancelled(context))
+        return fleet.directory_rows(stop=lambda: stop_if_cancelled(context))
     # A reduced log suffices for a row.
     source = context.source or context.needs_source()
     (name,) = unique_names([(source.path, cluster_id_of(source))])

@@ -91,6 +91,14 @@ class TableOutput(Output, Protocol):
 
 
 @runtime_checkable
+class RowsOutput(Output, Protocol):
+    """An output that takes rows for programs as a table, in place of a format's text."""
+
+    def take_rows(self, table: pa.Table) -> None:
+        """Take all rows of an answer."""
+
+
+@runtime_checkable
 class VerdictOutput(TableOutput, Protocol):
     """One that also takes what is said before the rows, as data beside its text."""
 

@@ -176,17 +176,22 @@ def run_words(context: Context, words: Sequence[str]) -> int:
             )
         if context.lost is not None and not command.judges_lost_quorum:
             raise context.lost
-        if context.fleet is None:
-            return int(command.run(context, args))
-        from metashell.commands.framework.cluster import run_on_fleet
-
-        return run_on_fleet(context, command, args)
+        return run_command(context, command, args)
     except MetashellError as error:
         code = _report(context, command, error)
         if defaults and isinstance(error, UsageError):
             words = escape(quote_words(defaults))
             context.warn(f"  hint: the configuration file adds `{words}` to {command.name}")
         return code
+
+
+def run_command(context: Context, command: Command, args: Sequence[str]) -> int:
+    """Run a command on the source or the fleet; returns the exit code, raises its errors."""
+    if context.fleet is None:
+        return int(command.run(context, args))
+    from metashell.commands.framework.cluster import run_on_fleet
+
+    return run_on_fleet(context, command, args)
 
 
 def _unknown(context: Context, name: str, args: Sequence[str]) -> UsageError:

@@ -66,6 +66,7 @@ class GrepCommand(RowsCommand):
                 ("-e", "--regexp"),
                 "Search for this. May be repeated: a line matches if any REGEX does.",
                 metavar="REGEX",
+                repeatable=True,
             ),
             Option(
                 ("--encode",),

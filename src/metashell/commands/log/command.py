@@ -85,11 +85,13 @@ class LogCommand(RowsCommand):
                 "Only records of these types, separated by commas: PartitionChange, "
                 "PARTITION_CHANGE_RECORD or 5. May be repeated.",
                 metavar="TYPE,...",
+                repeatable=True,
             ),
             Option(
                 ("--not-type",),
                 "No records of these types. May be repeated.",
                 metavar="TYPE,...",
+                repeatable=True,
             ),
             Option(
                 ("--offset",),

@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.command import Context, TableOutput
+from metashell.commands.framework.command import Context, RowsOutput, TableOutput
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import with_colours
@@ -34,7 +34,7 @@ from metashell.commands.rows.metrics import Metrics, metrics_text
 from metashell.commands.rows.query import LIMIT, METRICS, VERBOSE, form_of, is_wide, limit_of
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
-from metashell.errors import UsageError
+from metashell.errors import UnknownNameError, UsageError
 from metashell.fs.escape import escape
 from metashell.schema.dump import text_to_json, to_json
 from metashell.spelling import did_you_mean, near_names
@@ -149,7 +149,7 @@ def _known(flag: str, name: str, names: Sequence[str]) -> None:
     if name in names:
         return
     hint = did_you_mean(near_names(name, names, 1)) or f"the columns are {', '.join(names)}"
-    raise UsageError(f"{flag}: there is no column {name}", hint=hint)
+    raise UnknownNameError(f"{flag}: there is no column {name}", hint=hint)
 
 
 class PieceWriter:
@@ -162,6 +162,8 @@ class PieceWriter:
 
     def __init__(self, context: Context, shape: Shape) -> None:
         self._context, self._shape = context, shape
+        self._taker = context.out if isinstance(context.out, RowsOutput) else None
+        self._taken: list[pa.Table] = []
         self.n_rows = 0
         """How many rows were written."""
 
@@ -174,7 +176,9 @@ class PieceWriter:
         """Write some rows."""
         is_first = not self.n_rows
         self.n_rows += len(table)
-        if len(table):
+        if self._taker is not None:
+            self._taken.append(plain(table.select(list(self._shape.columns))))
+        elif len(table):
             for text in self._pieces(table.select(list(self._shape.columns)), is_first=is_first):
                 stop_if_cancelled(self._context)
                 self._context.write(text)
@@ -185,7 +189,10 @@ class PieceWriter:
         Args:
             empty: A table with the columns, whose form is written where there were no rows.
         """
-        if not self.n_rows:
+        if self._taker is not None:
+            none = plain(empty.select(list(self._shape.columns)))
+            self._taker.take_rows(pa.concat_tables(self._taken) if self.n_rows else none)
+        elif not self.n_rows:
             for text in WRITERS[self._shape.form](empty.select(list(self._shape.columns))):
                 self._context.write(text)
         elif self._shape.form == "json":

@@ -9,7 +9,7 @@ from metashell.dataclass import dataclass
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 if TYPE_CHECKING:
-    from metashell.log.time_spec import TimeSpec
+    from metashell.log.time_spec import Point
     from metashell.sources.source import Source
 
 
@@ -18,7 +18,7 @@ class Reading:
     """How a directory is read and shown, and as of when."""
 
     settings: ReadSettings = READ_DEFAULTS
-    at: str | int | TimeSpec | None = None
+    at: Point | None = None
     """An offset or a time, as `metashell.sources.source.Source.at` takes them; None for the end."""
     record: bool = False
     """Whether an offset inside a batch means up to the record itself."""

@@ -8,11 +8,12 @@ they hold many bytes together.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 
@@ -29,10 +30,12 @@ from metashell.sources.fleet.member import FleetDirectory, FleetMember
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces, distinct, identity_of, nodes_at
+from metashell.sources.questions import Questions
 from metashell.sources.status import Capabilities, Status
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
+    from metashell.log.time_spec import Point
     from metashell.sources.coordinator_tables import CoordinatorTables
     from metashell.sources.delegate import Delegate
     from metashell.sources.source import Source
@@ -52,6 +55,8 @@ to end everything."""
 
 SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
+_MOST: Final = 10
+"""Directories that a notebook shows."""
 _COPIES: Final = "metashell.judgement.copies_rows"
 _FEW_BYTES: Final = 128 << 20
 """The limit for answers that look at a part of each image; measured, as is the next."""
@@ -59,7 +64,7 @@ OPENING_BYTES: Final = 1 << 20
 """The cost of opening a directory, in bytes that could be read meanwhile."""
 
 
-class FleetSource:
+class FleetSource(Questions):
     """Several directories under one root; what works on one cluster takes a `FleetMember`'s source.
 
     Args:
@@ -276,17 +281,16 @@ class FleetSource:
     def warm_up(self) -> None:
         """Nothing: a fleet is not read before it is looked at."""
 
-    def at(self, time_spec: str | int, *, record: bool = False) -> Self:
+    def at(self, point: Point, *, record: bool = False) -> Self:
         """The fleet as each member was at an offset or a time; who does not cover it can't be read.
 
         Raises:
             UsageError: The point can't be read.
         """
-        from metashell.log.time_spec import parse_time_spec
+        from metashell.log.time_spec import time_spec_of
 
-        if isinstance(time_spec, str):
-            parse_time_spec(time_spec)
-        reading = Reading(settings=self.reading.settings, at=time_spec, record=record)
+        time_spec_of(point)
+        reading = Reading(settings=self.reading.settings, at=point, record=record)
         return self._anew(reading)
 
     def as_opened(self) -> Self:
@@ -337,7 +341,7 @@ class FleetSource:
 
     # Rows computed for the members.
 
-    def rows(
+    def directory_rows(
         self,
         *,
         n_workers: int | None = None,
@@ -372,8 +376,8 @@ class FleetSource:
                 their own.
             arguments: Further arguments.
             members: The members to read; all where None.
-            n_workers: See `rows`.
-            stop: See `rows`.
+            n_workers: See `directory_rows`.
+            stop: See `directory_rows`.
             check: Called with each row as it comes; it raises to end everything.
         """
         from metashell.sources.fleet.pool import DIED, run_all
@@ -426,6 +430,10 @@ class FleetSource:
 
     def _telling(self) -> AbstractContextManager[Callable[[int, int], None] | None]:
         return nullcontext(None) if self.progress is None else self.progress()
+
+    def _facts(self) -> Iterable[tuple[str, object]]:
+        yield "fleet", f"{len(self.members)} clusters"
+        yield from ((one.name, shown(one.path)) for one in islice(self.members.values(), _MOST))
 
     def __repr__(self) -> str:
         return f"<metashell.FleetSource of {len(self.members)}>"

@@ -166,7 +166,7 @@ def test_refreshed_has_what_was_written_since(tmp_path: Path) -> None:
 def test_rows_are_those_of_the_sources(parent: Path) -> None:
     """In this process and in others, in the order of the names."""
     fleet = open_fleet(directories(parent))
-    here, there = fleet.rows(n_workers=1), fleet.rows(n_workers=2)
+    here, there = fleet.directory_rows(n_workers=1), fleet.directory_rows(n_workers=2)
 
     assert here == there
     assert ["controller-1", "controller-2", OTHER_ID] == [row["name"] for row in here]
@@ -192,9 +192,9 @@ def test_rows_can_be_computed_elsewhere(parent: Path) -> None:
         yield 2, None
         yield from ((i, function(*job)) for i, job in enumerate(jobs[:2]))
 
-    wanted = fleet.rows()
+    wanted = fleet.directory_rows()
     fleet.runner = elsewhere
-    *found, lost = fleet.rows()
+    *found, lost = fleet.directory_rows()
     assert wanted[:2] == found
     assert (OTHER_ID, OTHER_ID, None) == (lost["name"], lost["clusterId"], lost["brokers"])
     assert "the process that read it died" in str(lost["error"])
