@@ -82,7 +82,7 @@ def take(screen: Screen) -> str:
 def take_recording() -> str:
     """The recording of the timeline."""
     session = session_on(
-        DEMO, name="demo", title=lambda _: "demo", theme="textual-dark", path=TOPIC
+        DEMO, name="demo", title=lambda _: "demo", theme="metashell-dark", path=TOPIC
     )
     title = "The explorer goes along the timeline to the moment when partitions went offline"
     return recording(record(session, SIZE), title, POSTER)

@@ -36,7 +36,7 @@ class Screen:
     path: str = "/"
     at: int | None = None
     """An offset to go to first; None for the end of the log."""
-    theme: str = "textual-dark"
+    theme: str = "metashell-dark"
     typed: str = ""
     """Typed behind the keys."""
     directories: tuple[str, ...] = ()

@@ -153,7 +153,7 @@ def test_themes(theme: str) -> None:
     """One of the configuration file is used."""
 
     async def test(driver: Driver) -> None:
-        expected = theme if theme in EXPLORER_THEMES else "textual-dark"
+        expected = theme if theme in EXPLORER_THEMES else "metashell-dark"
         assert driver.app.theme == expected
 
     drive(test, session_on(theme=theme))

@@ -135,7 +135,7 @@ class _Opening:
             source.close()  # The user has left meanwhile.
             return source
         self._opened(source)
-        if self._path != "/":
+        if self._path:
             resolve(source.root, self._path)
         return source
 

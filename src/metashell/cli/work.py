@@ -165,10 +165,7 @@ def explorer_path(arguments: Arguments) -> str | None:
             hint="leave out `2>`: the explorer draws on standard error",
         )
     _check_terminal()
-    if not paths:
-        return "/"
-
-    return normalise(paths[0])
+    return normalise(paths[0]) if paths else ""
 
 
 def _check_terminal() -> None:

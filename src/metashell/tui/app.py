@@ -104,7 +104,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         """The shown view state; None while the source is being opened."""
         self.is_open = False
         """Whether the first view is there."""
-        self._path = session.path
+        self._path = session.path or "/"
         self.places = Places()
         """Where the user was, and the bookmarks."""
         self.remembered = Remembered(session.memory)
@@ -215,7 +215,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
                 job.progress = (done, whole)
 
             try:
-                view_state = looked_at(view_state_of(session.open(progress), session.path))
+                view_state = looked_at(view_state_of(session.open(progress), self._path))
                 self.cluster_id = bookmarked_cluster(view_state)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None

@@ -10,7 +10,7 @@ from metashell.errors import SourceError
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode, VisitedView
 from metashell.tui.rows.cluster_rows import batch_around
-from metashell.tui.view import VIEWS
+from metashell.tui.view import TREE
 from metashell.tui.view_state import (
     ViewState,
     cluster_at,
@@ -32,7 +32,6 @@ MOMENT: Final = "moment"
 """Key of the jobs that look for the offset at which something began."""
 _MOVES: Final = (VIEW_STATE, MOMENT, "jump")
 """Keys of the jobs that move in time."""
-_FIRST_VIEW: Final = VIEWS[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Arrival:
 class Moving(AppPart):
     """Mixed into the program."""
 
-    def go(self, path: str, *, offset: int | None = None, view: str = _FIRST_VIEW.id) -> None:
+    def go(self, path: str, *, offset: int | None = None, view: str = TREE) -> None:
         """Go to a node, and to an offset where one is given; the place before is kept for `back`.
 
         Args:
@@ -62,11 +61,26 @@ class Moving(AppPart):
         app.places.visit(self._looked_at)
         self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
 
+    def go_to_change(self, path: str, offset: int) -> None:
+        """Go to a node as it was once a record was applied."""
+        app = self.explorer
+        view_state = app.view_state
+        assert view_state is not None
+
+        def work(_job: Job) -> tuple[int, int]:
+            return batch_around(view_state, path, offset, of_history=True)
+
+        def done(batch: tuple[int, int]) -> None:
+            app.go(path, offset=batch[1])
+            app.tell_batch(offset, batch)
+
+        app.jobs.start("finding the moment", work, done, owner=app, key=MOMENT, leads=True)
+
     def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
         app = self.explorer
         app.places.visit(self._looked_at)
-        self._go(place, _FIRST_VIEW.id, is_exact=True)
+        self._go(place, TREE, is_exact=True)
 
     @property
     def here(self) -> VisitedNode:
@@ -79,7 +93,7 @@ class Moving(AppPart):
     def _looked_at(self) -> VisitedView:
         view = self.explorer.view
         if view is None:
-            return VisitedView(self.here, _FIRST_VIEW.id)
+            return VisitedView(self.here, TREE)
         return VisitedView(self.here, view.id or "", view.result)
 
     def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:

@@ -10,8 +10,9 @@ from typing import Final
 EXPLORER_THEMES: Final = (
     "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe",
     "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki", "gruvbox",
-    "high-contrast", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
-    "solarized-dark", "solarized-light", "textual-dark", "textual-light", "tokyo-night",
+    "high-contrast", "metashell-dark", "metashell-light", "monokai", "nord", "rose-pine",
+    "rose-pine-dawn", "rose-pine-moon", "solarized-dark", "solarized-light", "textual-dark",
+    "textual-light", "tokyo-night",
 )  # fmt: skip
 """Themes: Textual's, and our own."""
 
@@ -47,6 +48,6 @@ KEY_IDS: Final = (
     "timeline.leave", "timeline.play", "timeline.slower", "tree.down", "tree.first", "tree.into",
     "tree.jump", "tree.last", "tree.open", "tree.out", "tree.page-down", "tree.page-up",
     "tree.parent", "tree.up", "view.brokers", "view.disks", "view.explorer", "view.fleet",
-    "view.groups", "view.health", "view.quorum", "view.records",
+    "view.groups", "view.health", "view.home", "view.quorum", "view.records",
 )  # fmt: skip
 """Ids of bindings, which is what a key does."""

@@ -44,7 +44,7 @@ class ExplorerSession:
     title: Callable[[Source | FleetSource], str]
     """The source's name once it is open."""
     path: str = "/"
-    """Where to begin."""
+    """Where to begin; empty for Home."""
     show_secrets: bool = False
     habits: Habits = NO_HABITS
     """Aliases and default options of commands."""

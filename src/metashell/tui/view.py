@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.containers import Vertical
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -20,12 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
-    from textual.visual import VisualType
 
     from metashell.tui.prompts.results import CommandResult
     from metashell.tui.view_state import ViewState
 
 
+HOME: Final = ""
+"""In place of a path to begin at: the page of the whole cluster."""
+TREE: Final = "explorer"
+"""Id of the view of nodes."""
 IMAGE: Final = "image"
 FLEET: Final = "fleet"
 ROWS: Final = "rows"
@@ -33,24 +35,6 @@ _TOLD_S: Final = 0.1
 """A view is laid out by then."""
 _LOW: Final = 12
 """Lines below which what explains rows gives way to them."""
-
-
-class Heading(Static):
-    """A line that names the parts below it, also where one of them hides it."""
-
-    DEFAULT_CSS = """
-    Heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
-    """
-
-    def __init__(self, text: str = "", *, id: str) -> None:
-        super().__init__(text, id=id, markup=False)
-
-    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
-        """Name them in other words."""
-        super().update(content, layout=layout)
-        for view in self.ancestors:
-            if isinstance(view, View):
-                view.name_maximised()
 
 
 class View(AppPart, Vertical):
@@ -86,7 +70,6 @@ class View(AppPart, Vertical):
 
     DEFAULT_CSS = """
     View > .view-why-not { display: none; height: auto; padding: 0 1; }
-    View.-low RowTable { scrollbar-size-horizontal: 0; }
     View.-why-not > * { display: none; }
     View.-why-not > .view-why-not { display: block; }
     """
@@ -122,23 +105,6 @@ class View(AppPart, Vertical):
 
     def fit(self) -> None:
         """Take over that a part got the whole screen, or gave it back."""
-        self.name_maximised()
-
-    def name_maximised(self) -> None:
-        """Name the part that has the whole screen: what names it elsewhere is hidden."""
-        part = self.screen.maximized
-        if part is not None:
-            part.border_title = self.title_of(part)
-
-    def title_of(self, part: Widget) -> Content:
-        """The title of a part: the heading above it, or else the view's title."""
-        title = line(next(spec.title for spec in VIEWS if spec.id == self.id))
-        for widget in self.walk_children():
-            if widget is part:
-                break
-            if isinstance(widget, Heading) and widget.content:
-                title = Content(str(widget.content))
-        return title
 
     @abstractmethod
     def show_view_state(self, view_state: ViewState) -> None:
@@ -270,6 +236,7 @@ class ViewSpec:
 
 _VIEWS: Final = "metashell.tui.views"
 VIEWS: Final = (
+    ViewSpec("home", "Home", "0", f"{_VIEWS}.home", "HomeView", IMAGE, is_of_one=True),
     ViewSpec("explorer", "Explorer", "1", f"{_VIEWS}.explorer", "ExplorerView"),
     ViewSpec("records", "Records", "2", f"{_VIEWS}.records", "RecordsView", IMAGE),
     ViewSpec("health", "Health", "3", f"{_VIEWS}.health", "HealthView", IMAGE),
@@ -284,6 +251,10 @@ VIEWS: Final = (
 
 
 def first_view(view_state: ViewState, path: str) -> str:
-    """Id of the view to begin with: several directories are compared before one is looked into."""
-    is_fleet = view_state.fleet is not None and path == "/"
-    return next(spec.id for spec in VIEWS if (spec.needs == FLEET) is is_fleet)
+    """Id of the view to begin with: Home, or the tree for a path and for what has no image.
+
+    Several directories are compared before one is looked into.
+    """
+    if view_state.fleet is not None and path in (HOME, "/"):
+        return FLEET
+    return "home" if path == HOME and view_state.has_image else TREE

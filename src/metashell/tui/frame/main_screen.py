@@ -26,8 +26,6 @@ class MainScreen(AppPart, Screen[None]):
 
     def watch_maximized(self, before: Widget | None) -> None:
         """Have the view take the room that it has now, and the key bar say how to get back."""
-        if before is not None:
-            before.border_title = None
         explorer = self.explorer
         if explorer.is_open and explorer.view is not None:
             explorer.view.fit()

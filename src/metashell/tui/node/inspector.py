@@ -7,8 +7,6 @@ of a fleet therefore needs no special case.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -28,7 +26,6 @@ from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.head import head_of
 from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
-from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
@@ -66,7 +63,6 @@ class NodeInspector:
         path: An absolute path of the whole tree.
         cancelled: Asked by long loops.
         reads_older: Whether to wait for older files, which hold more timestamps.
-        turn: Waits until no other job works on all partitions.
 
     Raises:
         SourceError: The cluster that the path lies in can't be read.
@@ -79,7 +75,6 @@ class NodeInspector:
         cancelled: Callable[[], bool],
         *,
         reads_older: bool = False,
-        turn: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._serial, self._span = view_state.serial, view_state.span
         self._previous = view_state.previous
@@ -98,7 +93,7 @@ class NodeInspector:
         if view_state.cluster is not None:
             # The cluster alone, as if nothing else were open.
             view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
-        self._view_state, self._reads_older, self._turn = view_state, reads_older, turn
+        self._view_state, self._reads_older = view_state, reads_older
         self._context = Context(
             root=view_state.root,
             out=Nowhere(is_terminal=True),
@@ -140,8 +135,6 @@ class NodeInspector:
                 if described is None
                 else [DetailMode.TABLE, DetailMode.CHILDREN]
             )
-            if self._inner == "/" and self._view_state.has_image:
-                modes.insert(0, DetailMode.OVERVIEW)
         else:
             modes = [DetailMode.VALUE, DetailMode.TEXT]
         head, offset = self._head(place)
@@ -160,12 +153,6 @@ class NodeInspector:
             "title": "" if described is None else described.title,
             "offset": offset,
         }
-        if mode is DetailMode.OVERVIEW:
-            content = _of_lines((), str)
-            for lines in overview(self._view_state, self._ask_in_turn):
-                content = _of_lines(lines, partial(_text_of, lines))
-                tell(NodeDetail(**base, **content))
-            return NodeDetail(**base, **content, lacks_times=self._lacks_times)
         content = self._content(mode, place, described, offset)
         if mode is DetailMode.TABLE and described is not None:
             content["lacks_times"] = _hides_times(content.get("table")) and self._lacks_times
@@ -426,10 +413,6 @@ class NodeInspector:
             self._view_state, words, cancelled=self._cancelled, reads_older=self._reads_older
         )
 
-    def _ask_in_turn(self, *words: str) -> CommandAnswer:
-        with self._turn():
-            return self._ask(*words)
-
     def _find(self, names: Sequence[str]) -> NodePlace | None:
         return _down(NodePlace(self._view_state.root), names)
 
@@ -456,10 +439,6 @@ def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:
             return None
         place = NodePlace(child, name, place)
     return place
-
-
-def _text_of(lines: Sequence[ValueLine]) -> str:
-    return "\n".join(line.text for line in lines)
 
 
 def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 class DetailMode(StrEnum):
     """A way to look at a node."""
 
-    OVERVIEW = "overview"
-    """A cluster's root: a summary in a few lines."""
     VALUE = "value"
     TEXT = "text"
     RECORD = "record"

@@ -15,7 +15,6 @@ from textual.widgets import Static
 from metashell.errors import MetashellError
 from metashell.tui.error_text import error_lines, error_text
 from metashell.tui.jobs import READING_OLDER, Job
-from metashell.tui.moving import MOMENT
 from metashell.tui.node.history import NAME
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail, with_rows
@@ -23,17 +22,15 @@ from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
-from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.rows.table import RowTable
 from metashell.tui.rows.whole_text import WholeText
-from metashell.tui.text import say
+from metashell.tui.text import line, say
 from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABS: Final = (
-    (DetailMode.OVERVIEW, "d", "Overview"),
     (DetailMode.TABLE, "d", "Table"),
     (DetailMode.CHILDREN, "d", "Children"),
     (DetailMode.VALUE, "v", "Value"),
@@ -57,7 +54,6 @@ _MOST_CHANGED: Final = 5
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
-_AS_A_WHOLE: Final = (DetailMode.OVERVIEW, DetailMode.TABLE)
 MODE_KEYS: Final = (
     *(
         Binding(
@@ -115,20 +111,19 @@ class NodePane(AppPart, Vertical):
     )
     DEFAULT_CSS = """
     NodePane { height: 1fr; }
-    NodePane > #node-head {
-        height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis;
-    }
-    NodePane > #node-tabs { height: 1; background: $panel; }
+    NodePane > #node-tabs { height: 1; }
     NodePane > #node-tabs > Static { width: auto; height: 1; }
     NodePane > #node-tabs > #node-count {
         width: 1fr; text-align: right; padding: 0 1; color: $text-muted; text-wrap: nowrap;
     }
-    NodePane > #node-tabs > ModeTab.-current { text-style: bold reverse; }
+    NodePane > #node-tabs > ModeTab { color: $text-muted; }
+    NodePane > #node-tabs > ModeTab.-current { text-style: bold underline; color: $text-primary; }
     NodePane > #node-tabs > ModeTab:hover { text-style: underline; }
     NodePane > #node-note {
         height: 1; padding: 0 1; color: $text-warning; text-wrap: nowrap; text-overflow: ellipsis;
     }
     """
+    ALLOW_MAXIMIZE = True
     BINDINGS: ClassVar = list(MODE_KEYS)
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -147,7 +142,6 @@ class NodePane(AppPart, Vertical):
 
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
-        yield Static(id="node-head", markup=False)
         with Horizontal(id="node-tabs"):
             for mode, key, title in _TABS:
                 tab = ModeTab(mode, key, title)
@@ -234,13 +228,11 @@ class NodePane(AppPart, Vertical):
             def tell(detail: NodeDetail) -> None:
                 job.tell(self._show, with_rows(detail, remembered))
 
-            seen = NodeInspector(
-                view_state, path, job.cancelled, reads_older=reads_older, turn=job.turn
-            )
+            seen = NodeInspector(view_state, path, job.cancelled, reads_older=reads_older)
             return with_rows(seen.look(of_leaf, of_directory, tell), remembered)
 
         def with_times(job: Job) -> NodeDetail:
-            seen = NodeInspector(view_state, path, job.cancelled, reads_older=True, turn=job.turn)
+            seen = NodeInspector(view_state, path, job.cancelled, reads_older=True)
             seen.read_older()
             return with_rows(seen.look(of_leaf, of_directory), remembered)
 
@@ -277,7 +269,7 @@ class NodePane(AppPart, Vertical):
         if self._reading is not None:
             self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (detail.path, detail.mode)
-        say(self.query_one("#node-head", Static), detail.head)
+        self.border_title = line(detail.head)
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
         table.mode = detail.mode
@@ -367,8 +359,8 @@ class NodePane(AppPart, Vertical):
         detail = self._detail
         if detail is None:
             return
-        whole = next((mode for mode in _AS_A_WHOLE if mode in detail.modes), DetailMode.CHILDREN)
-        self.look(DetailMode.CHILDREN if detail.mode is whole else whole)
+        is_table = detail.mode is DetailMode.TABLE
+        self.look(DetailMode.CHILDREN if is_table else DetailMode.TABLE)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what there is for the node."""
@@ -399,23 +391,7 @@ class NodePane(AppPart, Vertical):
         elif event.row["log"] is not None:
             self._go_to_time(path or detail.path, event.row)
         else:
-            self._go_to_change(path or detail.path, event.row["offset"])
-
-    def _go_to_change(self, path: str, offset: int) -> None:
-        """Go to a node as it was once a record was applied."""
-        view_state = self._view_state
-        assert view_state is not None
-
-        def work(_job: Job) -> tuple[int, int]:
-            return batch_around(view_state, path, offset, of_history=True)
-
-        def done(batch: tuple[int, int]) -> None:
-            self.explorer.go(path, offset=batch[1])
-            self.explorer.tell_batch(offset, batch)
-
-        self.explorer.jobs.start(
-            "finding the moment", work, done, owner=self, key=MOMENT, leads=True
-        )
+            self.explorer.go_to_change(path or detail.path, event.row["offset"])
 
     def _go_to_time(self, path: str, row: Mapping[str, Any]) -> None:
         """Go to a node of a coordinator's log as it was once a record of that log was written."""

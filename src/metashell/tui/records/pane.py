@@ -35,10 +35,6 @@ class RecordPane(LineView):
         "Positions are those in the file. The arrows scroll. `w` lets long lines go on below, "
         "or to the right. `d` hides this."
     )
-    DEFAULT_CSS = """
-    RecordPane { border-top: solid $primary; }
-    RecordPane:focus { border-top: heavy $accent; }
-    """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

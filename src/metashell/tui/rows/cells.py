@@ -30,6 +30,7 @@ from metashell.commands.rows.columns import BEFORES
 from metashell.commands.rows.output import sort_rows
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.shared.columns import display_width
+from metashell.tui.rows.signs import is_drawn
 from metashell.tui.text import cell
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ _BEFORE: Final = "before "
 _MARK, _NO_MARK = "• ", "  "
 _CELL_MARK: Final = "•"
 """Directly before the text of a cell that changed."""
-IN_ROW: Final = "-row"
-"""The end of a style's name for cells that have the colour because of their row."""
+SIGN: Final = "sign"
+"""The style's name of cells that are there to be looked at, such as bars."""
 _COLOURS: Final = ("", CellColour.YELLOW.value, CellColour.RED.value)
 """The worst last."""
 
@@ -83,6 +84,7 @@ class TableRows:
         self._given = table, tuple(names)
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
+        self._styles = [SIGN if is_drawn(name) else "" for name in names]
         self._unseen = [
             (table.column(field.name), words)
             for field in table.schema
@@ -168,12 +170,15 @@ class TableRows:
             told = pc.binary_join_element_wise(_BEFORE, self._texts(ends), "")
             is_hidden = pc.and_(rows.column(i).is_null(), ends.is_valid())
             texts[i] = pc.if_else(is_hidden.combine_chunks(), told, texts[i])
-        own = [_levels(column, words) for column, words in zip(texts, self._words, strict=True)]
+        levels = [_levels(column, words) for column, words in zip(texts, self._words, strict=True)]
         unseen = [_levels(self._texts(block(of)), words) for of, words in self._unseen]
-        worst = np.maximum.reduce([*own, *unseen])
+        # The first cell, which names the row, is as bad as what is not shown of it.
+        levels[:1] = [np.maximum.reduce([*levels[:1], *unseen])]
         columns: list[Iterable[Text]] = [
-            _cells(column, levels, worst, to_the_right=right)
-            for column, levels, right in zip(texts, own, self.to_the_right, strict=True)
+            _cells(column, level, usual, to_the_right=right)
+            for column, level, usual, right in zip(
+                texts, levels, self._styles, self.to_the_right, strict=True
+            )
         ]
         for i, changed in self._changed.items():
             columns[i] = [
@@ -263,11 +268,10 @@ def _levels(texts: pa.Array, words: Words) -> Any:
     return levels
 
 
-def _cells(texts: pa.Array, own: Any, worst: Any, *, to_the_right: bool) -> Iterator[Text]:
-    """The cells of a column in some rows; a style is the name of its own or its row's colour."""
-    for text, level, of_row in zip(texts.to_pylist(), own, worst, strict=True):
-        style = _COLOURS[level] or (_COLOURS[of_row] + IN_ROW if of_row else "")
-        yield cell(text[:_LONGEST], style, to_the_right=to_the_right)
+def _cells(texts: pa.Array, levels: Any, usual: str, *, to_the_right: bool) -> Iterator[Text]:
+    """The cells of a column in some rows; a style is the name of a colour, or the usual one."""
+    for text, level in zip(texts.to_pylist(), levels, strict=True):
+        yield cell(text[:_LONGEST], _COLOURS[level] or usual, to_the_right=to_the_right)
 
 
 def _marked(cell: Text, mark: str) -> Text:

@@ -171,13 +171,12 @@ class ColumnTable(LineList):
         self._laid_at = self.size.width
         room, x = self._laid_at or _WIDE, int(self.scroll_x)
         before = starts(self._laid_out, self.n_fixed)
-        self._laid_out = self._columns(rows, room, has_arrows=True)
+        self._laid_out = self._columns(rows, room)
         if sum(column.width for column in self._laid_out) > room:
-            self._laid_out = self._columns(rows, room, has_arrows=False)
             behind = range(1, len(self._laid_out))  # the first one names the rows
             texts = [i for i in behind if self._is_text(self.columns_shown[i])]
-            if not squeeze(self._laid_out, room, texts, _NARROWEST):
-                self._laid_out = self._columns(rows, room, has_arrows=False, are_cut=True)
+            if not squeeze(self._laid_out, room, texts, min(_NARROWEST, room // 2)):
+                self._laid_out = self._columns(rows, room, are_cut=True)
         widen(self._laid_out, room)
         widths = [column.width for column in self._laid_out]
         self.n_fixed = self._n_staying(widths, room)
@@ -207,21 +206,18 @@ class ColumnTable(LineList):
         if self.is_attached:
             self.post_message(self.Fitted())
 
-    def _columns(
-        self, rows: TableRows, room: int, *, has_arrows: bool, are_cut: bool = False
-    ) -> list[TableColumn]:
+    def _columns(self, rows: TableRows, room: int, *, are_cut: bool = False) -> list[TableColumn]:
         """The columns, each as wide as it needs and may be.
 
         Args:
             rows: The rows of the table.
             room: The width for all columns, in cells.
-            has_arrows: Whether each header has room for an arrow, not only that of the sorting.
             are_cut: Whether texts leave a narrow screen to others, because not all fit.
         """
         sorted_by = None if self._sort is None else self._sort[0]
         found: list[TableColumn] = []
         for i, (header, width) in enumerate(zip(self._headers(rows), rows.widths, strict=True)):
-            arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
+            arrow = len(_UP) if self.columns_shown[i] == sorted_by else 0
             is_narrow = self.columns_shown[i] in self.NARROW
             widest = _widest(room, is_narrow=is_narrow) if are_cut else _WIDEST
             is_last = i == len(rows.widths) - 1
@@ -246,7 +242,10 @@ class ColumnTable(LineList):
         """The names of the columns in words, with the day that their times leave out."""
         for i, name in enumerate(self.columns_shown):
             day = rows.day_of(i)
-            yield in_words(name if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
+            if name.endswith("_bar") or not self.header_height:
+                yield ""
+            else:
+                yield in_words(name if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
 
     def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
         arrow = ""

@@ -27,6 +27,11 @@ def with_signs(table: pa.Table, *columns: tuple[str, str, Sequence[str | None]])
     return table
 
 
+def is_drawn(name: str) -> bool:
+    """Whether a column is drawn: a bar, or a line over time."""
+    return name.endswith(("_bar", "_over_time"))
+
+
 def stands_for(field: pa.Field) -> str:
     """The column that a column stands for; its own name if it has no signs."""
     found: bytes = (field.metadata or {}).get(_STANDS_FOR, field.name.encode())

@@ -58,27 +58,29 @@ class RowTable(ColumnTable):
         f"row-table--{part}"
         for part in (
             *(colour.value for colour in CellColour),
-            *("header", "fixed", "even-row", "odd-row", "cursor", "fixed-cursor", "hover"),
+            *("header", "fixed", "row", "sign", "cursor", "hover"),
         )
     }
     DEFAULT_CSS = """
-    RowTable { height: 1fr; scrollbar-size-vertical: 1; background: $surface; color: $text; }
-    RowTable:dark { background: initial; }
-    RowTable > .row-table--hover { background: $secondary 20%; }
-    RowTable > .row-table--red { color: $text-error; text-style: bold; }
-    RowTable > .row-table--yellow { color: $text-warning; text-style: bold; }
-    RowTable > .row-table--fixed { background: $surface; color: $text; text-style: bold; }
-    RowTable > .row-table--header { background: $panel; color: $foreground; text-style: bold; }
-    RowTable > .row-table--cursor { background: $primary 40%; text-style: none; }
-    RowTable > .row-table--fixed-cursor { background: $primary 40%; text-style: bold; }
-    RowTable:focus > .row-table--cursor {
-        background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
+    RowTable {
+        height: 1fr; scrollbar-size: 0 1; background: $background; color: $foreground;
+        & > .row-table--hover { background: $block-hover-background; }
+        & > .row-table--red { color: $text-error; text-style: bold; }
+        & > .row-table--yellow { color: $text-warning; text-style: bold; }
+        & > .row-table--sign { color: $primary-muted; }
+        & > .row-table--row { background: $background; color: $foreground; }
+        & > .row-table--fixed { background: $background; color: $foreground; text-style: bold; }
+        & > .row-table--header { background: $background; color: $text-muted; }
+        & > .row-table--cursor {
+            background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground;
+            text-style: $block-cursor-blurred-text-style;
+        }
+        &:focus > .row-table--cursor {
+            background: $block-cursor-background; color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
     }
-    RowTable:focus > .row-table--fixed-cursor {
-        background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
-    }
-    RowTable > .row-table--even-row { background: $surface; }
-    RowTable > .row-table--odd-row { background: $foreground 4%; }
     """
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort by column", id="table.sort", tooltip=_SORT_TIP),
@@ -295,8 +297,8 @@ class RowTable(ColumnTable):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Mark the row under the mouse."""
-        row = event.y - self.header_height + int(self.scroll_y)
-        self._hover(row if event.y >= self.header_height else None)
+        y = event.y - self.gutter.top - self.header_height
+        self._hover(y + int(self.scroll_y) if y >= 0 else None)
 
     def on_leave(self) -> None:
         """Mark none: the mouse is elsewhere."""
@@ -383,7 +385,6 @@ class RowTable(ColumnTable):
             labels if is_header or self._rows is None else self._rows.row(row),
             self._laid_out,
             self._styles[is_header],
-            row=row,
             n_fixed=self.n_fixed,
             left=int(self.scroll_x),
             width=self.size.width,

@@ -6,22 +6,19 @@ The fixed columns come first, then the columns that the rest of the room shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual.color import Color
 from textual.strip import Strip
 
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.dataclass import dataclass
-from metashell.tui.rows.cells import IN_ROW
+from metashell.tui.rows.cells import SIGN
 from metashell.tui.rows.component_style import over_widget
 from metashell.tui.rows.widths import BLANKS, TableColumn
-
-_FADED: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,60 +27,35 @@ class Styles:
 
     base: Style
     fixed: Style
-    rows: tuple[Style, Style]
-    """The styles of even and odd rows."""
-    behind: tuple[Style, Style]
-    """The styles of the room behind the last column of even and odd rows."""
+    row: Style
     cursor: Style
-    fixed_cursor: Style
     hover: Style
     colours: Mapping[str, Style]
-    """Styles of cells that stand out and of the cells of such rows, by `TableRows`' names."""
+    """Styles of cells that stand out, by `TableRows`' names."""
 
 
 def styles_of(table: Any) -> Styles:
     """Ask a table for its styles."""
-
-    def component(name: str) -> Style:
-        style: Style = table.get_component_styles(f"row-table--{name}").rich_style
-        return style
-
-    even, odd = component("even-row"), component("odd-row")
-    background = table.background_colors[1]
-    cursor = table.get_component_rich_style("row-table--cursor")
+    names = (*(colour.value for colour in CellColour), SIGN)
     return Styles(
         base=table.rich_style,
-        fixed=component("fixed"),
-        rows=(even, odd),
-        behind=(_faded(even, background), _faded(odd, background)),
-        cursor=cursor,
-        fixed_cursor=cursor + table.get_component_rich_style("row-table--fixed-cursor"),
+        fixed=_component(table, "fixed"),
+        row=_component(table, "row"),
+        cursor=table.get_component_rich_style("row-table--cursor"),
         hover=table.get_component_rich_style("row-table--hover"),
-        colours=_colours(table),
+        colours={name: over_widget(table, f"row-table--{name}") for name in names},
     )
 
 
 def header_styles_of(table: Any) -> Styles:
     """Ask a table for the styles of its header."""
-    style: Style = table.get_component_styles("row-table--header").rich_style
-    behind = _faded(style, table.background_colors[1])
-    null = Style.null()
-    return Styles(
-        *(table.rich_style, style, (style, style), (behind, behind), null, null, null), colours={}
-    )
+    style, null = _component(table, "header"), Style.null()
+    return Styles(table.rich_style, style, style, null, null, colours={})
 
 
-def _colours(table: Any) -> dict[str, Style]:
-    """The styles of cells that say what is wrong, and of the others in their rows."""
-    own = {colour.value: over_widget(table, f"row-table--{colour.value}") for colour in CellColour}
-    return own | {name + IN_ROW: Style(color=style.color) for name, style in own.items()}
-
-
-def _faded(style: Style, background: Color) -> Style:
-    if style.bgcolor is None:
-        return style
-    faded = Color.from_rich_color(style.bgcolor).blend(background, factor=_FADED)
-    return Style.from_color(color=style.color, bgcolor=faded.rich_color)
+def _component(table: Any, name: str) -> Style:
+    style: Style = table.get_component_styles(f"row-table--{name}").rich_style
+    return style
 
 
 def draw_row(
@@ -91,7 +63,6 @@ def draw_row(
     columns: Sequence[TableColumn],
     styles: Styles,
     *,
-    row: int,
     n_fixed: int,
     left: int,
     width: int,
@@ -105,7 +76,6 @@ def draw_row(
         cells: Its cells.
         columns: The columns, for their widths.
         styles: The styles of the table.
-        row: Its number.
         n_fixed: The number of columns that stay where they are.
         left: Cells by which the others are scrolled.
         width: Cells of the line.
@@ -113,20 +83,15 @@ def draw_row(
         is_cursor: Whether the cursor is on it.
         is_hover: Whether the mouse is on it.
     """
-    over, fixed_over = Style.null(), Style.null()
-    if is_hover:
-        over = fixed_over = styles.hover
-    if is_cursor:
-        over, fixed_over = over + styles.cursor, fixed_over + styles.fixed_cursor
-    fixed_style, style = styles.fixed + fixed_over, styles.rows[row % 2] + over
+    over = styles.cursor if is_cursor else styles.hover if is_hover else Style.null()
+    fixed_style, style = styles.fixed + over, styles.row + over
     fixed: list[Segment] = []
     rest: list[Segment] = []
     at = used = 0
     skipped: int | None = None
     for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
         wide = column.width
-        # On the cursor the colour of the cursor is the one that can be read.
-        own = Style.null() if is_cursor else styles.colours.get(str(cell.style), Style.null())
+        own = styles.colours.get(str(cell.style), Style.null())
         if i < n_fixed:
             fixed += _cell(cell, wide, fixed_style + own)
             used += wide
@@ -138,7 +103,7 @@ def draw_row(
         at += wide
     rest_width = max(width - used, 0)
     if at - left < rest_width:
-        rest.append(Segment(" " * (rest_width - max(at - left, 0)), styles.behind[row % 2]))
+        rest.append(Segment(" " * (rest_width - max(at - left, 0)), style))
     start = 0 if skipped is None else left - skipped
     shown = Strip(rest).crop(start, start + rest_width)
     strip = Strip([*fixed, *shown]) if fixed else shown

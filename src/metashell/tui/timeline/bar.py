@@ -13,13 +13,27 @@ from textual.style import Style
 from metashell.dataclass import dataclass
 from metashell.tui.text import line
 from metashell.tui.timeline.states import state_cells, states_text
-from metashell.tui.timeline.track import BLOCKS, CURSOR
+from metashell.tui.timeline.track import BLOCKS, CURSOR, ELECTION, FAULT, STOP_BEFORE
 
 if TYPE_CHECKING:
     from metashell.answers.state_history import StateHistory
     from metashell.records.density import Axis
     from metashell.tui.timeline.track import Cell, Track
 
+LEGEND: Final = (
+    ("█", "topics", "topics"),
+    ("█", "nodes", "brokers"),
+    ("█", "configs", "configs"),
+    ("█", "security", "security"),
+    ("█", "quorum", "quorum"),
+    (ELECTION, "election", "election"),
+    (".", "no_ops", "no change"),
+    ("█", "offline", "offline"),
+    ("▓", "under", "under-replicated"),
+    (FAULT, "fault", "fault"),
+    (STOP_BEFORE, "before", "previous stop"),
+)
+"""(sign, style, meaning), those first that are there in most logs."""
 _WIDE: Final = 120
 """Columns from which on there is room for dates and seconds."""
 _OF_DAY: Final = len("12:00:00")
@@ -53,6 +67,8 @@ class Stand:
     """Partitions that were not well; None where that is not known."""
     has_state_line: bool = False
     """Whether there is a line for them."""
+    has_legend: bool = False
+    """Whether there is a line that says what the signs mean."""
 
 
 def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
@@ -66,7 +82,21 @@ def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     lines: list[Content | str] = [_bar(stand, style_of), "\n"]
     if stand.has_state_line:
         lines += [_states(stand, style_of), "\n"]
-    return Content.assemble(*lines, _labels(stand, style_of))
+    lines += [_labels(stand, style_of)]
+    if stand.has_legend:
+        lines += ["\n", _legend(style_of, stand.width)]
+    return Content.assemble(*lines)
+
+
+def _legend(style_of: Callable[[str], Style], width: int) -> Content:
+    """What the signs and the colours mean, as far as there is room."""
+    label, told = style_of("label"), Content()
+    for sign, style, meaning in LEGEND:
+        piece = Content.assemble((sign, style_of(style)), (f" {meaning}  ", label))
+        if told.cell_length + piece.cell_length > width:
+            break
+        told += piece
+    return told
 
 
 def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:

@@ -12,8 +12,9 @@ the state at `▼`, or at a **reverse** sign. `|` marks changes since the previo
 
 A higher column has more records: a step up is several times more. NoOps do not count. The colour
 shows the kind of most records: topics and partitions, brokers and controllers, configs, security,
-the quorum. The text below names them, also for the column under the mouse. `.` is a column with
-only NoOps, an empty one has no records. `^` is an election of a controller, `!` a fault.
+the quorum. The text below names them, also for the column under the mouse. `.` is a column without
+a change: it has only NoOps, which an idle controller writes. An empty one has no records. `^` is
+an election of a controller, `!` a fault. A tall screen has a line with these signs.
 
 If partitions were offline or under-replicated, a second line shows when. `▁` to `█` is the number
 of offline partitions. `░` to `▓` is the number of under-replicated ones, if none is offline.

@@ -22,8 +22,8 @@ Timeline {
     .timeline--security { color: $text-warning; }
     .timeline--quorum { color: $text-secondary; }
     .timeline--other { color: $foreground; }
-    .timeline--no_ops { color: $foreground 60%; }
-    .timeline--label { color: $foreground 70%; }
+    .timeline--no_ops { color: $text-muted; }
+    .timeline--label { color: $text-muted; }
     .timeline--fault { color: $text-error; text-style: bold; }
     .timeline--offline { color: $text-error; text-style: bold; }
     .timeline--under { color: $text-warning; }

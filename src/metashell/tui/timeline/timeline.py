@@ -39,6 +39,8 @@ _KEPT: Final = 4
 """Clusters of a fleet whose density is kept."""
 _LOWEST_SCREEN: Final = 18
 """Rows of the screen from which on there is room for a second line."""
+_LEGEND_SCREEN: Final = 36
+"""Rows from which on there is room for the legend."""
 
 
 class Timeline(AppPart, Widget, can_focus=True):
@@ -233,6 +235,7 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _make_room(self) -> None:
         history = None if self._view_state is None else self.states.history(self._view_state.prefix)
+        self.set_class(self.app.size.height >= _LEGEND_SCREEN, "-legend")
         has_room = self.app.size.height >= _LOWEST_SCREEN
         self.set_class(has_room and history is not None and not history.is_well, "-states")
 
@@ -505,6 +508,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             state=state,
             states=None if view_state is None else self.states.history(view_state.prefix),
             has_state_line=self.has_class("-states"),
+            has_legend=self.has_class("-legend"),
             has_focus=self.has_focus,
         )
         return draw(stand, self._style)

@@ -22,6 +22,8 @@ _DAY_MS: Final = 86_400_000
 _TYPES_TOLD: Final = 6
 _EMPTY: Final = np.empty(0, dtype=np.int64)
 
+NO_CHANGE: Final = "no change"
+"""The words for batches with nothing but NoOps."""
 FAULT: Final = "!"
 ELECTION: Final = "^"
 STOP_BEFORE: Final = "|"
@@ -217,7 +219,9 @@ class Track:
         found = self.density.within(first, end)
         if not found:
             return "nothing", ""
-        told = [(key, n) for key, n in found if key != NO_OP] or found
+        told = [(key, n) for key, n in found if key != NO_OP]
+        if not told:
+            return NO_CHANGE, RecordGroup.NO_OPS.value
         texts = [f"{n} {type_title(key, self._registry)}" for key, n in told]
         left = sum(n for _, n in told[_TYPES_TOLD:])
         if left:

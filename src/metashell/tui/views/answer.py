@@ -27,7 +27,7 @@ from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.row_node import path_of, why_no_node
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
-from metashell.tui.view import Heading, View
+from metashell.tui.view import View
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -58,7 +58,7 @@ class ViewRows:
     first: Sequence[str] = ()
     """Columns shown at first; all if empty. The detail has the others."""
     heading: str = ""
-    """The line above them."""
+    """Their title."""
     changes: TableChanges = UNCHANGED
     ahead: TableRows | None = None
     """The rows as they are drawn, made ahead."""
@@ -104,7 +104,7 @@ class ViewQuestion:
             key: The column that names a row: changes since the previous stop are then marked.
             compared: The columns in which rows are compared; all if not given.
             first: The columns shown at first.
-            heading: The line above the rows.
+            heading: The title of the rows.
             columns: The columns that are asked for.
 
         Raises:
@@ -149,15 +149,14 @@ class AnswerView(View, Generic[_A]):
         Binding("backspace", "back", "Back", id="answer.back", tooltip="go back to all rows")
     ]
     DEFAULT_CSS = """
-    AnswerView .answer-words, AnswerView .answer-notes, AnswerView .answer-detail {
-        height: auto; padding: 0 1;
-    }
+    AnswerView > Static { height: auto; padding: 0 1; }
+    AnswerView .answer-title { text-style: bold; color: $text-primary; }
     AnswerView .answer-words { max-height: 6; }
     AnswerView .answer-notes { max-height: 3; color: $text-warning; }
-    AnswerView .answer-detail { max-height: 6; border-top: solid $primary; }
+    AnswerView .answer-detail { max-height: 6; }
     AnswerView.-low .answer-words { max-height: 1; }
     AnswerView.-low .answer-notes { max-height: 0; }
-    AnswerView.-low .answer-detail { max-height: 1; border-top: none; }
+    AnswerView.-low .answer-detail { max-height: 1; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -173,6 +172,8 @@ class AnswerView(View, Generic[_A]):
         self._is_stale = False
         self._at_hand: RowTable | None = None
         self._timer: Timer | None = None
+        self._aimed: Mapping[str, Any] | None = None
+        """The row that the cursor is to go to, once it is there."""
         self._slow: tuple[object, Content] | None = None
         """A row, and what was worked out of it."""
         self._drawn_width = 0
@@ -234,20 +235,25 @@ class AnswerView(View, Generic[_A]):
         else:
             self.explorer.go(path)
 
+    def aim(self, row: Mapping[str, Any]) -> None:
+        """Have the cursor on the row of the first table that is about the same as another one."""
+        self._aimed = row
+        if self.is_composed and self.answer is not None:
+            self.draw()
+
     # The parts.
 
     def compose(self) -> ComposeResult:
         """The title, the words, the tables, and what is told of a row."""
-        yield Heading(id=f"{self.id}-title")
+        yield Static(id=f"{self.id}-title", classes="answer-title", markup=False)
         yield Static(id=f"{self.id}-words", classes="answer-words", markup=False)
         yield Static(id=f"{self.id}-notes", classes="answer-notes", markup=False)
         yield from self.compose_tables()
         yield Static(id=f"{self.id}-detail", classes="answer-detail", markup=False)
 
     def compose_tables(self) -> ComposeResult:
-        """The tables, with their headings."""
+        """The tables."""
         for name in self.TABLES:
-            yield Heading(id=f"{self.id}-{name}-heading")
             yield AnswerRows(id=f"{self.id}-{name}")
 
     def on_mount(self) -> None:
@@ -399,21 +405,26 @@ class AnswerView(View, Generic[_A]):
         seen = () if answer is None else self.seen(answer)
         focused = self.explorer.focused
         self._drawn_width = self.bar_width
+        title = "" if answer is None else answer.title
         for name, table in self.tables_by_name.items():
             rows = None if answer is None else answer.rows.get(name)
             table.display = name in seen
-            for heading in self.query(f"#{self.id}-{name}-heading"):
-                heading.display = rows is not None and name in seen and bool(rows.heading)
             if rows is None:
                 continue
             rows = self.rows_of(name, rows)
-            self.query_one(f"#{self.id}-{name}-heading", Heading).update(line(rows.heading))
+            if name in seen:
+                # What nothing else stands above is the title of the rows themselves.
+                table.border_title = line(rows.heading or title)
+                title = title if rows.heading else ""
+            aimed = self._aimed if name == self.TABLES[0] else None
             table.show(
-                self.drawn(name, rows.table), rows.changes.rows, first=rows.first, afresh=afresh,
-                changed=rows.changes.cells, rows=rows.ahead,
+                self.drawn(name, rows.table), rows.changes.rows, first=rows.first,
+                afresh=afresh or aimed is not None, at=aimed, changed=rows.changes.cells,
+                rows=rows.ahead,
             )  # fmt: skip
+            self._aimed = None if aimed is not None else self._aimed
         if answer is not None:
-            self.say("title", line(answer.title))
+            self.say("title", line(title))
         self.say("words", "\n".join(answer.words) if answer is not None else "")
         self.say("notes", "\n".join(answer.notes) if answer is not None else "")
         if isinstance(focused, RowTable) and self in focused.ancestors and not focused.display:

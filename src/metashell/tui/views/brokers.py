@@ -94,16 +94,7 @@ class BrokersView(AnswerView[ViewAnswer]):
         """The rows with bars; with a column of marks where any broker is picked."""
         if name == _WITHOUT:
             return table
-        if name == _RACKS:
-            active, registered = table["active"].to_pylist(), table["brokers"].to_pylist()
-        else:
-            states = table["state"].to_pylist()
-            active = [int(state == "active") for state in states]
-            registered = [int(state != "not-registered") for state in states]
-        for column, weights in (("leaders", active), ("replicas", registered)):
-            counts = table[column].to_pylist()
-            drawn = bars(counts, self.bar_width, even_shares(counts, weights))
-            table = with_signs(table, (f"{column}_bar", column, drawn))
+        table = with_load(table, self.bar_width)
         if not self.picked:
             return table
         marks = [self._mark(self._brokers_of(name, row)) for row in table.column(0).to_pylist()]
@@ -205,6 +196,21 @@ class BrokersView(AnswerView[ViewAnswer]):
         """Pick none of another cluster."""
         self.picked = set()
         super().forget()
+
+
+def with_load(table: pa.Table, width: int) -> pa.Table:
+    """Rows of brokers or racks with bars of so many cells, and marks where an even share ends."""
+    if "active" in table.column_names:
+        active, registered = table["active"].to_pylist(), table["brokers"].to_pylist()
+    else:
+        states = table["state"].to_pylist()
+        active = [int(state == "active") for state in states]
+        registered = [int(state != "not-registered") for state in states]
+    for column, weights in (("leaders", active), ("replicas", registered)):
+        counts = table[column].to_pylist()
+        drawn = bars(counts, width, even_shares(counts, weights))
+        table = with_signs(table, (f"{column}_bar", column, drawn))
+    return table
 
 
 def even_shares(counts: Sequence[int], weights: Sequence[int]) -> list[float | None]:

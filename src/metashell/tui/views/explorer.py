@@ -9,11 +9,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.content import Content
-from textual.widget import Widget
 
 from metashell.tui.node.pane import MODE_KEYS, NodePane
-from metashell.tui.text import line
 from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from textual.timer import Timer
 
-_BESIDE_NAMES: Final = 2
+_BESIDE_NAMES: Final = 3
 """Columns of the tree's scroll bar and of its border."""
 _LEAST_TREE: Final = 24
 _SHOWN_AFTER_S: Final = 0.12
@@ -64,12 +61,9 @@ class ExplorerView(View):
         & NodeTree {
             width: 34%;
             min-width: 24;
-            border-right: vkey $foreground 20%;
         }
-        & NodeTree:focus { border-right: thick $primary; }
         &.-wide NodeTree { width: 60%; }
         & NodePane { width: 1fr; }
-        & NodeTree.-maximized { border-right: none; }
     }
     """
 
@@ -166,11 +160,6 @@ class ExplorerView(View):
 
     def _show_crumbs(self, path: str, missing: int = 0) -> None:
         self.query_one(Breadcrumbs).show(path, missing)
-        self.name_maximised()
-
-    def title_of(self, part: Widget) -> Content:
-        """The path of its node."""
-        return line(self.query_one(Breadcrumbs).path)
 
     def fit(self) -> None:
         """Have the tree as wide as the whole screen where it has that."""

@@ -23,7 +23,6 @@ from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.text import line
-from metashell.tui.view import Heading
 from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, ViewQuestion, ViewRows
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import (
@@ -51,6 +50,7 @@ _LEAST_ROWS: Final = 3
 """Rows that have room whatever the kinds need."""
 _KINDS_PERCENT: Final = 40
 """The kinds' share of the lines if the rows need all lines."""
+_EVERYTHING: Final = "all findings"
 _NO_NODE: Final = "this finding has no node"
 
 
@@ -122,13 +122,8 @@ class HealthView(AnswerView[HealthAnswer]):
     HealthView #health-kinds { height: auto; padding: 0; }
     HealthView ProblemTable { height: 1fr; width: 1fr; }
     HealthView.-wide #health-body { layout: horizontal; }
-    HealthView.-wide #health-kinds {
-        width: 36; height: 1fr; max-height: 100%; border-right: vkey $foreground 20%;
-    }
-    HealthView.-wide #health-kinds:focus { border-right: thick $primary; }
-    HealthView .answer-detail {
-        min-height: 3; max-height: 8; border-top: none; background: $panel;
-    }
+    HealthView.-wide #health-kinds { width: 38; height: 1fr; max-height: 100%; }
+    HealthView .answer-detail { min-height: 3; max-height: 8; }
     HealthView.-low .answer-words { max-height: 0; }
     HealthView.-low #health-kinds { max-height: 1; }
     HealthView.-low.-wide #health-kinds { max-height: 100%; }
@@ -142,7 +137,6 @@ class HealthView(AnswerView[HealthAnswer]):
 
     def compose_tables(self) -> ComposeResult:
         """The kinds and the rows."""
-        yield Heading(id="health-rows-heading")
         with HealthBody(id="health-body"):
             yield KindList()
             yield ProblemTable(id="health-rows")
@@ -198,7 +192,7 @@ class HealthView(AnswerView[HealthAnswer]):
     def _with_rows(self, found: HealthAnswer) -> HealthAnswer:
         """The answer with its rows made ahead, in a job."""
         ahead = rows_ahead(self.explorer.remembered, found.found, None, _FIRST, None)
-        rows = {_ROWS: ViewRows(table=found.found, first=_FIRST, ahead=ahead)}
+        rows = {_ROWS: ViewRows(table=found.found, first=_FIRST, ahead=ahead, heading=_EVERYTHING)}
         short = in_short(found) or "\n".join(("health is not available", *found.warnings))
         title, *words = short.split("\n")
         return replace(found, title=title, words=words, rows=rows if len(found.found) else {})
@@ -214,7 +208,8 @@ class HealthView(AnswerView[HealthAnswer]):
             is_so = worst == name if worst in SEVERITIES[:2] else name == "fine"
             self.set_class(found is not None and is_so, f"-{name}")
         if found is not None:
-            kinds.show(found.kinds)
+            kinds.show(found.kinds, None if self._aimed is None else str(self._aimed["code"]))
+            self._aimed = None
             if found.warnings and [*found.warnings] != [*self._told]:
                 self.explorer.tell("\n".join(found.warnings), "warning")
             self._told = found.warnings
@@ -226,7 +221,7 @@ class HealthView(AnswerView[HealthAnswer]):
         if self.answer is None or code == EVERY:
             return rows
         first = [column for column in _FIRST if column not in _SAME_IN_KIND]
-        return replace(rows, table=self.answer.of_kind(code), first=first)
+        return replace(rows, table=self.answer.of_kind(code), first=first, heading=code)
 
     def _say_short(self, *, check_runs: bool = False) -> None:
         assert self.answer is not None

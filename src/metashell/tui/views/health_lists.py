@@ -35,6 +35,7 @@ class KindList(AppPart, OptionList):
 
     def __init__(self) -> None:
         super().__init__(id="health-kinds", compact=True)
+        self.border_title = "kinds"
         self.codes: list[str] = []
         """The listed kinds, in order."""
 
@@ -44,9 +45,9 @@ class KindList(AppPart, OptionList):
         at = self.highlighted
         return EVERY if at is None or at >= len(self.codes) else self.codes[at]
 
-    def show(self, kinds: Sequence[Mapping[str, Any]]) -> None:
-        """List other kinds; the one chosen stays chosen while it is there."""
-        chosen = self.code
+    def show(self, kinds: Sequence[Mapping[str, Any]], chosen: str | None = None) -> None:
+        """List other kinds and choose one; by default the one chosen stays while it is there."""
+        chosen = self.code if chosen is None else chosen
         n_rows = sum(kind["subjects"] for kind in kinds)
         options = [Option(line(f"all {n_rows:,} rows", "bold"))]
         for level, code, n in ((k["severity"], k["code"], told_count(k)) for k in kinds):

@@ -67,7 +67,6 @@ class QuorumView(AnswerView[ViewAnswer]):
     QuorumView .answer-detail { max-height: 3; }
     QuorumView.-low #quorum-quorum { max-height: 4; }
     QuorumView.-low #quorum-quorum-epochs { min-height: 2; }
-    QuorumView.-low Heading { max-height: 0; }
     """
     SAMPLE_S: ClassVar[float] = 2.0
     """How often a live quorum is asked."""

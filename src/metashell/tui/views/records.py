@@ -57,20 +57,10 @@ class RecordsView(FilteredRecords):
     RecordsView.-low #records-pane { display: none; min-height: 2; }
     RecordsView.-wide #records-body { layout: horizontal; }
     RecordsView.-wide #records-main { height: 1fr; }
-    RecordsView.-wide #records-pane { height: 1fr; border-top: none; border-left: solid $primary; }
-    RecordsView.-wide #records-pane:focus { border-left: heavy $accent; }
+    RecordsView.-wide #records-pane { height: 1fr; }
     RecordsView .records-line { height: 1; width: 1fr; background: $panel; }
-    RecordsView #records-head { layout: horizontal; height: 1; background: $panel; }
+    RecordsView #records-head { layout: horizontal; height: 1; }
     RecordsView #records-columns { width: 1fr; height: 1; color: $text-muted; text-wrap: nowrap; }
-    /* The library styles the parts of what has a rule of its own. */
-    RecordsView #records-main:focus-within { text-style: none; }
-    RecordsView #records-main:focus-within #records-head,
-    RecordsView #records-main:focus-within #records-columns,
-    RecordsView #records-main:focus-within #records-count {
-        background: $primary; color: $text; text-style: bold;
-    }
-    RecordsView:nocolor #records-main:focus-within #records-columns,
-    RecordsView:nocolor #records-main:focus-within #records-count { text-style: bold reverse; }
     RecordsView #records-count { width: auto; height: 1; text-wrap: nowrap; padding: 0 1; }
     """
 

@@ -1,0 +1,158 @@
+"""The panels of Home, each a declaration: its title, how its rows are found, where Enter goes.
+
+For jobs; no widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.rows.cell_colours import with_colours
+from metashell.commands.rows.columns import text
+from metashell.dataclass import dataclass
+from metashell.errors import MetashellError
+from metashell.findings.kind import SEVERITIES
+from metashell.schema.sizes import size_text
+from metashell.tui.node.history import find_history
+from metashell.tui.rows.cluster_rows import joined
+from metashell.tui.views.answer import ViewQuestion, ViewRows
+from metashell.tui.views.brokers import heading
+from metashell.tui.views.group_rows import groups_heading, groups_shown
+from metashell.tui.views.health_text import SYMBOLS, ask_health
+from metashell.tui.views.quorum_detail import live_status, summary_lines
+
+_CHANGES: Final = 60
+"""The newest changes that are listed."""
+_RECORDS: Final = 400
+"""Records that they are made from."""
+_TOPICS: Final = "topics/byName/"
+"""Left out of the names of nodes: most changes are of topics."""
+_MARK: Final = text("mark", "", red=(SYMBOLS["critical"],), yellow=(SYMBOLS["warning"],))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A part of the page."""
+
+    name: str
+    title: str
+    find: Callable[[ViewQuestion], ViewRows]
+    """Finds the rows, in a job; their heading says how it is."""
+    view: str = ""
+    """The view that has more; Enter goes to the row there. Without one it goes to the node."""
+    needs: str = ""
+    """The kind of logs that it is made of; see `ViewState.kinds`."""
+
+
+def _findings(question: ViewQuestion) -> ViewRows:
+    """Paragraphs of ``health``, the worst first."""
+    with question.job.turn():
+        found = ask_health(
+            question.view_state, is_deep=False, reads_older=False, cancelled=question.job.cancelled
+        )
+    told = () if found.verdict is None else found.verdict.paragraphs
+    columns = {
+        "mark": [SYMBOLS[one.severity] for one in told],
+        "finding": [one.headline for one in told],
+        "cause": ["; ".join(one.causes or one.why) for one in told],
+        "do": ["; ".join(one.do) for one in told],
+        "code": [one.codes[0] for one in told],
+    }
+    table = pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
+    levels = [str(one.severity) for one in told]
+    counts = [
+        f"{n:,} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
+        for level in SEVERITIES
+        if (n := levels.count(level))
+    ]
+    heading = " · ".join(counts) or found.said or "not available"
+    return ViewRows(table=with_colours(table, [_MARK]), first=("mark", "finding"), heading=heading)
+
+
+def _brokers(question: ViewQuestion) -> ViewRows:
+    rows = question.rows("brokers", key="broker", first=("broker", "state", "rack", "leaders",
+                                                         "leaders_bar", "replicas"))  # fmt: skip
+    told = heading(rows.table).replace(" brokers", "", 1).partition(" · │")[0]
+    return replace(rows, heading=told)
+
+
+def _quorum(question: ViewQuestion) -> ViewRows:
+    rows = question.rows("quorum", key="id", compared=("status",))
+    status = question.rows("quorum", "--status").table
+    source, is_newest = question.view_state.cluster, question.view_state.is_newest
+    told = ["", "unknown"]
+    if len(status):
+        told = summary_lines(status, rows.table, live_status(source), is_newest=is_newest)
+    names = ("id", "status", "log_end_offset", "lag", "last_fetch_age_ms", "log_epoch", "endpoints")
+    first = [name for name in names if rows.table[name].null_count < len(rows.table)]
+    return replace(rows, heading=told[1].partition(" · high")[0], first=first)
+
+
+def _topics(question: ViewQuestion) -> ViewRows:
+    with question.job.turn():
+        rows = question.rows("topics", key="topic", columns=(
+            "topic,partitions,offline,under_replicated,replication,configs"))  # fmt: skip
+    table = rows.table
+    first = ("topic", "offline", "under", "partitions", "replication", "configs")
+    worst = [(name, "descending") for name in ("offline", "under_replicated")]
+    order = pc.sort_indices(table, sort_keys=[*worst, ("topic", "ascending")])
+    n = {name: pc.sum(table[name]).as_py() or 0 for name in ("partitions", *dict(worst))}
+    heading = joined((
+        f"{len(table):,}",
+        f"{n['offline']:,} offline" if n["offline"] else None,
+        f"{n['under_replicated']:,} under-replicated" if n["under_replicated"] else None,
+        f"{n['partitions']:,} partitions",
+    ))  # fmt: skip
+    names = ["under" if name == "under_replicated" else name for name in table.column_names]
+    shown = table.take(order).rename_columns(names)
+    return replace(
+        rows, table=shown, changes=rows.changes.take(order), heading=heading, first=first
+    )
+
+
+def _changes(question: ViewQuestion) -> ViewRows:
+    cluster = question.view_state.cluster
+    assert cluster is not None
+    found = find_history(
+        cluster, "/image", question.view_state.span, most_changes=_CHANGES,
+        most_records=_RECORDS, cancelled=question.job.cancelled,
+    )  # fmt: skip
+    if found.table is None:
+        raise MetashellError("; ".join(found.warnings) or "no change is known")
+    table = found.table
+    named = pc.replace_substring(table["node"], _TOPICS, "", max_replacements=1)
+    table = table.set_column(table.column_names.index("node"), "node", named)
+    return ViewRows(table=table, first=("time", "node", "what"), heading="newest first")
+
+
+def _groups(question: ViewQuestion) -> ViewRows:
+    groups = question.rows("groups", key="group")
+    lags = question.rows("offsets", "--lag") if question.view_state.is_newest else None
+    shown = groups_shown(groups, {} if lags is None else {"offsets": lags.table})
+    first = ("group", "attention", "lag", "members", "state")
+    told = groups_heading(shown.table).replace(" groups", "", 1)
+    return replace(shown, heading=told, first=first)
+
+
+def _disks(question: ViewQuestion) -> ViewRows:
+    rows = question.rows("replicas", "--summary", "directory")
+    size = size_text(pc.sum(rows.table["bytes"]).as_py() or 0)
+    first = ("directory", "bytes", "bytes_bar", "missing", "stray")
+    return replace(rows, heading=f"{len(rows.table):,} · {size}", first=first)
+
+
+PANELS: Final = (
+    Panel(name="health", title="Health", find=_findings, view="health"),
+    Panel(name="quorum", title="Quorum", find=_quorum, view="quorum"),
+    Panel(name="brokers", title="Brokers", find=_brokers, view="brokers"),
+    Panel(name="topics", title="Topics", find=_topics),
+    Panel(name="changes", title="Changes", find=_changes),
+    Panel(name="groups", title="Groups", find=_groups, view="groups", needs="groups"),
+    Panel(name="disks", title="Disks", find=_disks, view="disks", needs="disks"),
+)
+"""The panels, in their order on the screen."""
