@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from unittest.mock import patch
 
 from textual._compositor import Compositor
+from textual.content import Content
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
@@ -22,6 +23,7 @@ from metashell.tui.app import Explorer
 from metashell.tui.session import ExplorerSession
 from metashell.tui.view import View
 from metashell.tui.view_state import ViewState
+from metashell.tui.views.answer import AnswerView
 from support.fixtures import SAMPLE
 from support.rest import drain, resting, rings_soon
 from support.seeds import PROFILE
@@ -101,6 +103,13 @@ class Driver:
     def told(self) -> list[str]:
         """The messages that are shown."""
         return [notification.message for notification in self.app._notifications]
+
+
+def plain_title(driver: Driver) -> str:
+    """The title of the rows that are looked at."""
+    view = driver.view
+    assert isinstance(view, AnswerView)
+    return Content.from_markup(view.table.border_title or "").plain
 
 
 def session_on(

@@ -65,7 +65,7 @@ def _is_screen(name: str) -> Check:
 
 
 SCREENS: Final = (
-    Screen("overview", (), _is_view("explorer")),
+    Screen("home", (), _is_view("home"), path=""),
     Screen("explorer", (), _is_view("explorer"), path="/image/topics/byName"),
     Screen("topic", (), _is_view("explorer"), path=TOPIC),
     Screen("earlier", (), lambda d: d.view_state.source.moment_offset == EARLIER, TOPIC, EARLIER),
@@ -156,7 +156,7 @@ def show(
         if screen.at is not None:
             driver.app.travel(screen.at)
             await driver.settled()
-        if screen.path != "/":
+        if screen.path not in ("", "/"):
             driver.app.go(screen.path)
             await driver.settled()
         for key in screen.keys:

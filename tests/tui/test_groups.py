@@ -20,7 +20,7 @@ from metashell.tui.views.answer import ViewQuestion
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.groups import GroupsView
 from support.node_sources import D1, D2, on, opened
-from support.pilot import Driver, drive
+from support.pilot import Driver, drive, plain_title
 from support.waiting import LIMIT_S
 
 
@@ -40,6 +40,8 @@ def groups_of(driver: Driver) -> RowTable:
 
 def said(driver: Driver, name: str) -> str:
     """What a line of the view says."""
+    if name == "title":  # the border of the rows has it
+        return plain_title(driver)
     return str(driver.view.query_one(f"#groups-{name}", Static).render())
 
 

@@ -15,7 +15,6 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from metashell.tui.node.node_lines import LineView
 from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
@@ -98,7 +97,7 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
 
 
 def test_says_that_nothing_is_wrong() -> None:
-    """In the view, and in the overview of the root."""
+    """In the view, and on Home."""
     topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
     known: dict[str, object] = {"topic_id": TOPIC_ID, "partition_id": 0, "leader": 1}
     part = record("PartitionRecord", replicas=[1, 2], isr=[1, 2], **known)
@@ -106,12 +105,11 @@ def test_says_that_nothing_is_wrong() -> None:
         directory = Path(source.path)
 
         async def test(driver: Driver) -> None:
-            lines = [line.text for line in driver.view.query_one(LineView).lines]
-            assert "health      nothing is wrong: 1 partition, 2 brokers" in lines
+            assert "Health nothing is wrong: 1 partition, 2 brokers" in driver.screen()
             await opened(driver)
             assert words(driver, "#health-title").startswith("nothing is wrong: 1 partition")
 
-        drive(test, session_on(directory))
+        drive(test, session_on(directory, path=""))
 
 
 def test_names_the_causes() -> None:

@@ -7,7 +7,6 @@ from textual.color import Color
 from textual.containers import VerticalScroll
 
 from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
-from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
 from support.bindings import shown
 from support.pilot import Driver, drive, session_on
@@ -56,23 +55,6 @@ def _contrast(one: Color, other: Color) -> float:
     """The contrast ratio as WCAG 2 defines it."""
     light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
-
-
-def test_high_contrast() -> None:
-    """Every text is told from what it stands on by 7:1 at least."""
-    colours = HIGH_CONTRAST.to_color_system().generate()
-    for background in ("background", "surface", "panel"):
-        behind = Color.parse(colours[background])
-        for text in _TEXTS:
-            ratio = _contrast(behind + Color.parse(colours[text]), behind)
-            assert ratio >= _LEAST, (text, background, ratio)
-        for text in ("text", "text-muted", "text-disabled"):
-            share = int(colours[text].removeprefix("auto ").removesuffix("%")) / 100
-            white = behind.blend(Color(255, 255, 255), share)
-            assert _contrast(white, behind) >= _LEAST, (text, background)
-    for text, background in _PAIRS:
-        ratio = _contrast(Color.parse(colours[text]), Color.parse(colours[background]))
-        assert ratio >= _LEAST, (text, background, ratio)
 
 
 def test_all_themes_can_be_used() -> None:

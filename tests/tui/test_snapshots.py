@@ -15,6 +15,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from metashell.tui.frame.themes import HIGH_CONTRAST, THEMES
+from support.contrast import LEAST, faint
+from support.pilot import Driver
 from support.recording import Frame, Run, recording, states_of
 from support.screens import SCREENS, Screen, show
 from support.snapshots import FOLDER, check_snapshot, picture, skip_unless_comparable
@@ -26,9 +29,17 @@ MOST_BYTES: Final = 400_000
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 def test_screen(screen: Screen) -> None:
-    """It is the screen that it should be, and looks as it did."""
+    """It is the screen that it should be, and looks as it did. In each theme it can be read."""
+
+    async def test(driver: Driver) -> None:
+        check_snapshot(driver.app, screen.name)
+        for theme in THEMES:
+            driver.app.theme = theme.name
+            await driver.settled()
+            assert [] == faint(driver, 7 if theme is HIGH_CONTRAST else LEAST), theme.name
+
     skip_unless_comparable()
-    show(screen, lambda driver: check_snapshot(driver.app, screen.name))
+    show(screen, test)
 
 
 def test_pictures_are_the_same_each_time() -> None:

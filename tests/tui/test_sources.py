@@ -37,7 +37,7 @@ END, EARLIER = 4111, 3398
 
 async def look_at_all(driver: Driver) -> None:
     """Look at each view; nothing may go wrong, and each says something of the source."""
-    for spec in VIEWS[:5]:
+    for spec in VIEWS[1:6]:
         await driver.look(spec.id)
         assert driver.view.id == spec.id
     assert not any("error" in text for text in driver.told), driver.told
@@ -185,7 +185,7 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
     async def test(driver: Driver) -> None:
         driver.app.go("/image/topics/byName/t7")
         await driver.settled()
-        for spec in VIEWS[:5]:
+        for spec in VIEWS[1:6]:
             await driver.look(spec.id)
             await driver.press("down")
             focused, path = driver.app.focused, driver.app.path
@@ -206,7 +206,7 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
         assert await travel(driver, 10) == 10
         cluster.commit(topic_batch(driver.one(Timeline).track.high + 1, 2))  # type: ignore[union-attr]
         end = cluster.source().status().offset
-        for spec in VIEWS[:5]:
+        for spec in VIEWS[1:6]:
             await driver.look(spec.id)
             assert driver.view_state.source.status().offset == 10
         assert await travel(driver, None) == end

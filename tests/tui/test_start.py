@@ -18,7 +18,7 @@ from metashell.errors import SourceError
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.frame.themes import HIGH_CONTRAST
+from metashell.tui.frame.themes import DEFAULT_THEME, THEMES
 from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
 from metashell.tui.tree.tree import NodeTree
 from support.bindings import all_bindings, ids, table
@@ -153,7 +153,7 @@ def test_themes(theme: str) -> None:
     """One of the configuration file is used."""
 
     async def test(driver: Driver) -> None:
-        expected = theme if theme in EXPLORER_THEMES else "metashell-dark"
+        expected = theme if theme in EXPLORER_THEMES else DEFAULT_THEME
         assert driver.app.theme == expected
 
     drive(test, session_on(theme=theme))
@@ -175,7 +175,7 @@ def test_keys_of_the_configuration_file() -> None:
 
 def test_names_of_themes() -> None:
     """Those that the configuration file takes are those that there are."""
-    assert sorted([*BUILTIN_THEMES, HIGH_CONTRAST.name]) == list(EXPLORER_THEMES)
+    assert sorted([*BUILTIN_THEMES, *(theme.name for theme in THEMES)]) == list(EXPLORER_THEMES)
 
 
 def test_every_key_has_a_name() -> None:

@@ -291,8 +291,8 @@ def test_colours_headers_and_times() -> None:
         assert table._rows is not None
         styles = [[str(cell.style) for cell in table._rows.row(i)] for i in range(3)]
         assert ["", "", "", "", ""] == styles[0]
-        assert ["red-row", "yellow", "red", "red-row", "red-row"] == styles[1]
-        assert ["yellow-row", "yellow", "yellow", "yellow-row", "yellow-row"] == styles[2]
+        assert ["", "yellow", "red", "", ""] == styles[1]
+        assert ["", "yellow", "yellow", "", ""] == styles[2]
         shown = driver.screen()
         assert "under replicated" in shown
         assert "since 01-02" in shown
@@ -304,22 +304,22 @@ def test_colours_headers_and_times() -> None:
     with_table(test, STATES)
 
 
-def test_a_column_that_is_not_shown_colours_its_row() -> None:
-    """A row has the colour of its worst state; the cell that says why is bold as well."""
+def test_a_column_that_is_not_shown_colours_the_name() -> None:
+    """The first cell has the colour of what is not shown; others have their own."""
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        red, yellow = (
-            table.get_component_rich_style(f"row-table--{name}").color for name in ("red", "yellow")
+        red, yellow, usual = (
+            table.get_component_rich_style(f"row-table--{name}").color
+            for name in ("red", "yellow", "row")
         )
         table.show(STATES, first=("updated", "name", "under_replicated"))
         await driver.settled()
 
-        def drawn(y: int) -> list[tuple[object, bool]]:
-            styles = [s.style for s in table.render_line(y) if s.text.strip() and s.style]
-            return [(style.color, bool(style.bold)) for style in styles]
+        def drawn(y: int) -> list[object]:
+            return [s.style.color for s in table.render_line(y) if s.text.strip() and s.style]
 
-        assert [(red, True), (red, False), (yellow, True)] == drawn(2)
-        assert [(yellow, True), (yellow, False), (yellow, True)] == drawn(3)
+        assert [red, usual, yellow] == drawn(2)
+        assert [yellow, usual, yellow] == drawn(3)
 
     with_table(test, STATES)
 
@@ -377,7 +377,7 @@ def test_a_text_that_the_edge_cuts_says_so() -> None:
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         def seen(width: int) -> str:
             return draw_row(
-                table._rows.row(0), table._laid_out, styles_of(table), row=1, n_fixed=1,
+                table._rows.row(0), table._laid_out, styles_of(table), n_fixed=1,
                 left=0, width=width, room=width, is_cursor=False, is_hover=False,
             ).text  # fmt: skip
 

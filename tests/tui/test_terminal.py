@@ -234,7 +234,7 @@ def test_suspended_and_back(tmp_path: Path) -> None:
         terminal.read_while(
             lambda: terminal.raw.count(ON_ALTERNATE) == n_before, "the explorer is back"
         )
-        terminal.read_until(re.compile("1 Explorer.*bootstrap/.*q Quit", re.DOTALL))
+        terminal.read_until(re.compile("0 Home.*Brokers.*q Quit", re.DOTALL))
         terminal.send("q")
         terminal.read_while(
             lambda: (
@@ -259,7 +259,7 @@ def test_stopped_by_force(tmp_path: Path) -> None:
         terminal.modes = modes  # as a shell does
         terminal.clear()
         terminal.signal(signal.SIGCONT)
-        terminal.read_until(re.compile("1 Explorer.*bootstrap/.*q Quit", re.DOTALL))
+        terminal.read_until(re.compile("0 Home.*Brokers.*q Quit", re.DOTALL))
         assert own == terminal.modes
         terminal.signal(signal.SIGTERM)
         assert terminal.read_to_end() == 128 + signal.SIGTERM

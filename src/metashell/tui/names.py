@@ -48,6 +48,6 @@ KEY_IDS: Final = (
     "timeline.leave", "timeline.play", "timeline.slower", "tree.down", "tree.first", "tree.into",
     "tree.jump", "tree.last", "tree.open", "tree.out", "tree.page-down", "tree.page-up",
     "tree.parent", "tree.up", "view.brokers", "view.disks", "view.explorer", "view.fleet",
-    "view.groups", "view.health", "view.home", "view.quorum", "view.records",
+    "view.groups", "view.health", "view.home", "view.quorum", "view.records", "view.rows",
 )  # fmt: skip
 """Ids of bindings, which is what a key does."""

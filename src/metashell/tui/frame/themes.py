@@ -148,12 +148,12 @@ HIGH_CONTRAST: Final = _theme(
     bars="#c0c000",
     kinds=("#00ffff", "#ffd75f"),
 )
+THEMES: Final = (DARK, LIGHT, HIGH_CONTRAST)
 DEFAULT_THEME: Final = DARK.name
 
 
 def register_themes(app: App[Any], name: str) -> None:
-    """Make our themes known, and use the one of that name; an unknown one is passed over."""
-    for theme in (DARK, LIGHT, HIGH_CONTRAST):
+    """Make our themes known, and use the one of that name; in place of an unknown one the first."""
+    for theme in THEMES:
         app.register_theme(theme)
-    if name in app.available_themes:
-        app.theme = name
+    app.theme = name if name in app.available_themes else DEFAULT_THEME

@@ -419,7 +419,7 @@ class RowTable(ColumnTable):
         assert self._given is not None
         row = self._at if self._afresh else self.row
         goes_up, self._goes_up = self._goes_up, False
-        if self.BEGINS_FIRST and not self._is_moved:
+        if self.BEGINS_FIRST and not self._is_moved and self._at is None:
             row = None
         line = self.cursor - int(self.scroll_y)
         name = self._cursor_name()

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
 from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.rows.component_style import over_widget
-from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.filter import TreeFilter
 from metashell.tui.tree.jump_bar import JumpBar
@@ -127,7 +126,6 @@ class NodeTree(LineList):
         self._marks = Marks(self)
         self._needed = 0
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
-        self._drawn = DrawnLines()
 
     # Showing a view state and a path.
 
@@ -441,14 +439,6 @@ class NodeTree(LineList):
             yield from map(self.outline.line, self.seen)
 
     # Drawing.
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw some lines of the screen, but those that only moved."""
-        rows = range(self.size.height)
-        at = [y - self.gutter.top for y in crop.line_range]
-        titles = str(self.border_title), str(self.border_subtitle)
-        shown = [self._shown_in(y) if y in rows else (y, *titles) for y in at]
-        return self._drawn.lines(self, crop, shown, super().render_lines)
 
     def _shown_in(self, y: int) -> str | tuple[TreeLine, bool, bool]:
         """The content of a screen row: a text, or (line, is it marked, is the cursor on it)."""

@@ -123,7 +123,7 @@ class HealthView(AnswerView[HealthAnswer]):
     HealthView ProblemTable { height: 1fr; width: 1fr; }
     HealthView.-wide #health-body { layout: horizontal; }
     HealthView.-wide #health-kinds { width: 38; height: 1fr; max-height: 100%; }
-    HealthView .answer-detail { min-height: 3; max-height: 8; }
+    HealthView .answer-detail { min-height: 3; }
     HealthView.-low .answer-words { max-height: 0; }
     HealthView.-low #health-kinds { max-height: 1; }
     HealthView.-low.-wide #health-kinds { max-height: 100%; }
