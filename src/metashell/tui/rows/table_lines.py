@@ -6,12 +6,13 @@ The fixed columns come first, then the columns that the rest of the room shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.color import Color
 from textual.strip import Strip
 
 from metashell.commands.rows.cell_colours import CellColour
@@ -19,6 +20,9 @@ from metashell.dataclass import dataclass
 from metashell.tui.rows.cells import SIGN
 from metashell.tui.rows.component_style import over_widget
 from metashell.tui.rows.widths import BLANKS, TableColumn
+
+_LEAST_DISTANCE: Final = 0.35
+"""Of the brightness of a colour and of its background, so that a text can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +36,38 @@ class Styles:
     hover: Style
     colours: Mapping[str, Style]
     """Styles of cells that stand out, by `TableRows`' names."""
+    on_cursor: Mapping[str, Style]
+    """Those of them that can be read on the cursor; others have its colour there."""
 
 
 def styles_of(table: Any) -> Styles:
     """Ask a table for its styles."""
     names = (*(colour.value for colour in CellColour), SIGN)
+    cursor = table.get_component_rich_style("row-table--cursor")
+    colours = {name: over_widget(table, f"row-table--{name}") for name in names}
     return Styles(
         base=table.rich_style,
         fixed=_component(table, "fixed"),
         row=_component(table, "row"),
-        cursor=table.get_component_rich_style("row-table--cursor"),
+        cursor=cursor,
         hover=table.get_component_rich_style("row-table--hover"),
-        colours={name: over_widget(table, f"row-table--{name}") for name in names},
+        colours=colours,
+        on_cursor={name: style for name, style in colours.items() if _is_seen(style, cursor)},
     )
+
+
+def _is_seen(style: Style, behind: Style) -> bool:
+    """Whether the colour of a text is told from another style's background."""
+    if style.color is None or behind.bgcolor is None:
+        return False
+    text, ground = map(Color.from_rich_color, (style.color, behind.bgcolor))
+    return abs(text.brightness - ground.brightness) >= _LEAST_DISTANCE
 
 
 def header_styles_of(table: Any) -> Styles:
     """Ask a table for the styles of its header."""
     style, null = _component(table, "header"), Style.null()
-    return Styles(table.rich_style, style, style, null, null, colours={})
+    return Styles(table.rich_style, style, style, null, null, colours={}, on_cursor={})
 
 
 def _component(table: Any, name: str) -> Style:
@@ -83,6 +100,7 @@ def draw_row(
         is_cursor: Whether the cursor is on it.
         is_hover: Whether the mouse is on it.
     """
+    colours = styles.on_cursor if is_cursor else styles.colours
     over = styles.cursor if is_cursor else styles.hover if is_hover else Style.null()
     fixed_style, style = styles.fixed + over, styles.row + over
     fixed: list[Segment] = []
@@ -91,7 +109,7 @@ def draw_row(
     skipped: int | None = None
     for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
         wide = column.width
-        own = styles.colours.get(str(cell.style), Style.null())
+        own = colours.get(str(cell.style), Style.null())
         if i < n_fixed:
             fixed += _cell(cell, wide, fixed_style + own)
             used += wide
@@ -108,31 +126,11 @@ def draw_row(
     shown = Strip(rest).crop(start, start + rest_width)
     strip = Strip([*fixed, *shown]) if fixed else shown
     strip = strip.adjust_cell_length(width, styles.base)
-    return _readable(strip, cells, columns, n_fixed=n_fixed, left=left, room=room)
-
-
-def _readable(
-    strip: Strip,
-    cells: Sequence[Text],
-    columns: Sequence[TableColumn],
-    *,
-    n_fixed: int,
-    left: int,
-    room: int,
-) -> Strip:
-    """A line in which no part of a text reads as all of it.
-
-    Args:
-        strip: The line, of a row or of the headers.
-        cells: Its texts.
-        columns: The columns, for their widths.
-        n_fixed: How many columns stay where they are.
-        left: Cells by which the others are scrolled.
-        room: Cells of the line that are seen.
-    """
+    # No part of a text reads as all of it.
     strip = _without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
-    cut = cut_column(cells, columns, n_fixed=n_fixed, left=left, room=room)
-    return strip if cut is None else _with_sign(strip, room)
+    if cut_column(cells, columns, n_fixed=n_fixed, left=left, room=room) is None:
+        return strip
+    return Strip([*strip.crop(0, room - 1), Segment("…", style), *strip.crop(room)])
 
 
 def cut_column(
@@ -179,13 +177,6 @@ def _without_cut_column(
         return strip
     blanks = [Segment(" " * part.cell_length, part.style) for part in strip.crop(begin, end)]
     return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
-
-
-def _with_sign(strip: Strip, room: int) -> Strip:
-    """A line with ``…`` at the end of what is seen: its text goes on."""
-    last = next(iter(strip.crop(room - 1, room)), None)
-    sign = Segment("…", None if last is None else last.style)
-    return Strip([*strip.crop(0, room - 1), sign, *strip.crop(room)])
 
 
 def _cell(cell: Text, width: int, style: Style) -> list[Segment]:
