@@ -555,7 +555,7 @@ FIGURES: Final = (
         "≤ 0.4 s", "s", tui_first_paint,
     ),
     Figure(
-        "tui-first-paint-large", "from the start of `tui` to the tree",
+        "tui-first-paint-large", "from the start of `tui` to the brokers on Home",
         "≤ 1.5 s", "s", tui_first_paint_large,
     ),
     Figure(

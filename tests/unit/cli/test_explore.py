@@ -50,15 +50,15 @@ def opened(session: ExplorerSession, *progress: Any) -> int:
 @pytest.mark.parametrize(
     ("argv", "path"),
     [
-        (["-d", "x", "tui"], "/"),
-        (["-d", "x", "--tui"], "/"),
+        (["-d", "x", "tui"], ""),
+        (["-d", "x", "--tui"], ""),
         (["-d", "x", "tui", "/leaf"], "/leaf"),
         (["-d", "x", "--tui", "leaf"], "/leaf"),
         (["--tui", "-s", "x", "/a//../leaf/"], "/leaf"),
     ],
 )
 def test_paths(explored: Callable[..., Result], argv: list[str], path: str) -> None:
-    """One of the file system, which begins at its root."""
+    """One of the file system; without one Home is shown."""
     seen: list[str] = []
 
     def explorer(session: ExplorerSession) -> int:

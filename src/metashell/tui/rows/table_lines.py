@@ -22,7 +22,7 @@ from metashell.tui.rows.component_style import over_widget
 from metashell.tui.rows.widths import BLANKS, TableColumn
 
 _LEAST_DISTANCE: Final = 0.35
-"""Of the brightness of a colour and of its background, so that a text can be read."""
+"""The distance in brightness between a text that can be read and its background."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Styles:
     colours: Mapping[str, Style]
     """Styles of cells that stand out, by `TableRows`' names."""
     on_cursor: Mapping[str, Style]
-    """Those of them that can be read on the cursor; others have its colour there."""
+    """The styles that can be read on the cursor; other cells have its colour there."""
 
 
 def styles_of(table: Any) -> Styles:

@@ -89,7 +89,7 @@ def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
 
 
 def _legend(style_of: Callable[[str], Style], width: int) -> Content:
-    """What the signs and the colours mean, as far as there is room."""
+    """The meaning of the signs and the colours, as far as there is room."""
     label, told = style_of("label"), Content()
     for sign, style, meaning in LEGEND:
         piece = Content.assemble((sign, style_of(style)), (f" {meaning}  ", label))

@@ -413,7 +413,7 @@ class AnswerView(View, Generic[_A]):
                 continue
             rows = self.rows_of(name, rows)
             if name in seen:
-                # What nothing else stands above is the title of the rows themselves.
+                # The title of the view stands on the first rows without a title of their own.
                 table.border_title = line(rows.heading or title)
                 title = title if rows.heading else ""
             aimed = self._aimed if name == self.TABLES[0] else None

@@ -41,10 +41,10 @@ class HomeView(AnswerView[ViewAnswer]):
 
     HELP = (
         "# Home\n"
-        "The whole cluster: what is wrong, as the command `health` says it, the brokers with "
-        "their load, the quorum with the ends of its logs, topics with those first that have "
-        "partitions offline, and the last changes. Groups and disks are here if their logs are "
-        "open. A small screen leaves out some of it.\n\n"
+        "The findings of the command `health`, the quorum with the ends of its logs, and the "
+        "brokers with their load. Topics with partitions offline come first. The last changes "
+        "are here, too. Groups and disks are here if their logs are open. A small screen has "
+        "the first four panels.\n\n"
         "- `tab` goes to the next panel, `z` gives it the whole screen\n"
         "- `enter` goes to what the row is about: a finding in Health, a broker's or topic's "
         "node, the offset of a change\n"
