@@ -14,6 +14,7 @@ from kraftgen.batch import encode_batch
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.run import run_line
+from metashell.findings.kind import SEVERITIES
 from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
@@ -262,6 +263,50 @@ def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert here == run_on(fleet, "fleet --verify")
 
 
+def jsonl_of(fleet: FleetSource, line: str) -> list[str]:
+    """The rows of a command."""
+    return run_on(fleet, f"{line} -o jsonl --columns all").out.splitlines()
+
+
+def test_the_sum_counts_each_cluster_once(parent: Path, tmp_path: Path) -> None:
+    """Of two copies of a cluster the one counts whose log ends last."""
+    shutil.copytree(parent, tmp_path / "all")
+    (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
+    fleet = fleet_of(tmp_path / "all")
+    rows = {row["cluster"]: row for row in map(json.loads, jsonl_of(fleet, "fleet"))}
+    ahead, other = rows["controller-2"], rows["dvOdIo6vQp6CkKMatfeSWQ"]
+    assert ahead["log_end_offset"] > rows["controller-1"]["log_end_offset"]
+    ran = run_on(fleet, "fleet --summary -o jsonl")
+    assert 1 == ran.status
+    found = json.loads(ran.out)
+    names = ("brokers", "fenced", "topics", "partitions", "offline", "under_replicated")
+    assert {name: ahead[name] + other[name] for name in names} == {
+        name: found[name] for name in names
+    }
+    assert (3, 4, 1) == (found["clusters"], found["directories"], found["unreadable"])
+    assert ["1 at 4.0-IV3", "1 at 4.4-IV2"] == found["metadata_versions"]
+    assert min(ahead["time"], other["time"]) == found["oldest"]
+
+
+def test_health_of_each_cluster_in_a_row(parent: Path) -> None:
+    """The worst first, with the kinds that `--summary` has."""
+    fleet = fleet_of(parent)
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in map(json.loads, jsonl_of(fleet, "health --summary")):
+        kinds.setdefault(row["cluster"], []).append(row)
+    rows = [json.loads(line) for line in jsonl_of(fleet, "health --clusters")]
+    assert kinds.keys() == {row["cluster"] for row in rows}
+    ranks = []
+    for row in rows:
+        own = kinds[row["cluster"]]
+        counts = [sum(kind["severity"] == name for kind in own) for name in SEVERITIES]
+        assert counts == [row[name] for name in SEVERITIES]
+        assert [kind["code"] for kind in own] == [text.split()[0] for text in row["findings"]]
+        assert own[0]["severity"] == row["severity"]
+        ranks.append((SEVERITIES.index(row["severity"]), [-count for count in counts]))
+    assert sorted(ranks) == ranks
+
+
 # Commands of one cluster.
 
 
@@ -290,6 +335,27 @@ def test_a_path_chooses_the_cluster(parent: Path, path: str) -> None:
     if path.startswith("'"):
         typed = "'/clusters/controller-2'/image/topics/byName/ord*/*"
     assert wanted == run_on(fleet, line.format(typed))
+
+
+@pytest.mark.parametrize("wanted", ["/clusters/controller-2", str(SAMPLE)])
+def test_each_cluster_of_a_fleet_is_compared(parent: Path, wanted: str) -> None:
+    """Its rows are those of a comparison of this cluster alone; a text stands below its name."""
+    fleet, columns = fleet_of(parent), "change,path,fields,value"
+    given = f"diff --with {wanted} -o jsonl --columns {columns} /image/configs"
+    alone = []
+    for name, member in fleet.members.items():
+        ran = run_on(member.source(), given.replace("/clusters/controller-2", str(SAMPLE)))
+        alone += [{"cluster": name, **json.loads(line)} for line in ran.out.splitlines()]
+    ran = run_on(fleet, given.replace(columns, f"cluster,{columns}"))
+    assert alone == [json.loads(line) for line in ran.out.splitlines()]
+    assert {"dvOdIo6vQp6CkKMatfeSWQ"} == {row["cluster"] for row in alone}
+    text = run_on(fleet, f"diff --with {wanted} /image/configs")
+    assert 1 == text.status
+    heads = [line for line in text.out.splitlines() if line.endswith(":") and "/" not in line]
+    assert [f"{name}:" for name in fleet.members] == heads
+    assert 1 == sum("two offsets" in line for line in text.err), "of two nodes of one cluster"
+    quiet = run_on(fleet, f"diff --with {wanted} --quiet")
+    assert (1, "") == (quiet.status, quiet.out)
 
 
 def test_two_clusters_of_a_fleet_are_compared(parent: Path) -> None:

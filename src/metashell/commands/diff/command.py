@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -18,11 +19,11 @@ from metashell.commands.diff.logs import (
     one_point,
     scope_of,
 )
-from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.command import Completion, Context, Manual, Nowhere
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import shown, stop_if_cancelled, write_chunks
-from metashell.commands.rows.columns import AnswerTable, Column, integer, json_value, text
+from metashell.commands.rows.columns import AnswerTable, integer, json_value, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import (
@@ -87,6 +88,7 @@ class DiffCommand(RowsCommand):
     name = "diff"
     summary = "Show what differs between two offsets or times, or two directories."
     one_cluster = True
+    of_each_cluster = True
     noun = ("difference", "differences")
     tables = _TABLES
     has_text = True
@@ -113,7 +115,8 @@ class DiffCommand(RowsCommand):
             "source. If one source has only a part of a batch, both are compared before that "
             "batch, and a warning says so. If the logs hold different batches, a warning has "
             "the first such offset and both leader epochs. The exit status is then 1, even if "
-            "the states are equal.\n\n"
+            "the states are equal. In a fleet, each cluster is compared with DIR, unless the "
+            "current directory or PATH chooses one.\n\n"
             "A topic that only one state has is one line; --all prints all its leaves. Topics "
             "are compared by name, below byId by id. ACLs of two clusters are compared by "
             "content, because their ids are random. Secrets are compared, and printed as "
@@ -138,6 +141,10 @@ class DiffCommand(RowsCommand):
         ),
     )
 
+    def asks_each(self, args: Sequence[str]) -> bool:
+        """Each cluster is compared with a directory that stands for the state wanted."""
+        return any(word == "--with" or word.startswith("--with=") for word in args)
+
     def parse(self, args: Sequence[str]) -> Parsed:
         """Sort its words out, of which one may be an age."""
         return super().parse(_ages_as_arguments(args))
@@ -146,6 +153,8 @@ class DiffCommand(RowsCommand):
         """Print what differs."""
         if {_STAT, "--quiet"} <= parsed.switches:
             raise UsageError("--stat and --quiet exclude each other")
+        if "--quiet" in parsed.switches:
+            context = replace(context, out=Nowhere())
         try:
             return super().run_parsed(context, parsed)
         except (UsageError, NotCoveredError):
@@ -209,10 +218,6 @@ class DiffCommand(RowsCommand):
             )
         return chain(_of_coordinators(left, right, scope), found), _Sides(left, right), status
 
-    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """Differences, or how many there are."""
-        return _TABLES[_STAT in parsed.switches].columns
-
     def _sides(self, context: Context, parsed: Parsed) -> tuple[Source, Source, str | None]:
         """The two states, and the path asked for."""
         here, words = context.needs_source(), parsed.arguments
@@ -265,7 +270,7 @@ class DiffCommand(RowsCommand):
         if not (here.capabilities.has_image and there.capabilities.has_image):
             return
         offsets = here.image.provenance.offset, there.image.provenance.offset
-        if offsets[0] != offsets[1]:
+        if offsets[0] != offsets[1] and not are_two(ids):
             context.warn(
                 f"diff: at two offsets: {offsets[0]} and {offsets[1]};"
                 " --at OFFSET compares both as of the same"

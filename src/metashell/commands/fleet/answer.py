@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from metashell.checks.votes import MOST_COPIES, majorities
-from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
+from metashell.commands.fleet.columns import COORDINATORS, SUMMARY, TABLES, VERIFY, VOTES
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import with_colours
@@ -127,8 +128,36 @@ def answer(query: RowsQuery) -> None:
         vote_rows(query)
         return
     rows = sorted(_rows(query.context), key=lambda row: str(row["name"]))
-    query.add(map(_mapping, rows))
+    mappings = map(_mapping, rows)
+    query.add([_sum(list(mappings))] if SUMMARY in query.parsed.switches else mappings)
     query.status = _status(rows)
+
+
+_SUMMED: Final = (
+    *("brokers", "fenced", "topics", "partitions", "offline"),
+    *("under_min_isr", "under_replicated"),
+)
+"""The columns that are summed over clusters."""
+
+
+def _sum(rows: Sequence[RowMapping]) -> RowMapping:
+    """The row for all directories: of each cluster the copy counts whose log ends last."""
+    sound = [row for row in rows if row["error"] is None]
+    copies: dict[object, RowMapping] = {}
+    for row in sorted(sound, key=lambda row: (row["log_epoch"] or 0, row["log_end_offset"] or 0)):
+        copies[row["cluster_id"] or row["directory"]] = row
+    clusters = {row["cluster_id"] or row["directory"] for row in rows}
+    versions = Counter(str(row["metadata_version"] or "unknown") for row in copies.values())
+    times = [row["time"] for row in copies.values() if row["time"] is not None]
+    return {
+        "clusters": len(clusters),
+        "directories": len(rows),
+        "unreadable": len(rows) - len(sound),
+        **{name: sum(row[name] or 0 for row in copies.values()) for name in _SUMMED},
+        "faults": sum(row["faults"] or 0 for row in sound),
+        "metadata_versions": [f"{n:,} at {name}" for name, n in sorted(versions.items())],
+        "oldest": min(times, default=None),
+    }
 
 
 def rows_table(rows: Sequence[FleetRow]) -> pa.Table:

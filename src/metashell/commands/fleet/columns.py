@@ -78,6 +78,24 @@ VERIFY_COLUMNS: Final = (
     text("error", "Why it can't be compared.", shown=False),
 )
 
+SUMMARY: Final = "--summary"
+
+SUMMARY_COLUMNS: Final = (
+    integer("clusters", "Clusters. A directory that names none counts as one.", priority=9),
+    integer("directories", "Directories.", priority=7),
+    integer("unreadable", "Of these, directories that can't be read.", priority=8, red=NOT_ZERO),
+    integer("brokers", "Registered brokers of all clusters.", priority=4),
+    integer("fenced", "Of these, fenced brokers.", priority=7, red=NOT_ZERO),
+    integer("topics", "Topics.", priority=3),
+    integer("partitions", "Partitions.", priority=4),
+    integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
+    integer("under_min_isr", "As in the other table.", priority=6, red=NOT_ZERO),
+    integer("under_replicated", "Likewise.", priority=5, yellow=NOT_ZERO),
+    integer("faults", "Faults of all directories.", priority=7, red=NOT_ZERO),
+    texts("metadata_versions", "Each metadata.version with its clusters.", priority=4),
+    time_at("oldest", "The earliest of the times of their last records.", priority=2),
+)
+
 TABLES: Final = (
     AnswerTable(
         "",
@@ -132,6 +150,7 @@ TABLES: Final = (
             *("under_min_isr", "under_replicated", "offset", "faults", "time"),
         ),
     ),
+    AnswerTable(SUMMARY, SUMMARY_COLUMNS),
     AnswerTable(VERIFY, VERIFY_COLUMNS),
     AnswerTable(COORDINATORS, REPLICA_COLUMNS),
     AnswerTable(VOTES, VOTE_COLUMNS),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from metashell.commands.fleet.columns import COORDINATORS, TABLES, VERIFY, VOTES
+from metashell.commands.fleet.columns import COORDINATORS, SUMMARY, TABLES, VERIFY, VOTES
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed, refuse_more
-from metashell.commands.rows.columns import (
-    Column,
-)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
@@ -23,11 +20,13 @@ class FleetCommand(RowsCommand):
     noun = ("directory", "directories")
     tables = TABLES
     manual = Manual(
-        synopsis="fleet [--verify|--coordinators|--votes] [OPTION...]",
+        synopsis="fleet [--summary|--verify|--coordinators|--votes] [OPTION...]",
         description=(
             "Shows a row for each directory: its name under /clusters, cluster id and node id. "
             "`log_epoch` and `log_end_offset` are the end of the whole log, also with --at. A vote "
             "compares them, in this order. The epoch in quorum-state does not count.\n\n"
+            "--summary shows one row for all. A cluster counts once: by the copy whose log ends "
+            "last.\n\n"
             "--verify compares the directories of one cluster. It compares their logs batch by "
             "batch, and their states by the digests of `checksum`. States are compared at the "
             "offset that most of them have. That is the smallest of their last offsets, unless "
@@ -63,12 +62,14 @@ class FleetCommand(RowsCommand):
             "processor."
         ),
         options=(
+            Option((SUMMARY,), "Show one row for all clusters."),
             Option((VERIFY,), "Compare the directories of each cluster."),
             Option((COORDINATORS,), "List the replicas of coordinators' partitions."),
             Option((VOTES,), "List the sets of voters that can elect a leader, and who can win."),
         ),
         examples=(
             ("fleet", "a row for each directory"),
+            ("fleet --summary", "how much there is, and how much of it is offline"),
             ("fleet --sort -offline", "the most partitions without a leader first"),
             ("fleet --json", "for scripts"),
             ("fleet --verify", "whether copies of a cluster agree"),
@@ -81,7 +82,7 @@ class FleetCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the rows."""
         refuse_more(self, parsed.arguments)
-        chosen = [flag for flag in (VERIFY, COORDINATORS, VOTES) if flag in parsed.switches]
+        chosen = [table.asked_by for table in TABLES if table.asked_by in parsed.switches]
         if len(chosen) > 1:
             raise UsageError(
                 f"{chosen[0]} and {chosen[1]} exclude each other",
@@ -100,10 +101,6 @@ class FleetCommand(RowsCommand):
         if COORDINATORS in parsed.switches:
             return "no log of a coordinator is here"
         return super().nothing(parsed)
-
-    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """The directories, what is said of each that is compared, or replicas."""
-        return next((t for t in TABLES if t.asked_by in parsed.switches), TABLES[0]).columns
 
 
 COMMAND = FleetCommand()

@@ -41,7 +41,12 @@ def run_on_fleet(context: Context, command: Command, args: Sequence[str]) -> int
     assert fleet is not None
     fleet.begin()
     if command.one_cluster:
-        return _run_on_member(context, fleet, command, args)
+        member = _chosen(fleet, context.cwd, args)
+        if member is not None:
+            return _run_on_member(context, fleet, member, command, args)
+        if not command.asks_each(args):
+            raise which_cluster_error(fleet)
+        args = [_from_inside(fleet, word, None, args, i) for i, word in enumerate(args)]
     try:
         status = int(command.run(context, args))
     finally:
@@ -121,9 +126,12 @@ def inside(context: Context) -> Context | None:
 
 
 def _run_on_member(
-    context: Context, fleet: FleetSource, command: Command, args: Sequence[str]
+    context: Context,
+    fleet: FleetSource,
+    member: FleetMember,
+    command: Command,
+    args: Sequence[str],
 ) -> int:
-    member = _chosen(fleet, context.cwd, args)
     try:
         before = member.source()
     except InternalError:
@@ -173,11 +181,11 @@ def contexts_of(context: Context) -> Iterator[tuple[str, Context]]:
         yield member.name, own
 
 
-def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember:
+def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember | None:
     """The member that the arguments name, else the one of the current directory, else the only one.
 
     Raises:
-        UsageError: There is none, or the arguments name several.
+        UsageError: The arguments name several.
     """
     named: dict[str, FleetMember] = {}
     for i, word in enumerate(args):
@@ -197,7 +205,7 @@ def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember:
         return here
     if len(fleet.members) == 1:
         return next(iter(fleet.members.values()))
-    raise which_cluster_error(fleet)
+    return None
 
 
 def member_at(fleet: FleetSource, path: str) -> FleetMember | None:
@@ -217,14 +225,14 @@ def _is_of_the_system(args: Sequence[str], i: int) -> bool:
 
 
 def _from_inside(
-    fleet: FleetSource, word: str, member: FleetMember, args: Sequence[str], i: int
+    fleet: FleetSource, word: str, member: FleetMember | None, args: Sequence[str], i: int
 ) -> str:
-    """An argument as the member's own tree has it."""
+    """An argument as the member's own tree has it; None for every member."""
     if _is_of_the_system(args, i):
         option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
         other = member_at(fleet, value) if is_absolute(value) else None
         return word if other is None else f"{option}{equals}{other.path}"
-    if not is_absolute(word) or member_at(fleet, word) is not member:
+    if member is None or not is_absolute(word) or member_at(fleet, word) is not member:
         return word
     text = _below(word)
     if not isinstance(word, Word):

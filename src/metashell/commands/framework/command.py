@@ -293,6 +293,10 @@ class Command(ABC):
     imports: Sequence[str] = IMAGE_IMPORTS
     """Modules that it imports to look at the image: they can be imported while files are read."""
 
+    def asks_each(self, args: Sequence[str]) -> bool:
+        """Whether these words ask each cluster of a fleet where none is chosen: `one_cluster`."""
+        return False
+
     @abstractmethod
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Run with the words after the command's name.

@@ -15,6 +15,7 @@ from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Context, TableOutput, VerdictOutput
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.health.columns import CLUSTERS_FLAG, SUMMARY_FLAG
 from metashell.commands.health.paragraphs import (
     NEEDED,
     CountOfCauses,
@@ -23,11 +24,13 @@ from metashell.commands.health.paragraphs import (
     paragraphs,
 )
 from metashell.commands.health.rows import (
+    cluster_of,
     grouped,
     in_order,
     of_finding,
     of_findings,
     summary_of,
+    worst_clusters_first,
     worst_first,
 )
 from metashell.commands.nodes import ghost_after
@@ -52,7 +55,9 @@ from metashell.spelling import did_you_mean, near_names
 if TYPE_CHECKING:
     from metashell.commands.health.command import HealthCommand
 
-_ROWS_ALONE = frozenset({"--detail", "--summary"})
+_SUMMED = frozenset({SUMMARY_FLAG, CLUSTERS_FLAG})
+"""Options that sum findings up."""
+_ROWS_ALONE = frozenset({"--detail"}) | _SUMMED
 """Options that ask for rows without words."""
 
 
@@ -111,8 +116,7 @@ def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
         worst = {finding.severity for finding in findings}
         status = ExitCode.FAILED if Severity.CRITICAL in worst else ExitCode.OK
         told = HealthVerdict(paragraphs=tuple(paragraphs(rows, "", codes)), nothing="", as_of="")
-        is_summary = "--summary" in parsed.switches
-        yield Answered(cluster, summary_of(rows) if is_summary else rows, status, told)
+        yield Answered(cluster, _summed(parsed, rows), status, told)
 
 
 def answer(query: RowsQuery) -> None:
@@ -124,7 +128,7 @@ def answer(query: RowsQuery) -> None:
     subjects = _subjects(query.parsed)
     is_for_people = form_of(query.parsed) == "table"
     tells = is_for_people and (columns is None or columns >= NEEDED)
-    if "--summary" in switches and not tells and not subjects:
+    if not _SUMMED.isdisjoint(switches) and not tells and not subjects:
         columns = frozenset({"severity", "code", "count", "since_time", "explanation", "action"})
     elif columns is not None:
         columns |= {"severity", "code", "subject", "count", "causes"}
@@ -155,7 +159,14 @@ def answer(query: RowsQuery) -> None:
         rows = _about(rows, subjects, with_causes=False)
     if Severity.CRITICAL.value in pc.unique(plain_texts(rows.column("severity"))).to_pylist():
         query.status = ExitCode.FAILED
-    query.add(summary_of(rows) if "--summary" in switches else rows)
+    query.add(_summed(query.parsed, rows))
+
+
+def _summed(parsed: Parsed, rows: pa.Table) -> pa.Table:
+    """The rows, or those of their kinds, or the one of the cluster."""
+    if SUMMARY_FLAG in parsed.switches:
+        return summary_of(rows)
+    return cluster_of(rows) if CLUSTERS_FLAG in parsed.switches else rows
 
 
 def check_words(parsed: Parsed) -> None:
@@ -164,6 +175,8 @@ def check_words(parsed: Parsed) -> None:
     Raises:
         UsageError: One is not.
     """
+    if parsed.switches >= _SUMMED:
+        raise UsageError(f"{SUMMARY_FLAG} and {CLUSTERS_FLAG} exclude each other")
     severities_of(parsed)
     kinds = all_kinds()
     for word in parsed.arguments:
@@ -266,5 +279,7 @@ def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted:
     table = pa.concat_tables(tables)
     if is_sorted:
         return table
+    if "code" not in table.column_names:
+        return worst_clusters_first(table)
     table = worst_first(table)
     return grouped(table) if "causes" in table.column_names else table

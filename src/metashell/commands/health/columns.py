@@ -6,6 +6,9 @@ from typing import Final
 
 from metashell.commands.rows.columns import SINCE_BEFORE, integer, sentence, text, texts, time_at
 
+SUMMARY_FLAG: Final = "--summary"
+CLUSTERS_FLAG: Final = "--clusters"
+
 COLUMNS: Final = (
     text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
     text("code", "The kind of finding; the name is stable."),
@@ -51,4 +54,17 @@ SUMMARY: Final = (
     time_at("since_time", "When the first began; null if one is not known."),
     text("explanation", "What it means for clients and data."),
     text("action", "What to do next.", shown=False),
+)
+CLUSTERS: Final = (
+    text(
+        "severity",
+        "The worst severity; null if nothing is found.",
+        red=("critical",),
+        yellow=("warning",),
+        priority=9,
+    ),
+    integer("critical", "How many kinds of critical findings.", priority=7),
+    integer("warning", "How many kinds of warnings.", priority=5),
+    integer("note", "How many kinds of notes.", priority=4),
+    texts("findings", "Each kind with its number, the worst first.", priority=8, worst_first=True),
 )

@@ -12,9 +12,15 @@ from metashell.commands.framework.command import (
 )
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed
-from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.health.columns import (
+    CLUSTERS,
+    CLUSTERS_FLAG,
+    COLUMNS,
+    SUMMARY,
+    SUMMARY_FLAG,
+)
 from metashell.commands.nodes import GHOST_AFTER
-from metashell.commands.rows.columns import AnswerTable, Column
+from metashell.commands.rows.columns import AnswerTable
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, VERBOSE, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
@@ -35,7 +41,8 @@ _EXIT_CODE: Final = Option(
     ("--exit-code",), "Exit with 1 if there is any finding, or if the answer is not complete."
 )
 _DETAIL: Final = Option(("--detail",), "Print a row for each partition instead of each topic.")
-_SUMMARY: Final = Option(("--summary",), "Print a row for each kind of finding.")
+_SUMMARY: Final = Option((SUMMARY_FLAG,), "Print a row for each kind of finding.")
+_CLUSTERS: Final = Option((CLUSTERS_FLAG,), "Print a row for each cluster, the worst first.")
 _PER_HOUR: Final = Option(
     ("--per-hour",),
     "Tell of elections, registrations, fencings and the like that happened more than N times in "
@@ -63,7 +70,8 @@ class HealthCommand(RowsCommand):
     summary = "Show everything that is wrong with the cluster, the worst first."
     tables = (
         AnswerTable("", COLUMNS, _KIND, ("count",)),
-        AnswerTable("--summary", SUMMARY, _KIND, ("subjects", "count")),
+        AnswerTable(SUMMARY_FLAG, SUMMARY, _KIND, ("subjects", "count")),
+        AnswerTable(CLUSTERS_FLAG, CLUSTERS),
     )
     takes_paths = False
     has_text = True
@@ -118,6 +126,7 @@ class HealthCommand(RowsCommand):
             _EXIT_CODE,
             _DETAIL,
             _SUMMARY,
+            _CLUSTERS,
             PLUGIN,
             _DEEP,
             _PER_HOUR,
@@ -128,6 +137,7 @@ class HealthCommand(RowsCommand):
         examples=(
             ("health", "everything, the worst first"),
             ("health --summary", "a row for each kind of finding"),
+            ("health --clusters", "a row for each cluster of a fleet, the worst first"),
             ("health --severity critical", "only what makes clients fail"),
             ("health --plugin", "a line for Nagios and the like"),
             ("health -o prometheus", "metrics for a collector of text files"),
@@ -136,10 +146,6 @@ class HealthCommand(RowsCommand):
             ("health -o jsonl --columns code,subject,path,action", "for a script"),
         ),
     )
-
-    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """The columns of the rows, or of a summary if one is asked for."""
-        return SUMMARY if "--summary" in parsed.switches else COLUMNS
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""

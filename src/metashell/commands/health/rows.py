@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from metashell.checks.finding import Finding
 from metashell.commands.framework.command_line import quote_words
-from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.health.columns import CLUSTERS, COLUMNS, SUMMARY
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER
-from metashell.commands.rows.stream import cells
+from metashell.commands.rows.stream import cells, table_of_values
 from metashell.commands.shared.resources import CONFIG_TYPES, resource_word
 from metashell.findings.kind import SEVERITIES, FindingKind
 from metashell.findings.known import all_kinds
@@ -203,6 +203,26 @@ def worst_first(rows: pa.Table) -> pa.Table:
     """Rows of several clusters, the worst first and else as they are."""
     kinds = pc.index_in(plain_texts(rows.column("code")), pa.array(list(all_kinds())))
     return rows.take(pa.array(np.argsort(kinds.to_numpy(), kind="stable")))
+
+
+def worst_clusters_first(clusters: pa.Table) -> pa.Table:
+    """Rows with the columns of `CLUSTERS`, the worst first and else as they are."""
+    ranks = pc.index_in(clusters.column("severity"), pa.array(SEVERITIES))
+    keys = [pc.fill_null(ranks, len(SEVERITIES)).to_numpy()]
+    keys += [-clusters.column(severity).to_numpy() for severity in SEVERITIES]
+    return clusters.take(pa.array(np.lexsort(keys[::-1])))
+
+
+def cluster_of(rows: pa.Table) -> pa.Table:
+    """One row for all of a cluster's: with the columns of `CLUSTERS`."""
+    kinds = summary_of(rows).to_pylist()
+    severities = [kind["severity"] for kind in kinds]
+    row = {
+        "severity": next(iter(severities), None),
+        **{severity: severities.count(severity) for severity in SEVERITIES},
+        "findings": [f"{kind['code']} {told_count(kind):,}" for kind in kinds],
+    }
+    return table_of_values(CLUSTERS, {name: [value] for name, value in row.items()})
 
 
 def summary_of(rows: pa.Table) -> pa.Table:

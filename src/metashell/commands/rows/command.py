@@ -100,7 +100,8 @@ class RowsCommand(Command):
         Raises:
             UsageError: There are none like that.
         """
-        return self.tables[0].columns
+        asked = (table for table in self.tables if table.asked_by in parsed.switches)
+        return next(asked, self.tables[0]).columns
 
     def parse(self, args: Sequence[str]) -> Parsed:
         """Sort its words out."""

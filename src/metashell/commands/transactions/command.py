@@ -6,10 +6,9 @@ from typing import Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.options import Option, Parsed
+from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (
     AnswerTable,
-    Column,
     flag,
     integer,
     sentence,
@@ -118,10 +117,6 @@ class TransactionsCommand(PartCommand):
             ("transactions --hanging", "what holds back consumers and has no end"),
         ),
     )
-
-    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """The columns of transactions, or of partitions where ``--hanging`` is given."""
-        return self.tables[HANGING.flags[0] in parsed.switches].columns
 
     def answer(self, query: RowsQuery) -> None:
         """Add the transactional ids of every partition, or what hangs."""
