@@ -124,6 +124,11 @@ def test_an_answer_in_a_file(ask, tmp_path: Path) -> None:
     assert [file] == list(tmp_path.iterdir())
 
 
+def test_standard_output_as_a_file(ask) -> None:
+    """The name `-` stands for it."""
+    assert ask("health", "--to", "-") == ask("health")
+
+
 def test_no_file_in_a_kafka_directory(ask, tmp_path: Path) -> None:
     """Also where the command opens the directory itself, and it has lost its meta.properties."""
     node = copy_of("voters-all-killed-3/voter-1", tmp_path / "node")

@@ -31,7 +31,7 @@ _MOST: Final = 3
 _INDENT: Final = 10
 _UNIT: Final = re.compile(r"\((\d+) (\w+)\)")
 """A number with its unit, which stay together."""
-_FIRST: Final = "Resolve this first. Follow no advice below before that."
+FIRST: Final = "Resolve this first. Follow no advice below before that."
 _TIMES: Final = ("since_time", "since_before")
 
 
@@ -61,7 +61,7 @@ class HealthVerdict:
         for one in self.paragraphs:
             yield from one.lines(width)
             if one.comes_first and (one is not self.paragraphs[-1] or not self.as_of):
-                yield from wrap(_FIRST, width)
+                yield from wrap(FIRST, width)
         if self.as_of:
             yield from wrapped("as of", self.as_of, width)
         if self.not_looked_at:
@@ -94,6 +94,18 @@ class Paragraph:
     """Whether nothing else may be done before."""
     see: tuple[str, ...] = ()
 
+    @property
+    def told(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The sentences behind the headline, each group with its label."""
+        return (
+            ("", self.more),
+            ("cause", self.causes),
+            ("why", self.why),
+            ("kafka", self.kafka),
+            ("do", self.do),
+            ("beware", self.beware),
+        )
+
     def lines(self, width: int) -> Iterator[str]:
         """Its lines, wrapped at words.
 
@@ -101,16 +113,9 @@ class Paragraph:
             width: Characters in a line.
         """
         yield from wrapped(self.label or self.severity.value, self.headline, width)
-        for label, texts in (
-            ("", self.more),
-            ("  cause", self.causes),
-            ("  why", self.why),
-            ("  kafka", self.kafka),
-            ("  do", self.do),
-            ("  beware", self.beware),
-        ):
+        for label, texts in self.told:
             for i, text in enumerate(texts):
-                yield from wrapped(label if i == 0 else "", text, width)
+                yield from wrapped(f"  {label}" if label and i == 0 else "", text, width)
         # A command is broken only where it is longer than a line.
         line, label = "", "  see"
         for command in self.see:

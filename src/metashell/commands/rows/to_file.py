@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from metashell.commands.export.destination import ExportPlace
+from metashell.commands.export.destination import STDOUT, ExportPlace
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -31,9 +31,14 @@ class _FileOutput:
 def written_to(context: Context, path: str) -> Iterator[None]:
     """Let a command write to a file in place of standard output; an older file is replaced.
 
+    A path of ``-`` is standard output.
+
     Raises:
         MetashellError: It can't be written, or is in a Kafka directory.
     """
+    if path == STDOUT:
+        yield
+        return
     standard = context.out
     with ExportPlace(context, force=True).open(path) as sink:
         context.out = _FileOutput(sink)

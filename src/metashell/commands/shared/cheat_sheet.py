@@ -47,6 +47,7 @@ LINES: Final = (
     Line("what is wrong", "brokers --without 101", "what fails if 101 stops"),
     Line("what is wrong", "can-upgrade 4.4", "which nodes block an upgrade"),
     Line("what is wrong", "check --quick", "damage in the files"),
+    Line("what is wrong", "report page.html", "all of it on a page to send"),
     Line("history", "changes /image/configs", "what changed, and when", True),
     Line("history", "log --tail 5", "the newest records", True),
     Line("history", "diff -4m end", "what the last four minutes changed"),

@@ -1,0 +1,1 @@
+"""The command ``report`` and all that only it needs."""
