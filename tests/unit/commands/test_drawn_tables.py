@@ -24,7 +24,7 @@ from support.approved_lines import LINES
 from support.fixtures import DEMO, fixture
 from support.logs import record
 from support.shell import run_on
-from support.small_cluster import broker, cluster
+from support.small_cluster import broker, cluster, config
 from support.terminals import Drawable, see
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -390,6 +390,26 @@ def test_a_summary_of_all_brokers() -> None:
         r"both brokers are fenced",
         lead,
     )
+
+
+def test_long_lists_in_a_pipe() -> None:
+    """They are cut in the table of `topics` alone, and a long value widens no row but its own."""
+    value = ",".join(f"{i}:{i}" for i in range(600))
+    key = "leader.replication.throttled.replicas"
+    topics = [record("TopicRecord", name=name, topic_id=name.encode() * 16) for name in "tu"]
+    values = (*topics, config(2, "t", key, value), config(2, "u", key, "0:1"))
+    with cluster(broker(1), *values) as source:
+        lines = run_on(source, "topics").out.splitlines()
+        assert max(map(len, lines)) < 300
+        assert ":" in lines[1]
+        assert "…" in lines[1]
+        whole = ["--columns configs", "-o wide", "-o csv", "-o json", "-o tsv", "-o yaml"]
+        for options in whole:
+            text = run_on(source, f"topics {options}").out
+            assert value.replace(",", "") in re.sub(r"[,\s-]", "", text), options
+        _, long, short = run_on(source, "config").out.splitlines()
+    assert value in long
+    assert len(short) < 300
 
 
 @pytest.mark.long

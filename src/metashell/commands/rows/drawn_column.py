@@ -29,6 +29,7 @@ _LEAST_TEXT: Final = 20
 _MOST_OF_NAMES: Final = 32
 _USUAL: Final = 0.9
 """The share of names that a column has room for, as far as `_MOST_OF_NAMES` goes."""
+_MOST_IN_PIPE: Final = 160
 _NOTHING: Final = ("", "-")
 _SEQUENCES: Final = {CellColour.RED: RED, CellColour.YELLOW: YELLOW}
 
@@ -64,6 +65,8 @@ class DrawnColumn:
     """Whether it is never left out."""
     is_short: bool = False
     """Whether it has times without a date."""
+    overflows: bool = False
+    """Whether a cell that is wider than the column stays whole, in one line."""
 
     @classmethod
     def of(
@@ -124,6 +127,17 @@ class DrawnColumn:
     def has_dash(self) -> bool:
         """Whether a cell says that there is nothing."""
         return bool(pc.any(pc.equal(self.texts, "-"), min_count=0).as_py())
+
+    def in_pipe(self) -> DrawnColumn:
+        """The column where no terminal has a width: few long cells do not widen all rows.
+
+        Lists are cut, unless the answer is about them or the user named the column.
+        """
+        if self.width <= _MOST_IN_PIPE:
+            return self
+        is_cut = self.column.shrink is Shrink.END and not self.is_needed
+        width = max(_MOST_IN_PIPE, display_width(self.header))
+        return replace(self, width=width, overflows=not is_cut)
 
     def part(self, start: int) -> DrawnColumn:
         """A chunk of its rows."""

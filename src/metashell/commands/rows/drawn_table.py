@@ -3,7 +3,7 @@
 A terminal shows what matters at any width. Numbers, flags and times are never cut. Names lose their
 middle, and sentences take more lines. The columns of the lowest priority are left out before that,
 and a line below the table names them. A column that the answer is about or that the user named
-stays: `metashell.commands.rows.drawn_table`. A pipe gets every column of the table, whole.
+stays. A pipe gets every column of the table, and only long lists are cut.
 
 Whole columns are worked on, some ten thousand rows at a time.
 
@@ -243,7 +243,7 @@ def write_table(
         explains: Whether a terminal is told below what a dash in a column means.
     """
     if not context.out.is_terminal:
-        _write_page(context, table.columns)
+        _write_page(context, [column.in_pipe() for column in table.columns])
         return
     width = max(context.out.width, 1)
     pages = fit(table.columns, width)
@@ -346,7 +346,9 @@ def _write_lines(
 def _coloured(column: DrawnColumn, *, colour: bool, is_last: bool = False) -> pa.Array:
     # Behind the last column nothing stands: spaces up to its width, which may be large, are spared.
     pads = not is_last or column.to_the_right
-    cells = _cut(column.texts, column.width, column.column.shrink)
+    cells = column.texts
+    if not column.overflows:
+        cells = _cut(cells, column.width, column.column.shrink)
     if pads:
         cells = _padded(cells, column.width, to_the_right=column.to_the_right)
     if is_last:
