@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from metashell.errors import UsageError
+from metashell.errors import UnknownNameError, UsageError
 from metashell.image.image import Image
 from metashell.log.fault import Fault
 from metashell.log.unread import Told, Unread, UnreadReport
@@ -224,4 +224,4 @@ def no_table(
     of_commands = {part.described.words: part.table_name for part in all_parts() if part.described}
     near = [of_commands[name]] if name in of_commands else near_names(name, names, 1)
     hint = did_you_mean(near) or "`sql .tables` lists them"
-    return UsageError(f"there is no table {name}", hint=hint)
+    return UnknownNameError(f"there is no table {name}", hint=hint)

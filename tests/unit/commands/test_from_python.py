@@ -123,6 +123,11 @@ def test_keyword_arguments_are_words(
         (lambda s: s.rows("topics", intrnal=True), "no option intrnal: did you mean internal?"),
         (lambda s: s.rows("topics", count=True), "no option count: it has "),
         (lambda s: s.rows("topics", columns=["topik"]), "no column topik: did you mean topic?"),
+        (
+            lambda s: s.sql("select * from partitons"),
+            "no table partitons: did you mean partitions?",
+        ),
+        (lambda s: s.findings("lost"), "lost: no such kind of finding: "),
         (lambda s: s.table("partitons"), "no table partitons: did you mean partitions?"),
         (lambda s: s.records("TopicRecrd"), "no record type TopicRecrd: did you mean TopicRecord"),
     ],
@@ -150,6 +155,14 @@ def test_wrong_values(source: metashell.Source, options: dict[str, object], text
     """They are refused by name."""
     with pytest.raises(metashell.UsageError, match=text):
         source.rows("partitions", **options)
+
+
+def test_hints_stand_below_errors(source: metashell.Source) -> None:
+    """Where their text does not have them."""
+    with pytest.raises(metashell.UsageError) as raised:
+        source.sql("select topik from partitions")
+    assert [f"hint: {raised.value.hint}"] == raised.value.__notes__
+    assert '"topic"' in raised.value.__notes__[0]
 
 
 def test_short_names(source: metashell.Source) -> None:

@@ -43,7 +43,7 @@ from metashell.commands.rows.query import VERBOSE, RowsQuery, form_of, status_af
 from metashell.commands.rows.stream import table_of_values
 from metashell.commands.shared.assume_option import assumptions_of
 from metashell.commands.shared.severities import severities_of, write_paragraphs
-from metashell.errors import ExitCode, NoLeaderError, UsageError
+from metashell.errors import ExitCode, NoLeaderError, UnknownNameError, UsageError
 from metashell.findings.kind import Need, Severity
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
@@ -182,7 +182,7 @@ def check_words(parsed: Parsed) -> None:
     for word in parsed.arguments:
         if ":" not in word and word not in kinds:
             hint = did_you_mean(near_names(word, kinds, 1)) or "`help findings` lists the kinds"
-            raise UsageError(f"{word}: no such kind of finding", hint=hint)
+            raise UnknownNameError(f"{word}: no such kind of finding", hint=hint)
 
 
 def _chosen(parsed: Parsed) -> frozenset[str] | None:

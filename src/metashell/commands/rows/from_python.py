@@ -22,7 +22,7 @@ from metashell.commands.framework.run import run_command
 from metashell.commands.rows.query import COLUMNS_FLAG as COLUMNS
 from metashell.commands.rows.query import FORMATS, LIMIT, OUTPUT, ROW_OPTIONS, SORT_FLAG
 from metashell.dataclass import dataclass
-from metashell.errors import MetashellWarning, UnknownNameError, UsageError
+from metashell.errors import MetashellError, MetashellWarning, UnknownNameError, UsageError
 from metashell.fs.escape import escape
 from metashell.spelling import did_you_mean, near_names
 
@@ -68,7 +68,12 @@ def rows_of(
     # So members of a fleet stay open, and nothing is read from standard input.
     context = Context(root=opened.root, out=out, warn=told.append, interactive=True)
     context.show(opened)
-    run_command(context, command, words)
+    try:
+        run_command(context, command, words)
+    except MetashellError as error:
+        if error.hint and error.hint not in str(error):
+            error.add_note(f"hint: {error.hint}")
+        raise
     _warn([*_sentences(told), *map(escape, opened.warnings)])
     if not out.tables:
         raise UsageError(f"{name}: these words ask for no rows", hint=command.manual.synopsis)
@@ -136,7 +141,7 @@ def keywords_of(command: Command) -> dict[str, tuple[str, Option]]:
 def _words_of_option(title: str, flag: str, option: Option, value: object) -> list[str]:
     """The words of one option."""
     if option.metavar is None:
-        if not (value is None or isinstance(value, bool)):
+        if value is not None and value not in (True, False):
             raise UsageError(f"{title} must be True or False, not {value!r}")
         return [flag] if value else []
     if value is None:
