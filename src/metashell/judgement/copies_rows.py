@@ -136,25 +136,41 @@ def verdict_rows(found: LostQuorum) -> Iterator[CopiesRow]:
 def copies_directory(fleet: FleetSource) -> Directory:
     """The tree ``/quorum/copies``. Cost: that of `examine_fleet`, once a part is asked for.
 
-    Its parts raise SourceError where the copies can't be judged together.
+    Where the copies can't be judged together, ``doubts`` says why and no part has rows: a walk
+    through the fleet goes on.
     """
 
     @cache
-    def found() -> LostQuorum:
-        return examine_fleet(fleet, lambda: None)
+    def examined() -> tuple[LostQuorum | None, list[JsonValue]]:
+        try:
+            found = examine_fleet(fleet, lambda: None)
+        except SourceError as error:
+            return None, [error.message, *([] if error.hint is None else [error.hint])]
+        return found, [*map(str, found.doubts), *found.notes]
 
-    def cautions() -> list[JsonValue]:
-        return [*map(str, found().doubts), *found().notes]
+    def answer() -> str:
+        found, doubts = examined()
+        return f"not judged: {doubts[0]}" if found is None else headline(found)
+
+    def rows(make: Callable[[LostQuorum], Mapping[str, CopiesRow]]) -> Mapping[str, CopiesRow]:
+        found, _ = examined()
+        return {} if found is None else make(found)
+
+    def copies(found: LostQuorum) -> Mapping[str, CopiesRow]:
+        return {str(row["copy"]): row for row in copy_rows(found)}
+
+    def records(found: LostQuorum) -> Mapping[str, CopiesRow]:
+        return {str(row["first"]): row for row in verdict_rows(found)}
 
     return FixedDirectory(
         {
-            "answer": lambda: TextLeaf(lambda: headline(found())),
-            "doubts": lambda: TextLeaf(lambda: "\n".join(map(str, cautions())), cautions),
-            "logs": _table("Copy", lambda: {str(row["copy"]): row for row in copy_rows(found())}),
-            "records": _table(
-                "Records", lambda: {f"{row['first']}": row for row in verdict_rows(found())}
+            "answer": lambda: TextLeaf(answer),
+            "doubts": lambda: TextLeaf(
+                lambda: "\n".join(map(str, examined()[1])), lambda: examined()[1]
             ),
-            "starts": _table("Start", lambda: _numbered(start_rows(found()))),
+            "logs": _table("Copy", lambda: rows(copies)),
+            "records": _table("Records", lambda: rows(records)),
+            "starts": _table("Start", lambda: rows(lambda found: _numbered(start_rows(found)))),
         }
     )
 

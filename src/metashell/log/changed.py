@@ -37,6 +37,8 @@ class DirectoryState:
     """All names in the directory."""
     files: Mapping[str, ListedFile]
     """Segments and checkpoints, but for those that vanished meanwhile."""
+    directories: frozenset[str] = frozenset()
+    """The names of directories, links to directories included."""
 
     @property
     def listing(self) -> Listing:
@@ -67,12 +69,16 @@ def list_directory(place: Place) -> DirectoryState:
             for entry in entries
             if parse_name(entry.name) is not None
         }
-        return DirectoryState(place, tuple(entry.name for entry in entries), files)
-    names, files = [], {}
+        below = frozenset(entry.name for entry in entries if entry.is_directory)
+        return DirectoryState(place, tuple(entry.name for entry in entries), files, below)
+    names, files, directories = [], {}, set()
     try:
         with os.scandir(place) as scanned:
             for one in scanned:
                 names.append(one.name)
+                with suppress(OSError):
+                    if one.is_dir():
+                        directories.add(one.name)
                 if parse_name(one.name) is None:
                     continue
                 with suppress(OSError):
@@ -85,7 +91,7 @@ def list_directory(place: Place) -> DirectoryState:
         raise not_a_directory(place, read_beginning(place, HEAD_BYTES)) from error
     except OSError as error:
         raise unreadable(place, error) from error
-    return DirectoryState(place, tuple(names), files)
+    return DirectoryState(place, tuple(names), files, frozenset(directories))
 
 
 def signature(place: Place) -> Signature:

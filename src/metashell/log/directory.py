@@ -147,14 +147,13 @@ def _find(
     if isinstance(place, str):
         place = os.path.normpath(place)
     state = list_directory(place)
-    names = state.names
-    inner = child_of(place, METADATA_DIRECTORY)
-    if METADATA_DIRECTORY in names and is_directory(inner):
-        return inner, None
-    name = base_name(place)
-    topic_id = _topic_id(place) if "partition.metadata" in names else None
-    if name != METADATA_DIRECTORY and topic_id != METADATA_TOPIC_ID:
-        refuse_other_logs(place, name, names, topic_id)
+    names, name = state.names, base_name(place)
+    if METADATA_DIRECTORY in state.directories:
+        return child_of(place, METADATA_DIRECTORY), None
+    if name != METADATA_DIRECTORY:
+        topic_id = _topic_id(place) if "partition.metadata" in names else None
+        if topic_id != METADATA_TOPIC_ID:
+            refuse_other_logs(place, name, names, topic_id)
     return place, state
 
 

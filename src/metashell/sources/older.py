@@ -136,7 +136,8 @@ def older_bytes(log: MetadataLog) -> tuple[int, int]:
     names -= needed
     if not names:
         return 0, 0
-    sizes = {name: file.size for name, file in list_directory(log.place).files.items()}
+    listed = log.signature or list_directory(log.place).signature
+    sizes = {str(name): int(size) for name, size, *_ in listed}
     older, newer = (sum(sizes.get(name, 0) for name in some) for some in (names, needed))
     return older, newer
 

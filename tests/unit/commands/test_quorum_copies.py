@@ -241,9 +241,11 @@ def test_tree_of_copies_that_cannot_be_judged(tmp_path: Path) -> None:
     file.write_text(
         re.sub("directory.id=.*", "directory.id=AAAAAAAAAAAAAAAAAAAAAQ", file.read_text())
     )
-    ran = run_on(open_fleet([str(one), str(copied)]), "cat /quorum/copies/answer")
-    assert "" == ran.out
-    assert "node 1 is here 2 times" in ran.err[0]
+    fleet = open_fleet([str(one), str(copied)])
+    assert run_on(fleet, "cat /quorum/copies/answer").out.startswith("not judged: node 1 is here 2")
+    assert "give the directory" in run_on(fleet, "cat /quorum/copies/doubts").out
+    walked = run_on(fleet, "find /quorum")
+    assert (0, 7, ()) == (walked.status, len(walked.out.splitlines()), walked.err)
 
 
 def test_configuration_of_one_of_the_nodes(

@@ -98,6 +98,21 @@ def test_log_dir_and_what_stands_beside_the_log(server: S3Server, real_directory
     assert run_on(local, "find /quorum").out == run_on(there, "find /quorum").out
 
 
+def test_requests(server: S3Server) -> None:
+    """A directory is listed once, and a file that is read is opened and read once."""
+    for place, n_listings in ((METADATA, 1), (NODE, 2)):
+        before = len(server.requests())
+        source = metashell.open(server.uri(quote(place)))
+        assert "4.4" in source.cat("/image/features/metadataVersion")
+        made = server.requests()[before:]
+        files = [request for request in made if "list-type" not in request]
+        read = {file.name for file in source.log.loaded.files}
+        assert sorted(f"{verb} {name}" for verb in ("GET", "HEAD") for name in read) == sorted(
+            f"{file.split()[0]} {file.rpartition('/')[2].rstrip('?')}" for file in files
+        )
+        assert n_listings == len(made) - len(files)
+
+
 def test_one_file_in_a_bucket(server: S3Server, real_directory: Fixture) -> None:
     """A segment or a checkpoint is opened by itself."""
     for path in (*real_directory.input.glob("*.checkpoint"), *real_directory.input.glob("*9.log")):
