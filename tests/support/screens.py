@@ -37,6 +37,7 @@ class Screen:
     at: int | None = None
     """An offset to go to first; None for the end of the log."""
     theme: str = "metashell-dark"
+    size: tuple[int, int] = SMALL
     typed: str = ""
     """Typed behind the keys."""
     directories: tuple[str, ...] = ()
@@ -66,6 +67,9 @@ def _is_screen(name: str) -> Check:
 
 SCREENS: Final = (
     Screen("home", (), _is_view("home"), path=""),
+    Screen("home-medium", (), _is_view("home"), path="", size=(120, 40)),
+    Screen("home-large", (), _is_view("home"), path="", size=(200, 50)),
+    Screen("home-broker", (), _is_view("home"), path="", size=(200, 50), directories=BROKER),
     Screen("explorer", (), _is_view("explorer"), path="/image/topics/byName"),
     Screen("topic", (), _is_view("explorer"), path=TOPIC),
     Screen("earlier", (), lambda d: d.view_state.source.moment_offset == EARLIER, TOPIC, EARLIER),
@@ -147,7 +151,7 @@ def show(
     screen: Screen,
     then: Callable[[Driver], Awaitable[None] | None],
     *,
-    size: tuple[int, int] = SMALL,
+    size: tuple[int, int] | None = None,
     session: ExplorerSession | None = None,
 ) -> None:
     """Go to a screen, check that it is the one, and do something there."""
@@ -174,4 +178,4 @@ def show(
         if done is not None:
             await done
 
-    drive(test, session or screen.session(), size)
+    drive(test, session or screen.session(), size or screen.size)

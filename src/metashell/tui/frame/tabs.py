@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,19 +11,27 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from metashell.tui.part import AppPart
-from metashell.tui.text import line
+from metashell.tui.text import line, say
 from metashell.tui.view import FLEET, VIEWS, ViewSpec
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
 
 
+_ROOM: Final = 96
+"""Columns in which all tabs fit with room between."""
+
+
 class Tab(AppPart, Static):
     """A view's name; a click shows the view."""
 
     def __init__(self, spec: ViewSpec) -> None:
-        super().__init__(line(f" {spec.key} {spec.title} "), id=f"tab-{spec.id}", markup=False)
+        super().__init__(id=f"tab-{spec.id}", markup=False)
         self.spec = spec
+
+    def name_it(self, gap: str) -> None:
+        """Show the key and the name, with some room behind."""
+        say(self, f" {self.spec.key} {self.spec.title}{gap}", sets_width=True)
 
     def on_click(self, event: events.Click) -> None:
         """Show the view."""
@@ -51,6 +59,11 @@ class TabStrip(Horizontal):
             tab = Tab(spec)
             tab.display = spec.is_offered
             yield tab
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Have the tabs closer together where there is little room."""
+        for tab in self.query(Tab):
+            tab.name_it(" " if event.size.width >= _ROOM else "")
 
     def name_source(self, name: str) -> None:
         """Name what is open."""

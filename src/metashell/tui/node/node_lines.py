@@ -24,7 +24,7 @@ class LineView(TextRows):
         "opens it in the pager, `e` in the editor."
     )
     DEFAULT_CSS = """
-    LineView { height: 1fr; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
+    LineView { height: 1fr; padding: 0 0 0 1; scrollbar-size-vertical: 1; }
     LineView > .lines--key { color: $text-primary; text-style: bold; }
     LineView > .lines--changed { color: $text-warning; text-style: bold; }
     LineView > .lines--match {

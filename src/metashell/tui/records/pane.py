@@ -16,11 +16,11 @@ from metashell.tui.records.detail import Bytes, RecordDetail, position_text
 from metashell.tui.records.hex import fitting_width, hex_lines
 
 _HIDDEN: Final = "not shown: this record may hold secrets"
-_AROUND: Final = 5
+_AROUND: Final = 4
 """Columns around the text: of the border, the padding and the scroll bar."""
 _LEAST: Final = 30
 """Columns that the details take at least."""
-_MOST: Final = (53, 85)
+_MOST: Final = (52, 84)
 """Columns that the details take at most for short and for long rows of bytes: the list has the
 rest, and longer lines go on below."""
 _LONG_ROWS: Final = 187

@@ -37,6 +37,8 @@ from metashell.tui.text import cell
 _WIDEST: Final = 60
 _NARROWEST: Final = 24
 """No column is cut below that so that others fit."""
+_NARROW: Final = 48
+"""Columns of a narrow table."""
 _WIDE: Final = 100
 """Columns of the terminal from which on a text column may be as wide as it likes."""
 _MOST_FIXED: Final = 0.6
@@ -173,7 +175,8 @@ class ColumnTable(LineList):
         before = starts(self._laid_out, self.n_fixed)
         self._laid_out = self._columns(rows, room)
         if sum(column.width for column in self._laid_out) > room:
-            behind = range(1, len(self._laid_out))  # the first one names the rows
+            # The first one names the rows: only a narrow table cuts it.
+            behind = range(room >= _NARROW, len(self._laid_out))
             texts = [i for i in behind if self._is_text(self.columns_shown[i])]
             if not squeeze(self._laid_out, room, texts, min(_NARROWEST, room // 2)):
                 self._laid_out = self._columns(rows, room, are_cut=True)

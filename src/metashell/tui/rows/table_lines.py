@@ -52,7 +52,11 @@ def styles_of(table: Any) -> Styles:
         cursor=cursor,
         hover=table.get_component_rich_style("row-table--hover"),
         colours=colours,
-        on_cursor={name: style for name, style in colours.items() if _is_seen(style, cursor)},
+        on_cursor={
+            name: style
+            for name, style in colours.items()
+            if name == SIGN or _is_seen(style, cursor)
+        },
     )
 
 

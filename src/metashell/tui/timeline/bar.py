@@ -28,7 +28,7 @@ LEGEND: Final = (
     ("█", "quorum", "quorum"),
     (ELECTION, "election", "election"),
     (".", "no_ops", "no change"),
-    ("█", "offline", "offline"),
+    ("▄", "offline", "offline"),
     ("▓", "under", "under-replicated"),
     (FAULT, "fault", "fault"),
     (STOP_BEFORE, "before", "previous stop"),

@@ -16,7 +16,7 @@ the quorum. The text below names them, also for the column under the mouse. `.` 
 a change: it has only NoOps, which an idle controller writes. An empty one has no records. `^` is
 an election of a controller, `!` a fault. A tall screen has a line with these signs.
 
-If partitions were offline or under-replicated, a second line shows when. `▁` to `█` is the number
+If partitions were offline or under-replicated, a second line shows when. `▁` to `▄` is the number
 of offline partitions. `░` to `▓` is the number of under-replicated ones, if none is offline.
 
 | Key | |

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from metashell.records.density import Density
     from metashell.sources.source import Source
 
+HEIGHTS: Final = BLOCKS[:4]
+"""The glyphs of offline partitions, half a line at most: what lasts is no slab of colour."""
 _SHADES: Final = "░▒▓"
 """The glyphs of under-replicated partitions, which look different without colour, too."""
 _MOST_RECORDS: Final = 5_000_000
@@ -48,7 +50,7 @@ def state_cells(history: StateHistory, edges: I64, density: Density) -> list[Cel
     cells = []
     for n_offline, n_under in zip(offline.tolist(), under.tolist(), strict=True):
         if n_offline:
-            cells.append(Cell(_sign(n_offline, most_offline, BLOCKS), "offline"))
+            cells.append(Cell(_sign(n_offline, most_offline, HEIGHTS), "offline"))
         elif n_under:
             cells.append(Cell(_sign(n_under, most_under, _SHADES), "under"))
         else:

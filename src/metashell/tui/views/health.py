@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     pass
 
 _FIRST: Final = (
-    "cluster", "subject", "code", "partitions", "since_time", "why", "count", "severity",
+    "cluster", "subject", "code", "partitions", "since_time", "why", "count",
 )  # fmt: skip
-"""Columns shown at first; of one kind without what is the same in all of its rows."""
-_SAME_IN_KIND: Final = ("code", "severity")
+"""Columns shown at first; of one kind without its code. The subject has the severity's colour."""
 _ROWS: Final = "rows"
 _WIDE_CELLS: Final = 150
 """Columns of the screen from which on the rows' reasons fit beside the kinds."""
@@ -220,7 +219,7 @@ class HealthView(AnswerView[HealthAnswer]):
         code = self.query_one(KindList).code
         if self.answer is None or code == EVERY:
             return rows
-        first = [column for column in _FIRST if column not in _SAME_IN_KIND]
+        first = [column for column in _FIRST if column != "code"]
         return replace(rows, table=self.answer.of_kind(code), first=first, heading=code)
 
     def _say_short(self, *, check_runs: bool = False) -> None:

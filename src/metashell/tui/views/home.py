@@ -32,7 +32,7 @@ _MEDIUM: Final = (100, 26)
 _LARGE: Final = (150, 34)
 """Columns and rows of the page from which on there is room for more panels."""
 _BARS: Final = (4, 10)
-"""Cells of a bar on a small page, and on others."""
+"""Cells of a bar on a page that is not large, and on a large one."""
 _FIRST: Final = PANELS[0].name
 
 
@@ -58,11 +58,14 @@ class HomeView(AnswerView[ViewAnswer]):
     HomeView Grid { height: 1fr; grid-size: 2; grid-rows: 6 6 1fr; }
     HomeView #home-health { column-span: 2; }
     HomeView #home-brokers { row-span: 2; }
-    HomeView.-medium Grid { grid-rows: 8 7 1fr 1fr; }
-    HomeView.-medium #home-changes { column-span: 2; }
-    HomeView.-large Grid { grid-size: 6; grid-rows: 11 1fr; }
-    HomeView.-large AnswerRows { column-span: 2; }
+    HomeView.-medium Grid { grid-size: 6; grid-rows: 8 1fr 1fr 1fr; }
+    HomeView.-medium AnswerRows { column-span: 2; }
+    HomeView.-medium #home-brokers { row-span: 1; }
+    HomeView.-medium #home-health, HomeView.-medium #home-changes { column-span: 6; }
+    HomeView.-medium #home-groups, HomeView.-medium #home-disks { column-span: 3; }
+    HomeView.-large Grid { grid-rows: 11 1fr 1fr; }
     HomeView.-large #home-health { column-span: 4; }
+    HomeView.-large #home-changes { column-span: 2; }
     HomeView .answer-detail { max-height: 4; }
     """
 
@@ -119,9 +122,15 @@ class HomeView(AnswerView[ViewAnswer]):
             if not panel.needs or panel.needs in kinds
         ]
 
+    def rows_of(self, name: str, rows: ViewRows) -> ViewRows:
+        """The rows with the columns for which a panel has room."""
+        panel = next(panel for panel in PANELS if panel.name == name)
+        is_wide = self.has_class("-large") or not panel.n_first
+        return rows if is_wide else replace(rows, first=rows.first[: panel.n_first])
+
     def drawn(self, name: str, table: pa.Table) -> pa.Table:
         """Brokers and disks with bars."""
-        width = _BARS[not self._is_small]
+        width = _BARS[self.has_class("-large")]
         if name == "brokers" and len(table):
             return with_load(table, width)
         if name == "disks" and len(table):

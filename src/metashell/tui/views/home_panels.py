@@ -45,6 +45,8 @@ class Panel:
     """Finds the rows, in a job; their heading says how it is."""
     view: str = ""
     """The view that has more; Enter goes to the row there. Without one it goes to the node."""
+    n_first: int = 0
+    """Columns that a narrow panel has; 0 for all."""
     needs: str = ""
     """The kind of logs that it is made of; see `ViewState.kinds`."""
 
@@ -88,7 +90,7 @@ def _quorum(question: ViewQuestion) -> ViewRows:
     told = ["", "unknown"]
     if len(status):
         told = summary_lines(status, rows.table, live_status(source), is_newest=is_newest)
-    names = ("id", "status", "log_end_offset", "lag", "last_fetch_age_ms", "log_epoch", "endpoints")
+    names = ("id", "status", "log_end_offset", "lag", "last_fetch_age_ms", "endpoints")
     first = [name for name in names if rows.table[name].null_count < len(rows.table)]
     return replace(rows, heading=told[1].partition(" · high")[0], first=first)
 
@@ -148,9 +150,9 @@ def _disks(question: ViewQuestion) -> ViewRows:
 
 PANELS: Final = (
     Panel(name="health", title="Health", find=_findings, view="health"),
-    Panel(name="quorum", title="Quorum", find=_quorum, view="quorum"),
-    Panel(name="brokers", title="Brokers", find=_brokers, view="brokers"),
-    Panel(name="topics", title="Topics", find=_topics),
+    Panel(name="quorum", title="Quorum", find=_quorum, view="quorum", n_first=4),
+    Panel(name="brokers", title="Brokers", find=_brokers, view="brokers", n_first=5),
+    Panel(name="topics", title="Topics", find=_topics, n_first=3),
     Panel(name="changes", title="Changes", find=_changes),
     Panel(name="groups", title="Groups", find=_groups, view="groups", needs="groups"),
     Panel(name="disks", title="Disks", find=_disks, view="disks", needs="disks"),
