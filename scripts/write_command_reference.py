@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Write docs/reference/commands.md from the commands' manuals, findings.md from the kinds of
-findings, and docs/cheat-sheet.md.
+"""Write docs/reference/commands.md from the commands' manuals, schemas.json from their columns,
+findings.md from the kinds of findings, and docs/cheat-sheet.md.
 
 The pages are checked in and compared by a test: run this after a manual has changed.
 """
@@ -18,6 +18,7 @@ from typing import Any, Final
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import GROUPS, Command
 from metashell.commands.framework.options import Option
+from metashell.commands.rows.schemas import schema_text, schemas_of_all
 from metashell.commands.shared.cheat_sheet import LINES, NOTES, OPEN, groups
 from metashell.findings.kind import FindingKind, Severity
 from metashell.findings.known import all_kinds
@@ -25,6 +26,7 @@ from metashell.findings.known import all_kinds
 _DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = _DOCS / "reference" / "commands.md"
 CHEAT_SHEET: Final = _DOCS / "cheat-sheet.md"
+SCHEMAS: Final = _DOCS / "reference" / "schemas.json"
 FINDINGS: Final = _DOCS / "reference" / "findings.md"
 _APPROVED: Final = _DOCS.parent / "tests" / "data" / "approved"
 
@@ -199,6 +201,7 @@ def main() -> int:
     """Write the pages; returns the exit status."""
     PAGE.write_text(render(), encoding="utf-8", newline="\n")
     CHEAT_SHEET.write_text(render_cheat_sheet(), encoding="utf-8", newline="\n")
+    SCHEMAS.write_text(schema_text(schemas_of_all()), encoding="utf-8", newline="\n")
     FINDINGS.write_text(render_findings(), encoding="utf-8", newline="\n")
     return 0
 

@@ -99,6 +99,8 @@ def test_command_reference_is_up_to_date() -> None:
     reference = script("write_command_reference")
     assert reference.render() == reference.PAGE.read_text("utf-8")
     assert reference.render_cheat_sheet() == reference.CHEAT_SHEET.read_text("utf-8")
+    schemas = reference.schema_text(reference.schemas_of_all())
+    assert schemas == reference.SCHEMAS.read_text("utf-8")
     assert reference.render_findings() == reference.FINDINGS.read_text("utf-8")
 
 

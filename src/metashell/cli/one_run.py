@@ -16,6 +16,7 @@ from metashell.cli.work import Task, Words, choose_work, explorer_path, run_task
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.command import Command, Context
+from metashell.commands.rows.query import SCHEMA
 from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import Severity
 from metashell.fs.escape import escape
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 _NO_SOURCE_COMMANDS = (["help"], ["man"], ["runbook"])
-"""Commands that say something about metashell rather than about a cluster."""
+"""Commands that say something about metashell rather than about a cluster; `SCHEMA` does, too."""
 
 
 class OneRun(NamedTuple):
@@ -50,6 +51,7 @@ class OneRun(NamedTuple):
         config = self.defaults.config
         words = _as_manual(self.arguments.words)
         needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
+        needs_none |= SCHEMA.long in words[1:]
         # A manual is not worth opening a source that nobody named.
         choice = choose_source(without_source(self.arguments) if needs_none else self.arguments)
         if choice is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.answers.hosts import HostPattern, client_host
 from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.options import Option, Parsed, parse_options, refuse_more
+from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
@@ -109,15 +109,14 @@ class WhoCanCommand(RowsCommand):
         ),
     )
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Answer, and tell what the answer lacks after it."""
-        parsed = parse_options(self, args)
         words = parsed.arguments
         if len(words) == 2 and context.source is not None:
             words[1] = resource_word(context.source.image, words[1])
         self._question(parsed)
         assumptions = assumptions_of(parsed)
-        status = self.run_parsed(context, parsed)
+        status = super().run_parsed(context, parsed)
         for remark in _remarks(parsed, assumptions):
             context.warn(escape(f"{self.name}: {remark}"))
         return status

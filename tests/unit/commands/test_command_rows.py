@@ -19,8 +19,10 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 import metashell
+from metashell.cli import main
 from metashell.commands import all_names, get
 from metashell.commands.framework.command import Command, Context
 from metashell.commands.framework.command_line import split
@@ -133,6 +135,32 @@ def test_columns_are_those_of_the_manual(line: str, columns: list[str]) -> None:
         assert columns == list(row)
     assert [] == [name for name in columns if not re.fullmatch("[a-z]+(_[a-z]+)*", name)]
     assert len(columns) == len(set(columns))
+
+
+@pytest.mark.parametrize(("line", "columns"), [*tables()])
+def test_rows_have_the_schema_that_is_printed(line: str, columns: list[str]) -> None:
+    """Each row of a table is valid, and one without a column or with another kind is not."""
+    printed = run_on(sample(line), f"{line} --schema")
+    schema = json.loads(printed.out)
+    assert (0, columns) == (printed.status, [*schema["properties"]])
+    Draft202012Validator.check_schema(schema)
+    valid = Draft202012Validator(schema)
+    for row in rows(line):
+        valid.validate(row)
+        assert not valid.is_valid({})
+        for name in columns:
+            is_any = "type" not in schema["properties"][name]
+            assert is_any == valid.is_valid({**row, name: {"odd": 1}})
+
+
+def test_a_schema_has_the_columns_that_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """No source is needed; a fleet's rows have their cluster in front."""
+    assert 0 == main(["--no-config", "partitions", "--columns", "isr,topic", "--schema"])
+    assert ["isr", "topic"] == json.loads(capsys.readouterr().out)["required"]
+    assert 2 == main(["--no-config", "partitions", "--columns", "nosuch", "--schema"])
+    places = ["-d", str(DEMO), "-d", str(fixture("real-44-live").input)]
+    assert 0 == main(["--no-config", *places, "brokers", "--schema"])
+    assert ["cluster", "broker"] == json.loads(capsys.readouterr().out)["required"][:2]
 
 
 def errors(ran: Ran) -> tuple[str, ...]:

@@ -119,6 +119,10 @@ def test_an_answer_in_a_file(ask, tmp_path: Path) -> None:
     assert ask("health", "-o", "prometheus")[1] == file.read_text()
     assert (1, "") == ask("health", "--to", str(file))
     assert "critical" in file.read_text()
+    who = ["who-can", "READ", "topic:orders"]
+    assert (0, "") == ask(*who, "--to", str(file))
+    assert ask(*who)[1] == file.read_text()
+    assert (1, "") == ask("health", "--to", str(file))
     assert 2 == ask("health", "-o", "nonsense", "--to", str(file))[0]
     assert "critical" in file.read_text()
     assert [file] == list(tmp_path.iterdir())

@@ -26,6 +26,7 @@ from metashell.commands.rows.query import (
     OUTPUT,
     OUTPUT_INSTEAD,
     ROW_OPTIONS,
+    SCHEMA,
     SORT_FLAG,
     TO,
     RowsQuery,
@@ -113,7 +114,23 @@ class RowsCommand(Command):
         path = parsed.values.pop(TO.flags[0], None) if TO in self.manual.options else None
         if path is not None:
             return self._run_to(path, context, parsed)
+        return self._run_here(context, parsed)
+
+    def _run_here(self, context: Context, parsed: Parsed) -> int:
+        if SCHEMA.flags[0] in parsed.switches:
+            return self._write_schema(context, parsed)
         return self.run_parsed(context, parsed)
+
+    def _write_schema(self, context: Context, parsed: Parsed) -> int:
+        from metashell.commands.rows.schemas import schema_of, schema_text
+
+        parsed.values[OUTPUT.flags[0]] = "json"
+        columns = self.columns_of(parsed)
+        if self.of_each_cluster and context.fleet is not None:
+            columns = (CLUSTER, *columns)
+        names = self.shape_of(parsed, columns).columns
+        context.write(schema_text(schema_of(self.name, columns, names)))
+        return 0
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Run with parsed words."""
@@ -125,7 +142,7 @@ class RowsCommand(Command):
         from metashell.commands.rows.to_file import written_to
 
         with written_to(context, path):
-            return self.run_parsed(context, parsed)
+            return self._run_here(context, parsed)
 
     def asking(self, parsed: Parsed) -> list[str]:
         """Options that ask for rows, of those given."""

@@ -62,6 +62,10 @@ TO: Final = Option(
     "Write the answer to a file, which appears whole or not at all. An older file is replaced.",
     "FILE",
 )
+SCHEMA: Final = Option(
+    ("--schema",),
+    "Print the JSON Schema of a row of -o json instead. It needs no source.",
+)
 ROW_OPTIONS: Final = (
     OUTPUT,
     Option((_JSON,), "The same as -o json."),
@@ -84,6 +88,7 @@ ROW_OPTIONS: Final = (
         (_EXIT_CODE,),
         "Exit with 1 if there is any row, or if the answer is not complete; else with 0.",
     ),
+    SCHEMA,
 )
 """Options of every command that has rows."""
 

@@ -11,7 +11,7 @@ from metashell.commands.framework.command import (
     Context,
     Manual,
 )
-from metashell.commands.rows.query import HISTORY, ROW_OPTIONS
+from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, SCHEMA
 
 
 class SqlCommand(Command):
@@ -50,7 +50,8 @@ class SqlCommand(Command):
             "Nested values are written as JSON. offset is a keyword in SQL: write that column as "
             '"offset", in quotes.'
         ),
-        options=(HISTORY, *ROW_OPTIONS),
+        # A statement alone tells its columns.
+        options=(HISTORY, *(option for option in ROW_OPTIONS if option is not SCHEMA)),
         examples=(
             (
                 'sql "select topic, partition from partitions where leader = -1 limit 3"',
