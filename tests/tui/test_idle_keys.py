@@ -16,7 +16,7 @@ def test_escape_drops_the_filter(view: str) -> None:
     async def test(driver: Driver) -> None:
         await driver.look(view)
         await driver.press("escape")
-        assert ["no job runs and no filter holds"] == driver.told
+        assert ["no further place"] == driver.told
         driver.app.clear_notifications()
         await driver.press("slash")
         await driver.type("no such thing")

@@ -414,29 +414,6 @@ def test_what_a_scroll_bar_is_beside_says_that_it_goes_on() -> None:
     with_table(test, wide, size=size)
 
 
-def test_capital_letters_sort() -> None:
-    """A capital letter sorts by the columns that begin with it, one after the other."""
-
-    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        found = []
-        for _ in range(5):
-            await driver.press("U")
-            found.append(table.sorted_by)
-        assert [
-            ("under_replicated", True),
-            ("under_replicated", False),
-            ("updated", True),
-            ("updated", False),
-            ("under_replicated", True),
-        ] == found
-        await driver.press("N")
-        assert ("name", False) == table.sorted_by
-        await driver.press("B", "escape")
-        assert ("name", False) == table.sorted_by
-
-    with_table(test, STATES)
-
-
 def test_lists_show_their_worst() -> None:
     """Of a list that begins with the worst that alone is shown; a copied row has all."""
     rows = with_colours(

@@ -140,10 +140,15 @@ class _Opening:
         return source
 
     def title(self, source: Source | FleetSource) -> str:
-        """The source's name, for the title."""
+        """The source's name, for the title: of a directory without a name the cluster's id."""
         from metashell.cli.sources import prompt_name
+        from metashell.sources.fleet.rows import cluster_id_of
+        from metashell.sources.source import Source
 
-        return prompt_name(self._choice, source)
+        cluster = None
+        if self._choice.name is None and isinstance(source, Source) and source.live is None:
+            cluster = cluster_id_of(source)
+        return cluster or prompt_name(self._choice, source)
 
     def look(self) -> None:
         """Take the warnings that came to light since the last time."""

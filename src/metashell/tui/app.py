@@ -32,7 +32,7 @@ from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.terminal import keep_terminal
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
-from metashell.tui.moving import VIEW_STATE, Moving, looked_at
+from metashell.tui.moving import VIEW_STATE, Moving, with_status
 from metashell.tui.places import Places
 from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.session import ExplorerSession
@@ -215,7 +215,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
                 job.progress = (done, whole)
 
             try:
-                view_state = looked_at(view_state_of(session.open(progress), self._path))
+                view_state = with_status(view_state_of(session.open(progress), self._path))
                 self.cluster_id = bookmarked_cluster(view_state)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None
@@ -301,7 +301,9 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
     # Views.
 
     async def action_view(self, view_id: str) -> None:
-        """Show a view; what is typed next is for it."""
+        """Show a view; what is typed next is for it. The view before is kept for `back`."""
+        if self.view is not None and self.view.id != view_id:
+            self.places.visit(self.looked_at)
         self.show_view(view_id)
         if self.view is None:
             return
@@ -406,7 +408,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         self.tell(f"{what} copied")
 
     def action_cancel(self) -> None:
-        """Stop what was begun last, else drop the filter that holds, else go back in the view."""
+        """Stop what was begun last, else drop the filter that holds, else go back."""
         job = self.jobs.cancel_newest()
         if job is None:
             self._drop_filter()
@@ -424,11 +426,26 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
             if self.view is not None:
                 self.view.show_path(self.path)
 
+    @property
+    def way_back(self) -> str:
+        """The name of what escape takes back while no job runs; empty for nothing."""
+        view = self.view
+        if view is None or self.screen.is_modal:
+            return ""
+        if view.filter_text:
+            return "Drop filter"
+        return "Back" if view.is_inside or self.places.can_go_back else ""
+
     def _drop_filter(self) -> None:
         view = self.view
-        text = "" if view is None else view.drop_filter()
-        if text or view is None or not view.leave():
-            self.tell(f"filter dropped: {text}" if text else "no job runs and no filter holds")
+        if view is None:
+            return
+        text = view.drop_filter()
+        if text:
+            self.tell(f"filter dropped: {text}")
+        elif not view.leave():
+            self.action_place_back()
+        self.refresh_bindings()
 
     def exit(
         self, result: int | None = None, return_code: int = 0, message: object | None = None

@@ -58,7 +58,7 @@ class Moving(AppPart):
             view: Id of the view to see it in.
         """
         app = self.explorer
-        app.places.visit(self._looked_at)
+        app.places.visit(self.looked_at)
         self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
 
     def go_to_change(self, path: str, offset: int) -> None:
@@ -79,7 +79,7 @@ class Moving(AppPart):
     def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
         app = self.explorer
-        app.places.visit(self._looked_at)
+        app.places.visit(self.looked_at)
         self._go(place, TREE, is_exact=True)
 
     @property
@@ -90,7 +90,8 @@ class Moving(AppPart):
         return VisitedNode(app.path, None if cluster is None else cluster.moment_offset)
 
     @property
-    def _looked_at(self) -> VisitedView:
+    def looked_at(self) -> VisitedView:
+        """The place that is looked at, and its view."""
         view = self.explorer.view
         if view is None:
             return VisitedView(self.here, TREE)
@@ -129,12 +130,12 @@ class Moving(AppPart):
         """Go to the place before, which may be the rows of a command."""
         app = self.explorer
         if not app.leave_records():
-            self._follow_place(app.places.back(self._looked_at))
+            self._follow_place(app.places.back(self.looked_at))
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""
         app = self.explorer
-        self._follow_place(app.places.forward(self._looked_at))
+        self._follow_place(app.places.forward(self.looked_at))
 
     def _follow_place(self, place: VisitedView | None) -> None:
         app = self.explorer
@@ -147,7 +148,7 @@ class Moving(AppPart):
 
     def visit_rows(self, result: CommandResult) -> None:
         """Show the rows of a command; the place before is kept for `back`."""
-        self.explorer.places.visit(self._looked_at)
+        self.explorer.places.visit(self.looked_at)
         self.explorer.show_rows(result)
 
     # Time.
@@ -192,11 +193,11 @@ class Moving(AppPart):
                 raise SourceError(view_state.why_no_cluster)
             found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
-                return Arrival(looked_at(found), point)
+                return Arrival(with_status(found), point)
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = view_state_there(view_state, path, moves=True, point=batch[1])
-            return Arrival(looked_at(found), point, batch)
+            return Arrival(with_status(found), point, batch)
 
         return find
 
@@ -237,7 +238,7 @@ class Moving(AppPart):
             app.timeline.give_up()
 
         def work(_job: Job) -> ViewState:
-            return looked_at(make())
+            return with_status(make())
 
         def failed(error: MetashellError) -> None:
             app.job_failed(error)
@@ -320,7 +321,7 @@ class Moving(AppPart):
             self._renew("going there", lambda: view_state_with(view_state, source))
 
 
-def looked_at(view_state: ViewState) -> ViewState:
+def with_status(view_state: ViewState) -> ViewState:
     """A view state of which is known what everything asks first."""
     if view_state.cluster is not None:
         view_state.cluster.status()

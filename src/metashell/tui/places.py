@@ -59,6 +59,11 @@ class Places:
         """The place that `back` left; None where there is none."""
         return _step(here, self._behind, self._before)
 
+    @property
+    def can_go_back(self) -> bool:
+        """Whether there is a place before."""
+        return bool(self._before)
+
     def recent(self, most: int = 20) -> list[VisitedNode]:
         """The places that were left last, each once, the newest first."""
         left = [*reversed(self._before), *self._behind]

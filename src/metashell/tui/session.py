@@ -106,7 +106,7 @@ def _defect(crash: str) -> InternalError:
 
 @contextmanager
 def _ended_politely(explorer: Any) -> Iterator[None]:
-    """Leave the terminal as it was on SIGTERM and SIGHUP too."""
+    """Leave the terminal as it was on SIGTERM, SIGHUP and SIGQUIT too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -114,7 +114,7 @@ def _ended_politely(explorer: Any) -> Iterator[None]:
     def end(number: int, _frame: object) -> None:
         explorer.exit(return_code=128 + number)
 
-    ends = (signal.SIGTERM, signal.SIGHUP)
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     numbers = (*ends, signal.SIGTSTP, signal.SIGCONT)
     before = [signal.getsignal(number) for number in numbers]
     for number in ends:

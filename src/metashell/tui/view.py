@@ -152,6 +152,11 @@ class View(AppPart, Vertical):
         """The filter that holds; None where nothing can be filtered at the moment."""
         return None
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether something was opened within the view."""
+        return False
+
     def leave(self) -> bool:
         """Go back from what was opened within the view; whether there was anything."""
         return False

@@ -17,11 +17,12 @@ from textual.widget import Widget
 
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
-from metashell.tui.frame.keys import MAXIMISE, RESTORE
+from metashell.tui.frame.keys import CANCEL, MAXIMISE, RESTORE
+from metashell.tui.part import AppPart
 
-_ORDER: Final = ("command", "filter", "find", "go", "quit", "help")
+_ORDER: Final = ("cancel", "command", "filter", "find", "go", "quit", "help")
 """Ids of the keys of the whole program, in the order of the footer."""
-_NEEDED: Final = ("help", "command", "filter")
+_NEEDED: Final = ("help", "command", "cancel", "filter")
 """Ids of the keys that get room before the focused part's keys."""
 
 
@@ -57,7 +58,7 @@ def chosen(keys: Sequence[Shown], width: int) -> list[Shown]:
     return first + [of_all[name] for name in _ORDER if name in of_all and of_all[name] in kept]
 
 
-class KeyBar(Widget, can_focus=False):
+class KeyBar(AppPart, Widget, can_focus=False):
     """The keys that matter here; a click on one presses it.
 
     One widget, where Textual's Footer has one for each key: these would be made anew, and the
@@ -129,6 +130,10 @@ class KeyBar(Widget, can_focus=False):
                 key = self.app.get_key_display(binding)
                 back = Shown(replace(binding, description=RESTORE), key, is_enabled, tooltip)
                 keys = {binding.action: back, **keys}
+            elif binding.action == CANCEL and (word := self.explorer.way_back):
+                key = self.app.get_key_display(binding)
+                taken_back = replace(binding, description=word)
+                keys[binding.action] = Shown(taken_back, key, is_enabled, tooltip)
             elif binding.show and binding.action not in keys:
                 key = self.app.get_key_display(binding)
                 keys[binding.action] = Shown(binding, key, is_enabled, tooltip)

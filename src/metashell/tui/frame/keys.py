@@ -11,6 +11,8 @@ from textual.binding import Binding
 
 from metashell.tui.view import VIEWS
 
+CANCEL: Final = "cancel"
+"""Id and action of the key that takes back."""
 MAXIMISE: Final = "maximise"
 """Id and action of the key that gives a part the whole screen."""
 RESTORE: Final = "Restore size"
@@ -62,11 +64,11 @@ KEYS: Final = (
     ),
     Binding(
         "escape",
-        "cancel",
+        CANCEL,
         "Cancel",
         show=False,
         id="cancel",
-        tooltip="stop the newest job, else drop the filter",
+        tooltip="stop the newest job, drop the filter, or go back",
     ),
     Binding(
         "alt+left", "place_back", "Back", show=False, id="back", tooltip="go to the place before"

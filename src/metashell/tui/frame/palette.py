@@ -147,9 +147,8 @@ class Palette(Provider):
             # Once the palette is gone: keys do what they do in the screen below it.
             run = partial(app.run_action, binding.action, node)
             key = app.get_key_display(binding)
-            if binding.tooltip:
-                words = (f"{key}  {binding.tooltip}", *words)
-            yield PaletteEntry(text, run, key, words)
+            told = f"{key}  {binding.tooltip}" if binding.tooltip else key
+            yield PaletteEntry(text, run, told, words)
 
     def _has_view(self, view_id: str) -> bool:
         return any(spec.id == view_id for spec in self.explorer.query_one(TabStrip).shown)

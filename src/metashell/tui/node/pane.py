@@ -83,12 +83,12 @@ class ModeTab(AppPart, Static):
 
     def __init__(self, mode: DetailMode, key: str, title: str) -> None:
         super().__init__(markup=False)
-        self.mode, self._key, self._title = mode, key, title
+        self.mode, self.key, self._title = mode, key, title
 
     def name_it(self, title: str, n_rows: int | None, *, is_narrow: bool, has_key: bool) -> None:
         """Say what it shows, how much of it where that stands nowhere else, and its working key."""
         title = title or self._title
-        key = f"{self._key} " if has_key else ""
+        key = f"{self.key} " if has_key else ""
         count = "" if n_rows is None else f"{n_rows:,} "
         shown = _SHORT.get(title, title) if is_narrow else title
         say(self, f" {key}{shown} {count}", sets_width=True)
@@ -304,8 +304,10 @@ class NodePane(AppPart, Vertical):
             tab.display = tab.mode in detail.modes
             tab.set_class(tab.mode is detail.mode, "-current")
             title = detail.title if tab.mode is DetailMode.TABLE else ""
+            # One key goes between two tabs: it stands on the one that it goes to.
+            has_key = self._has_keys and (tab.key != "d" or tab.mode is not detail.mode)
             count = n_rows if is_narrow and tab.mode is detail.mode else None
-            tab.name_it(title, count, is_narrow=is_narrow, has_key=self._has_keys)
+            tab.name_it(title, count, is_narrow=is_narrow, has_key=has_key)
         is_beside = n_rows is not None and not is_narrow
         text = f"{n_rows:,} row{'s' * (n_rows != 1)}" if is_beside else ""
         say(self.query_one("#node-count", Static), text)

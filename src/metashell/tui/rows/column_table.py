@@ -55,7 +55,7 @@ class ColumnTable(LineList):
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     BINDINGS: ClassVar = [
-        Binding("enter", "choose", "Select", show=False, id="table.choose"),
+        Binding("enter", "choose", "Open", id="table.choose", tooltip="open what the row is about"),
         *moving_keys("table", letters=False),
         Binding("right", "beside(1)", "Right", show=False, id="table.right"),
         Binding("left", "beside(-1)", "Left", show=False, id="table.left"),

@@ -25,7 +25,7 @@ from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
 from metashell.tui.rows.signs import stands_for
-from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
+from metashell.tui.rows.sorting import Sort, sort_again
 from metashell.tui.rows.table_lines import Styles, draw_row, header_styles_of, styles_of
 
 __all__ = ["RowTable", "order_of"]
@@ -47,9 +47,9 @@ class RowTable(ColumnTable):
         "double click opens the node of the row.\n\n"
         "`s` sorts by the chosen column, which is underlined, and shows the first row. Numbers "
         "and times begin with the largest, coloured words with the worst. `s` again reverses the "
-        "order, a third time takes it back. A click on a header does the same. A capital letter "
-        "sorts by the column that begins with it. `c` chooses the columns, `/` filters, `x` "
-        "exports, `Y` copies the row. `ctrl+c` copies it too, unless a job runs.\n\n"
+        "order, a third time takes it back. A click on a header does the same. `c` chooses "
+        "the columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it "
+        "too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     BEGINS_FIRST: ClassVar[bool] = False
@@ -349,21 +349,9 @@ class RowTable(ColumnTable):
         return is_number(kind) or pa.types.is_timestamp(kind)
 
     def on_key(self, event: events.Key) -> None:
-        """Sort by the column that begins with a letter that is typed with shift."""
+        """Mark no row because of the mouse any more."""
         if event.key in _MOVING:
             self._hover(None)
-        letter = event.character or ""
-        if not ("A" <= letter <= "Z") or event.key in self.explorer.active_bindings:
-            return
-        found = sort_by_letter(
-            self.columns_shown, letter.lower(), self._sort, self._sorted_column, self._descends
-        )
-        if found is not None:
-            event.stop()
-            event.prevent_default()
-            at, sort = found
-            self._go_to_column(at)
-            self._take_sort(sort)
 
     # Drawing.
 

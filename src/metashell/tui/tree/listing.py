@@ -14,7 +14,7 @@ from metashell.commands.shared.node_times import moments_of
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import decode_name, find_child, normalise, split
-from metashell.tui.tree.outline import ROOT, FetchedNames, NodeKey
+from metashell.tui.tree.outline import ROOT, SMALL, FetchedNames, NodeKey, order_of
 
 if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
@@ -64,8 +64,12 @@ def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> Fet
     """The children of a directory, filtered by a text."""
     names = directory.names()
     check(cancelled)
+    # Names before 0 in the order of code points are rare: the first one tells.
+    is_numbered = 1 < len(names) <= SMALL and names[0].isdecimal()
+    if is_numbered:
+        names = sorted(names, key=order_of)
     shown = with_text(names, text, cancelled) if text else None
-    listing = FetchedNames(directory, names, text, shown)
+    listing = FetchedNames(directory, names, text, shown, is_numbered)
     for name in islice(listing.visible, _KNOWN_KINDS):
         listing.is_dir(name)
     return listing

@@ -24,8 +24,14 @@ ROOT: Final[NodeKey] = ()
 LOADING: Final = "loading…"
 EMPTY: Final = "(empty)"
 _KEPT_KINDS: Final = 5_000
-_SMALL: Final = 20_000
-"""Names that are searched one by one."""
+_BEHIND: Final = 1 << 16
+SMALL: Final = 20_000
+"""Names that are searched one by one, and of which numbers are sorted as such."""
+
+
+def order_of(name: str) -> tuple[int, str]:
+    """The place of a name among others: numbers by their value, then all others."""
+    return (len(name), name) if name.isdecimal() and name.isascii() else (_BEHIND, name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +40,21 @@ class FetchedNames:
 
     directory: Directory
     names: Sequence[str]
-    """All of them, sorted by code point."""
+    """All of them, sorted as `order_of` has them if `is_numbered`, else by code point."""
     text: str = ""
     """The filter; empty for none."""
     shown: Sequence[str] | None = None
     """The names that contain the filter; None for all."""
+    is_numbered: bool = False
+    """Whether names that are numbers are sorted as such."""
     kinds: dict[str, bool] = field(default_factory=dict)
     """Which of the children that were asked for are directories."""
+
+    def place_of(self, name: str) -> int:
+        """Where a name stands among the visible ones, or would stand."""
+        if self.is_numbered:
+            return bisect_left(self.visible, order_of(name), key=order_of)
+        return bisect_left(self.visible, name)
 
     @property
     def visible(self) -> Sequence[str]:
@@ -112,7 +126,7 @@ class _Open:
     def find(self, name: str) -> int | None:
         """The place of a name; None where it is not visible."""
         names = self.names
-        at = bisect_left(names, name)
+        at = 0 if self.listing is None else self.listing.place_of(name)
         return at if at < len(names) and names[at] == name else None
 
     def recount(self) -> None:
@@ -238,10 +252,10 @@ class Outline:
         """
         here = self._find(key)
         names = () if here is None else here.names
-        at = bisect_left(names, text)
+        at = 0 if here is None or here.listing is None else here.listing.place_of(text)
         if at < len(names) and names[at].startswith(text):
             return names[at]
-        if len(names) > _SMALL:
+        if len(names) > SMALL:
             return None
         folded = text.casefold()
         like = [name for name in names if folded in name.casefold()]

@@ -146,7 +146,9 @@ class AnswerView(View, Generic[_A]):
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
     BINDINGS: ClassVar = [
-        Binding("backspace", "back", "Back", id="answer.back", tooltip="go back to all rows")
+        Binding(
+            "backspace", "back", "Back", show=False, id="answer.back", tooltip="go back to all rows"
+        )
     ]
     DEFAULT_CSS = """
     AnswerView > Static { height: auto; padding: 0 1; }
@@ -376,6 +378,11 @@ class AnswerView(View, Generic[_A]):
             title, lambda job: ask(ViewQuestion(view_state, job)), done, owner=self, key="opened",
             leads=leads,
         )  # fmt: skip
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether another answer is shown in place of the view's own."""
+        return self._inside is not None
 
     def action_back(self) -> None:
         """Show all rows again."""

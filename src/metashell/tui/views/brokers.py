@@ -227,9 +227,10 @@ def heading(brokers: pa.Table) -> str:
     leaders, replicas = (pc.sum(brokers[name]).as_py() or 0 for name in ("leaders", "replicas"))
     n, n_active = len(states), states.count("active")
     n_registered = n - states.count("not-registered")
-    totals = [f"{leaders} leaders, {replicas} replicas", "│ even share"]
+    lead, hold = f"{leaders:,} leaders", f"{replicas:,} replicas"
+    totals = [f"{lead}, {hold}", "│ even share"]
     if n_active != n_registered:
-        totals = [f"│ even: {leaders} leaders / {n_active}, {replicas} replicas / {n_registered}"]
+        totals = [f"│ even: {lead} / {n_active}, {hold} / {n_registered}"]
     return joined((f"{n} broker{'s' * (n != 1)}", ", ".join(counts), *totals))
 
 

@@ -32,7 +32,8 @@ class ExplorerView(View):
 
     HELP = (
         "The tree is on the left, the selected node on the right. `tab` changes sides. `i` jumps "
-        "to a name in the tree. A click on a part of the path above goes there."
+        "to a name in the tree. A click on a part of the path above goes there. The mouse drags "
+        "the line between both sides."
     )
     shows_path = True
     BINDINGS: ClassVar = [
@@ -73,6 +74,8 @@ class ExplorerView(View):
         self._timer: Timer | None = None
         self._tree_at = "/"
         """Where the tree is, as far as it was told."""
+        self._dragged: int | None = None
+        """Columns that the user gave the tree with the mouse."""
         self._needed = 0
         """Columns that the names of the tree take."""
         self._in_pane: tuple[int, str] | None = None
@@ -146,6 +149,23 @@ class ExplorerView(View):
             self._timer.stop()
             self._timer = None
 
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take the line between both sides."""
+        if event.screen_x == self.tree_side.region.right - 1:
+            event.stop()
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Give the tree the room up to the mouse, which has the line."""
+        if self.app.mouse_captured is self:
+            most = self.size.width - _LEAST_TREE
+            self._dragged = max(min(event.screen_x + 1 - self.region.x, most), _LEAST_TREE)
+            self._bound_tree()
+
+    def on_mouse_up(self) -> None:
+        """Leave the line where it is."""
+        self.release_mouse()
+
     def on_node_tree_wider(self, event: NodeTree.Wider) -> None:
         """Give the tree no more room than its names need."""
         event.stop()
@@ -155,8 +175,10 @@ class ExplorerView(View):
     def _bound_tree(self) -> None:
         """Have the tree no wider than its names, unless the user wants it wide."""
         most = max(self._needed + _BESIDE_NAMES, _LEAST_TREE)
-        is_free = self.has_class("-wide") or self.tree_side.is_maximized
-        self.tree_side.styles.max_width = None if is_free else most
+        is_whole, styles = self.tree_side.is_maximized, self.tree_side.styles
+        is_free = is_whole or self.has_class("-wide") or self._dragged is not None
+        styles.max_width = None if is_free else most
+        styles.width = None if is_whole else self._dragged
 
     def _show_crumbs(self, path: str, missing: int = 0) -> None:
         self.query_one(Breadcrumbs).show(path, missing)
@@ -206,6 +228,7 @@ class ExplorerView(View):
             back = self.explorer.session.key("maximise", "z")
             self.explorer.tell(f"one part has the whole screen: {back} takes that back")
             return
+        self._dragged = None
         self.toggle_class("-wide")
         self._bound_tree()
 

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
 from metashell.tui.view_state import ask
-from metashell.tui.views.answer import AnswerView, ViewAnswer, ViewQuestion, ViewRows
+from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion, ViewRows
 from metashell.tui.views.fleet_text import FLEET_COLUMNS, fleet_table, heading, watched
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class FleetView(AnswerView[ViewAnswer]):
         "- `enter` goes into the cluster\n"
         "- `v` compares the directories of each cluster, like `fleet --verify`; a copy that does "
         "not agree is `diverged` or `differs`\n"
-        "- `escape` stops the reading, `u` reads all of them again"
+        "- `escape` stops the reading, `r` reads all of them again"
     )
     ASKS = "reading directories"
     IS_AWAITED = False
     TABLES = ("fleet",)
     BINDINGS: ClassVar = [
         Binding("v", "verify", "Verify", id="fleet.verify", tooltip="compare copies of a cluster"),
-        Binding("u", "refresh_rows", "Update", id="fleet.update"),
+        REFRESH,
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -86,11 +86,6 @@ class RowsView(AnswerView[ViewAnswer]):
         event.stop()
         self.tell_row()
 
-    def leave(self) -> bool:
-        """Go back to where the command was typed."""
-        self.explorer.action_place_back()
-        return True
-
     def action_refresh_rows(self) -> None:
         """Run the command again."""
         if self.result is not None:

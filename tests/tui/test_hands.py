@@ -1,0 +1,114 @@
+"""Keys and the mouse do what hands expect, in every view alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.fs.node import FixedDirectory, TextLeaf
+from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.rows.table import RowTable
+from metashell.tui.tree.tree import NodeTree
+from support.bindings import declared_bindings
+from support.fixtures import DEMO
+from support.pilot import Driver, drive, session_on
+from support.screens import TOPIC
+from tui.test_explorer import keys, sample_with
+
+
+def footer(driver: Driver) -> str:
+    """The keys in the last line."""
+    return driver.app.screen.query_one(KeyBar).render().plain
+
+
+def test_escape_goes_back_step_by_step() -> None:
+    """A filter is dropped, then what was opened, then the view is left; the footer says which."""
+
+    async def test(driver: Driver) -> None:
+        assert "esc" not in footer(driver)
+        await driver.press("5", "w", "slash")
+        await driver.type("csv")
+        await driver.press("enter")
+        assert "esc Drop filter" in footer(driver)
+        await driver.press("escape")
+        assert driver.view.filter_text == ""
+        assert driver.view.is_inside
+        assert "esc Back" in footer(driver)
+        await driver.press("escape")
+        assert not driver.view.is_inside
+        assert driver.view.id == "brokers"
+        await driver.press("escape")
+        assert driver.view.id == "explorer"
+        assert "esc" not in footer(driver)
+
+    drive(test, session_on(DEMO))
+
+
+@pytest.mark.parametrize("view", ["4", "5"])
+def test_enter_is_in_the_footer_of_tables(view: str) -> None:
+    """It is the main key of rows."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press(view)
+        assert isinstance(driver.app.focused, RowTable)
+        assert footer(driver).startswith("⏎ Open")
+
+    drive(test, session_on(DEMO))
+
+
+def test_one_tab_carries_a_key() -> None:
+    """The key between the table and the children stands on the one that it goes to."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(TOPIC)
+        await driver.settled()
+        assert "d Children" in driver.screen()
+        assert "d Partitions" not in driver.screen()
+        await driver.press("d")
+        assert "d Partitions" in driver.screen()
+        assert "d Children" not in driver.screen().splitlines()[3]
+
+    drive(test, session_on(DEMO))
+
+
+def test_numbers_are_in_the_order_of_their_values() -> None:
+    """Partitions in the tree, before the leaves of their topic."""
+    names = ("0", "1", "10", "11", "2", "9", "id", "name")
+    topic = FixedDirectory({name: lambda: TextLeaf("x") for name in names})
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/topic")
+        await driver.settled()
+        await driver.press("right")
+        found = [key[1] for key in keys(driver) if key[:1] == ("topic",) and len(key) == 2]
+        assert ["0", "1", "2", "9", "10", "11", "id", "name"] == found
+        for name in ("10", "id"):
+            driver.app.go(f"/topic/{name}")
+            await driver.settled()
+            assert driver.one(NodeTree).path == f"/topic/{name}"
+
+    drive(test, session_on(lambda: sample_with(topic=topic)))
+
+
+def test_the_line_between_both_sides_can_be_dragged() -> None:
+    """The tree is as wide as the mouse says, until another width is asked for."""
+
+    async def test(driver: Driver) -> None:
+        tree, pilot = driver.one(NodeTree), driver.pilot
+        before = tree.outer_size.width
+        await pilot.mouse_down(offset=(tree.region.right - 1, 8))
+        await pilot.hover(offset=(49, 9))
+        await pilot.mouse_up(offset=(49, 9))
+        await driver.settled()
+        assert tree.outer_size.width == 50
+        await pilot.hover(offset=(60, 9))
+        assert tree.outer_size.width == 50
+        await driver.press("w", "w")
+        assert tree.outer_size.width == before
+
+    drive(test, session_on(DEMO))
+
+
+def test_no_key_has_two_names_for_one_action() -> None:
+    """Looking again has one key in all views."""
+    again = [b for _, b in declared_bindings() if b.action == "refresh_rows"]
+    assert {("r", "Look again")} == {(b.key, b.description) for b in again}
