@@ -9,6 +9,7 @@ import pytest
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.fleet import FleetView
+from metashell.tui.views.fleet_text import copies_words
 from support.fleets import backups
 from support.pilot import Driver, drive, session_on
 
@@ -107,3 +108,42 @@ def test_cursor_waits_on_the_worst(session: ExplorerSession) -> None:
         assert (table.row["cluster"], table.cursor) == ("controller-2", 1)
 
     drive(test, session)
+
+
+def test_copies_are_compared_in_words(session: ExplorerSession) -> None:
+    """Below a copy stands who would win a vote, and how far the other one is behind."""
+
+    async def test(driver: Driver) -> None:
+        await driver.until(lambda: "offline" in driver.screen(), "rows")
+        view_of(driver).table.go_to_line(column(driver, "cluster").index("controller-1"))
+        told = "2 copies of this cluster: controller-2 would win a vote; controller-1 is 426"
+        await driver.until(lambda: told in driver.screen(), "a comparison")
+        other = next(name for name in column(driver, "cluster") if "controller" not in str(name))
+        view_of(driver).table.go_to_line(column(driver, "cluster").index(other))
+        await driver.settled()
+        assert "copies of this cluster" not in driver.screen()
+
+    drive(test, session)
+
+
+@pytest.mark.parametrize(
+    ("ends", "departs", "can_win", "told"),
+    [
+        ((7, 7), None, (True, True), "a or b would win a vote; all end at the same record"),
+        ((7, 6), None, (True, False), "a would win a vote; b is 1 record behind a"),
+        ((7, None), None, (False, False), "none would win a vote; b has no log"),
+        ((7, 9), 5, (False, True), "b would win a vote; a is 2 records behind b; b has other "
+         "records from offset 5 on"),
+    ],
+)  # fmt: skip
+def test_words_for_copies(
+    ends: tuple[int, int | None], departs: int | None, can_win: tuple[bool, bool], told: str
+) -> None:
+    """Who wins, who is behind by how much, and where a copy has other records."""
+    rows = [
+        {"copy": name, "can_win": wins, "log_epoch": 1, "log_end_offset": end, "departs_at": at}
+        for name, wins, end, at in zip("ab", can_win, ends, (None, departs), strict=True)
+    ]
+    if departs is not None:
+        rows[1]["departs_at"] = departs
+    assert f"2 copies of this cluster: {told}" == copies_words(rows)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from textual.widgets import Static
 
+from metashell.sources.opening import open_fleet
 from metashell.tui.app import Explorer
 from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ask, view_state_of
@@ -19,8 +20,9 @@ from metashell.tui.views import groups as group_view
 from metashell.tui.views.answer import ViewQuestion
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.groups import GroupsView
+from support.fleets import backups
 from support.node_sources import D1, D2, on, opened
-from support.pilot import Driver, drive, plain_title
+from support.pilot import Driver, drive, plain_title, session_on
 from support.waiting import LIMIT_S
 
 
@@ -162,3 +164,22 @@ def test_a_group_with_wildcards_in_its_name() -> None:
         assert len(view.opened.rows["offsets"].table) == 0
 
     drive(test, on(D1, D2))
+
+
+def test_groups_of_all_clusters_of_a_fleet(tmp_path: Path) -> None:
+    """Outside of the clusters they are listed together; enter leads into the cluster of one."""
+    backups(tmp_path / "fleet")
+    paths = [str(D1), *map(str, sorted((tmp_path / "fleet").iterdir()))]
+
+    async def test(driver: Driver) -> None:
+        await driver.press("7")
+        table = groups_of(driver)
+        assert {"72HgMVPyQUSIB9AHQB3hhg"} == set(column(table, "cluster"))
+        group = column(table, "group")[0]
+        await driver.press("enter")
+        assert driver.app.path == f"/clusters/72HgMVPyQUSIB9AHQB3hhg/groups/{group}"
+        driver.app.go("/clusters/controller-1")
+        await driver.press("7")
+        assert "no logs of groups or transactions here" in driver.screen()
+
+    drive(test, session_on(lambda: open_fleet(paths)))

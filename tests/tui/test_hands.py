@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from metashell.fs.node import FixedDirectory, TextLeaf
@@ -10,8 +12,9 @@ from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
 from support.bindings import declared_bindings
 from support.fixtures import DEMO
+from support.node_sources import on
 from support.pilot import Driver, drive, session_on
-from support.screens import TOPIC
+from support.screens import BROKER, TOPIC
 from tui.test_explorer import keys, sample_with
 
 
@@ -112,3 +115,52 @@ def test_no_key_has_two_names_for_one_action() -> None:
     """Looking again has one key in all views."""
     again = [b for _, b in declared_bindings() if b.action == "refresh_rows"]
     assert {("r", "Look again")} == {(b.key, b.description) for b in again}
+
+
+def test_a_topic_has_one_page() -> None:
+    """From any row about it: its findings, partitions, configs, ACLs and changes."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("T")
+        assert driver.told[-1] == "no topic is under the cursor"
+        driver.app.go(f"{TOPIC}/1")
+        await driver.press("T")
+        view = driver.view
+        assert view.id == "topic"
+        assert "T Topic" in driver.screen()
+        found = dict(view.tables())
+        assert {"findings", "partitions", "configs", "acls", "changes"} == set(found)
+        assert "offline-partitions" in found["findings"]["code"].to_pylist()
+        assert "topic csv-imports · 6 partitions · 3 offline" in driver.screen()
+        assert "none: Groups" in driver.screen()
+        await driver.press("escape")
+        assert (driver.view.id, driver.app.path) == ("explorer", f"{TOPIC}/1")
+        await driver.press("3", "tab", "down", "T")
+        assert driver.view.id == "topic"
+
+    drive(test, session_on(DEMO))
+
+
+def test_groups_of_a_topic_have_their_lag() -> None:
+    """Where the logs of the broker are open; a row that names the topic leads there."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("7", "enter", "T")
+        await driver.until(lambda: "groups" in dict(driver.view.tables()), "groups")
+        groups = dict(driver.view.tables())["groups"]
+        assert {"group", "partition", "lag", "offset"} <= set(groups.column_names)
+        assert groups["lag"].null_count == 0
+
+    drive(test, on(*map(Path, BROKER)))
+
+
+def test_rows_of_configs_and_acls_lead_to_their_nodes() -> None:
+    """Also those of a command."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("colon")
+        await driver.type("config --all topic:csv-imports retention.ms")
+        await driver.press("enter", "enter")
+        assert driver.app.path == "/image/configs/TOPIC:csv-imports/retention.ms"
+
+    drive(test, session_on(DEMO))

@@ -20,7 +20,7 @@ from metashell.tui.screens.command import CommandScreen
 from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.tree.tree import NodeTree
-from metashell.tui.view import ROWS, VIEWS
+from metashell.tui.view import ASKED, VIEWS
 from metashell.tui.view_state import ViewState
 from support.fleets import OTHER_ID, backups
 from support.pilot import SAMPLE, Driver, drive, session_on
@@ -69,7 +69,7 @@ def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
     async def test(driver: Driver) -> None:
         for path in ("/", ONE, BROKEN):
             await go(driver, path)
-            for spec in (spec for spec in VIEWS if spec.needs != ROWS):
+            for spec in (spec for spec in VIEWS if spec.needs != ASKED):
                 await driver.look(spec.id)
                 assert driver.view.id == spec.id
                 assert driver.app.path == path

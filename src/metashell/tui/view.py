@@ -30,7 +30,8 @@ TREE: Final = "explorer"
 """Id of the view of nodes."""
 IMAGE: Final = "image"
 FLEET: Final = "fleet"
-ROWS: Final = "rows"
+GROUPS: Final = "groups"
+ASKED: Final = "asked"
 _TOLD_S: Final = 0.1
 """A view is laid out by then."""
 _LOW: Final = 12
@@ -208,7 +209,7 @@ class ViewSpec:
     name: str
     """The class, in that module."""
     needs: str = ""
-    """Its subject: `IMAGE`, `FLEET`, `ROWS`, or of `ViewState.kinds`; empty for anything."""
+    """Its subject: `IMAGE`, `FLEET`, `ASKED`, or of `ViewState.kinds`; empty for anything."""
     is_of_one: bool = False
     """Whether it shows one cluster, also where several are open."""
 
@@ -221,21 +222,23 @@ class ViewSpec:
         """Whether it has a tab."""
         if self.needs == FLEET:
             return view_state.fleet is not None
-        return self.is_offered or self.needs in view_state.kinds
+        is_of_all = self.needs == GROUPS and view_state.is_all_of_fleet
+        return self.is_offered or is_of_all or self.needs in view_state.kinds
 
     def why_never(self, view_state: ViewState) -> str | None:
         """Why it can show nothing of what is open; None where it can, at least of some cluster."""
-        can_be = view_state.fleet is not None and self.needs != ROWS
+        can_be = view_state.fleet is not None and self.needs != ASKED
         is_never = not can_be and not self.is_there(view_state)
-        return WHY_NOT[self.needs] if is_never else None
+        return WHY_NOT[self.id] if is_never else None
 
     def why_not(self, view_state: ViewState) -> str | None:
         """Why it can't show a view state; None where it can, or says itself why not."""
         if view_state.cluster is None:
-            return view_state.why_no_cluster if self.is_of_one else None
+            of_one = self.is_of_one or (self.needs == GROUPS and not view_state.is_all_of_fleet)
+            return view_state.why_no_cluster if of_one else None
         if self.needs == IMAGE and not view_state.has_image:
             return view_state.why_no_image
-        is_there = self.needs == ROWS or self.is_there(view_state)
+        is_there = self.needs == ASKED or self.is_there(view_state)
         return None if is_there else WHY_NOT.get(self.needs)
 
 
@@ -248,9 +251,10 @@ VIEWS: Final = (
     ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", IMAGE, is_of_one=True),
     ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", IMAGE, is_of_one=True),
     ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", FLEET),
-    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", "groups", is_of_one=True),
+    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", "groups"),
     ViewSpec("disks", "Disks", "8", f"{_VIEWS}.disks", "DisksView", "disks", is_of_one=True),
-    ViewSpec("rows", "Rows", "9", f"{_VIEWS}.rows", "RowsView", ROWS),
+    ViewSpec("rows", "Rows", "9", f"{_VIEWS}.rows", "RowsView", ASKED),
+    ViewSpec("topic", "Topic", "T", f"{_VIEWS}.topic", "TopicView", ASKED, is_of_one=True),
 )
 """The views, in the order of their tabs."""
 

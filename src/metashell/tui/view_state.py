@@ -39,6 +39,7 @@ NO_IMAGE: Final = (
 """The message for a source that has only coordinators' logs."""
 WHY_NOT: Final = {
     "fleet": "one source is open: several directories are a fleet",
+    "topic": "no topic was opened: T opens that of the row under the cursor",
     "rows": "no command has given rows yet: a command such as :topics does",
     "groups": "no logs of groups or transactions here: give a broker's log directories, such as "
     "-d DIR -d DIR",
@@ -68,6 +69,11 @@ class ViewState:
 
     kinds: frozenset[str] = frozenset()
     """The logs beside the metadata log: ``groups`` (and transactions), ``disks`` (of topics)."""
+
+    @property
+    def is_all_of_fleet(self) -> bool:
+        """Whether several clusters are looked at, and none of them in particular."""
+        return self.fleet is not None and self.cluster is None and self.problem is None
 
     @property
     def has_image(self) -> bool:

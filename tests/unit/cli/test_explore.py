@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+import metashell
 import metashell.tui.session as session_module
 from metashell.cli.explore import Said
 from metashell.errors import MetashellError, SourceError
 from metashell.places.uri import archive_uri
 from metashell.tui.session import ExplorerSession
-from support.fixtures import fixture_dir
+from support.fixtures import SAMPLE, fixture_dir
 from unit.cli.conftest import Program, Result
 
 
@@ -213,3 +214,17 @@ def test_names_hold_no_credentials(
 
     explored("-d", directory, "tui", explorer=explorer)
     assert [name] == seen
+
+
+def test_the_title_names_the_cluster(explored: Callable[..., Result]) -> None:
+    """A directory without a name of its own has the cluster's id; the demo has its name."""
+    titles = []
+
+    def explorer(session: ExplorerSession) -> int:
+        source = metashell.open(SAMPLE)
+        titles.append(session.title(source))
+        return 0
+
+    explored("-d", "d1", "tui", explorer=explorer)
+    explored("demo", "tui", explorer=explorer)
+    assert ["FOEwebgxRXOFbKdSIiDwwg", "demo"] == titles

@@ -149,6 +149,11 @@ class FleetSource(Questions):
             raise SourceError("a fleet needs at least one directory")
         return cls(nodes, Reading(settings=settings), progress=progress, notes=notes)
 
+    def of_cluster(self, cluster_id: str) -> FleetSource:
+        """The directories that say that they are of a cluster, as a fleet of their own."""
+        nodes = [node for node in self._nodes if node.cluster_id == cluster_id]
+        return FleetSource(nodes, self.reading)
+
     @property
     def settings(self) -> ReadSettings:
         """How the members are read and shown."""

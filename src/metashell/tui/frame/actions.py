@@ -10,8 +10,9 @@ from textual.widgets import Input
 
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.node.history import topic_of_path
 from metashell.tui.part import AppPart
-from metashell.tui.view import ROWS, VIEWS
+from metashell.tui.view import VIEWS
 from metashell.tui.view_state import is_below
 
 if TYPE_CHECKING:
@@ -185,12 +186,42 @@ class Actions(AppPart):
 
     def show_rows(self, result: CommandResult) -> None:
         """Show the rows of a command."""
-        from metashell.tui.views.rows import RowsView
+        self._show_asked("rows", result)
 
-        app, spec = self.explorer, next(spec for spec in VIEWS if spec.needs == ROWS)
+    def action_topic(self) -> None:
+        """Show all of the topic that the row under the cursor, or the node, is about."""
+        from metashell.tui.rows.table import RowTable
+
+        focused = self.explorer.focused
+        table = (
+            focused if isinstance(focused, RowTable) else getattr(self.explorer.view, "table", None)
+        )
+        row = table.row if isinstance(table, RowTable) else None
+        if row is not None and isinstance(row.get("topic"), str):
+            self._visit_topic(row["topic"])
+        elif self.explorer.view is not None:
+            self.explorer.view.with_node(lambda path: self._visit_topic(self._topic_at(path)))
+
+    def _topic_at(self, path: str) -> str | None:
+        """The topic that a node is about, by its path."""
+        view_state = self.explorer.view_state
+        prefix = "" if view_state is None else view_state.prefix
+        return topic_of_path(path[len(prefix) :])
+
+    def _visit_topic(self, topic: str | None) -> None:
+        if topic is None:
+            self.explorer.tell("no topic is under the cursor")
+            return
+        self.explorer.places.visit(self.explorer.looked_at)
+        self._show_asked("topic", topic)
+
+    def _show_asked(self, view_id: str, asked: Any) -> None:
+        """Show a view of what was asked for; its tab stays."""
+        app, spec = self.explorer, next(spec for spec in VIEWS if spec.id == view_id)
         app.have_view(spec)
-        app.query_one(RowsView).take(result)
-        app.query_one(TabStrip).show_rows(spec)
+        view: Any = app.query_one(f"#{view_id}")
+        view.take(asked)
+        app.query_one(TabStrip).show_tab(spec)
         app.show_view(spec.id)
 
     def _open_command(self, line: str = "", **how: Any) -> None:

@@ -21,6 +21,15 @@ KEYS: Final = (
     *(
         Binding(spec.key, f"view('{spec.id}')", spec.title, show=False, id=f"view.{spec.id}")
         for spec in VIEWS
+        if spec.key.isdecimal()
+    ),
+    Binding(
+        "T",
+        "topic",
+        "Topic",
+        show=False,
+        id="view.topic",
+        tooltip="all of the topic of the row: findings, partitions, configs, ACLs, groups, changes",
     ),
     Binding(
         "question_mark,f1", "help", "Help", id="help", tooltip="keys and help of the focused part"

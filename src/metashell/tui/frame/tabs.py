@@ -74,9 +74,9 @@ class TabStrip(Horizontal):
         for tab in self.query(Tab):
             tab.display = tab.spec.is_there(view_state) or tab.spec in self._shown
 
-    def show_rows(self, spec: ViewSpec) -> None:
-        """Show the tab of a command's rows: there are some."""
-        self._shown = (spec,)
+    def show_tab(self, spec: ViewSpec) -> None:
+        """Show the tab of a view that is there whatever is shown."""
+        self._shown = (*self._shown, spec)
         self.query_one(f"#tab-{spec.id}").display = True
 
     @property

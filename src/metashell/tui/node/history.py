@@ -60,6 +60,17 @@ def is_of_coordinator(source: Source, path: str) -> bool:
     return split(path)[:1] != [] and split(path)[0] in source.coordinator_directories
 
 
+def topic_of_path(path: str) -> str | None:
+    """The topic that a path of the cluster's own tree is about by its names; None for no topic."""
+    names = split(path)
+    if tuple(names[:3]) == (*_TOPICS, "byName") and len(names) >= _TOPIC_DEPTH:
+        return decode_name(names[3])
+    if tuple(names[:2]) == _CONFIGS and len(names) > len(_CONFIGS):
+        kind, _, name = decode_name(names[2]).partition(":")
+        return name if kind == "TOPIC" else None
+    return None
+
+
 def topic_name(source: Source, path: str) -> str | None:
     """The name of the topic that a path is the directory of; None for another path.
 

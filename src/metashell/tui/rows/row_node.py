@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from metashell.errors import PathError
 from metashell.fs.path import encode_path, resolve
+from metashell.tui.node.described import config_names
 
 if TYPE_CHECKING:
     from metashell.fs.node import Directory
@@ -62,6 +63,8 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
         found.append(["groups", group, "members", member])
     elif isinstance(group, str) and isinstance(topic, str):
         found.append(["groups", group, "offsets", topic, str(partition)])
+    elif isinstance(group, str):
+        found.append(["groups", group])
     elif isinstance(row.get("transactional_id"), str) and topic is None:
         found.append(["transactions", row["transactional_id"]])
     if isinstance(topic, str):
@@ -69,6 +72,10 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
         if isinstance(partition, int):
             found.append([*of_topic, str(partition)])
         found.append(of_topic)
+    if isinstance(row.get("resource_type"), str) and isinstance(row.get("key"), str):
+        found.append(["image", "configs", *config_names(row)])
+    if isinstance(row.get("principal"), str) and isinstance(row.get("id"), str):
+        found.append(["image", "acls", "byId", row["id"]])
     kind, _, name = str(row.get("subject") or "").partition(" ")  # as `health` has it
     if kind == "topic":
         found.append(["image", "topics", "byName", name])

@@ -112,6 +112,7 @@ class CommandScreen(Box[None]):
                 id=f"view.{spec.id}",
             )
             for spec in VIEWS
+            if spec.key.isdecimal()
         ),
     ]  # fmt: skip
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 from textual.binding import Binding
+from textual.content import Content
 
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
+from metashell.tui.text import lines
 from metashell.tui.view_state import ask
 from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion, ViewRows
-from metashell.tui.views.fleet_text import FLEET_COLUMNS, fleet_table, heading, watched
+from metashell.tui.views.fleet_text import (
+    FLEET_COLUMNS,
+    copies_words,
+    fleet_table,
+    heading,
+    watched,
+)
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow
     from metashell.tui.jobs import Job
     from metashell.tui.view_state import ViewState
+
+
+_COPIES: Final = 2
+"""Directories of a cluster from which on they are compared."""
 
 
 class FleetView(AnswerView[ViewAnswer]):
@@ -31,7 +43,8 @@ class FleetView(AnswerView[ViewAnswer]):
         "partitions, faults, partitions under min ISR, under-replicated partitions or fenced "
         "brokers; `ok` is none of these. "
         "Health knows more problems. `differs_in` names the facts in which it differs from most "
-        "others. For an unreadable directory, the reason stands below.\n\n"
+        "others. For an unreadable directory, the reason stands below. Below a copy of a cluster "
+        "stands which copy would win a vote, and which is behind, by how many records.\n\n"
         "- `enter` goes into the cluster\n"
         "- `v` compares the directories of each cluster, like `fleet --verify`; a copy that does "
         "not agree is `diverged` or `differs`\n"
@@ -110,6 +123,26 @@ class FleetView(AnswerView[ViewAnswer]):
             "comparing directories of the same cluster",
             lambda job: _asked(view_state, job, "--verify"), done, owner=self, key="verify",
         )  # fmt: skip
+
+    def slow_detail(self, name: str, row: Mapping[str, Any]) -> Callable[[Job], Content] | None:
+        """The copies of the cluster compared, in words, where there are several."""
+        view_state, cluster_id = self.view_state, row["cluster_id"]
+        fleet = None if view_state is None else view_state.fleet
+        table = self.tables_by_name[name].table
+        if view_state is None or fleet is None or table is None or cluster_id is None:
+            return None
+        if table["cluster_id"].to_pylist().count(cluster_id) < _COPIES:
+            return None
+        of_one = replace(view_state, opened=fleet.of_cluster(cluster_id))
+
+        def work(job: Job) -> Content:
+            line = ("quorum", "--copies", "-o", "table", "--columns", "all")
+            answer = ask(of_one, line, cancelled=job.cancelled)
+            if answer.table is None:
+                return lines("\n".join(answer.warnings))
+            return lines(copies_words(answer.table.to_pylist()))
+
+        return work
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Go into the cluster."""

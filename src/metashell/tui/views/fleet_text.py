@@ -183,6 +183,32 @@ def differences(values: Sequence[object]) -> list[bool]:
     return [value is not None and value != usual for value in values]
 
 
+def copies_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Copies of one cluster's log compared: who would win a vote, which is behind, by how much.
+
+    Args:
+        rows: The rows of ``quorum --copies``.
+    """
+    furthest = max(rows, key=lambda row: (row["log_epoch"] or -1, row["log_end_offset"] or 0))
+    winners = [str(row["copy"]) for row in rows if row["can_win"]]
+    told = [f"{len(rows)} copies of this cluster: " + (
+        f"{' or '.join(winners)} would win a vote" if winners else "none would win a vote"
+    )]  # fmt: skip
+    for row in rows:
+        end = row["log_end_offset"]
+        n_behind = 0 if end is None else furthest["log_end_offset"] - end
+        if end is None:
+            told.append(f"{row['copy']} has no log")
+        elif row["departs_at"] is not None:
+            told.append(f"{row['copy']} has other records from offset {row['departs_at']} on")
+        elif n_behind > 0:
+            s = "s" * (n_behind != 1)
+            told.append(f"{row['copy']} is {n_behind:,} record{s} behind {furthest['copy']}")
+    if len(told) == 1:
+        told.append("all end at the same record")
+    return "; ".join(told)
+
+
 def heading(table: pa.Table) -> str:
     """How many there are, and how they are."""
     states = Counter(table["state"].to_pylist())

@@ -23,6 +23,7 @@ from metashell.tui.views.answer import (
 )
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.group_rows import (
+    GROUP_COLUMNS,
     Extra,
     group_title,
     groups_heading,
@@ -72,6 +73,7 @@ class GroupsView(AnswerView[ViewAnswer]):
         "and hanging transactions are filled in as they are found; `escape` stops that. A hanging "
         "transaction has no coordinator that will end it: consumers that read committed data "
         "wait. Of the others, open ones come first, the oldest first.\n\n"
+        "Outside of a fleet's clusters: the groups of all of them, without their lag.\n\n"
         "- `enter` opens a group: its offsets, their history, and its members. Elsewhere it opens "
         "the node; `h` there shows each commit\n"
         "- `tab` goes to the next table, `backspace` back to all groups\n"
@@ -95,7 +97,16 @@ class GroupsView(AnswerView[ViewAnswer]):
         """Tables known from the logs of partitions; each stays until it is known anew."""
 
     def ask(self, question: ViewQuestion) -> ViewAnswer:
-        """Groups and transactions, and how to find what the logs of partitions tell."""
+        """Groups and transactions, and how to find what the logs of partitions tell.
+
+        Outside of a fleet's clusters: the groups of all clusters, without what partitions tell.
+        """
+        if question.view_state.is_all_of_fleet:
+            found = groups_shown(question.rows("groups"), {})
+            return ViewAnswer(
+                title=f"all clusters · {groups_heading(found.table)}", notes=found.warnings,
+                rows={"groups": replace(found, first=("cluster", *GROUP_COLUMNS))},
+            )  # fmt: skip
         here = _logs_here(question)
         groups = question.rows("groups", key="group") if "groups" in here else None
         transactions = None
@@ -123,7 +134,7 @@ class GroupsView(AnswerView[ViewAnswer]):
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Open the group, or go to the node of the row."""
-        if name != "groups":
+        if name != "groups" or "cluster" in row:
             super().choose(name, row)
             return
         self.open(f"opening {row['group']}", lambda asked: find_group(asked, row, self.extra))

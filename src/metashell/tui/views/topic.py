@@ -1,0 +1,162 @@
+"""A topic on one page: findings, partitions, configs, ACLs, groups and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import pyarrow.compute as pc
+
+from metashell.errors import MetashellError
+from metashell.fs.path import encode_path
+from metashell.fs.pattern import quote
+from metashell.tui.node.history import find_history
+from metashell.tui.rows.cluster_rows import joined
+from metashell.tui.views.answer import (
+    COPY_COMMAND,
+    REFRESH,
+    AnswerView,
+    ViewAnswer,
+    ViewQuestion,
+    ViewRows,
+)
+
+if TYPE_CHECKING:
+    from metashell.tui.jobs import Job
+
+_TITLES: Final = {
+    "findings": "Findings",
+    "partitions": "Partitions",
+    "configs": "Configs",
+    "acls": "ACLs",
+    "groups": "Groups",
+    "changes": "Changes",
+}
+"""By the names of the tables, from above."""
+_FIRST: Final = {
+    "findings": ("severity", "code", "partitions", "since_time", "why", "command"),
+    "partitions": ("partition", "state", "since_time", "why", "leader", "isr", "replicas", "elr"),
+    "configs": ("key", "value", "source", "changed_offset"),
+    "acls": ("principal", "operation", "permission", "resource", "pattern_type", "host"),
+    "groups": ("group", "partition", "lag", "offset", "log_end_offset", "committed_time"),
+}
+_MOST_CHANGES: Final = 200
+_MOST_RECORDS: Final = 20_000
+
+
+class TopicView(AnswerView[ViewAnswer]):
+    """The view of one topic."""
+
+    HELP = (
+        "# Topic\n"
+        "All of one topic: its findings, partitions, configs, the ACLs that count for it, the "
+        "groups with offsets in it, and its last changes. Only what there is has a table; the "
+        "line below the title names the others. Findings, groups and changes come last.\n\n"
+        "- `tab` goes to the next table, `enter` opens the node of the row\n"
+        "- `i` copies the command of a finding\n"
+        "- `T` in any other view opens the topic of the row under the cursor"
+    )
+    ASKS = "looking at the topic"
+    TABLES = tuple(_TITLES)
+    BINDINGS: ClassVar = [COPY_COMMAND, REFRESH]
+    DEFAULT_CSS = """
+    TopicView { overflow-y: auto; }
+    TopicView RowTable { height: auto; max-height: 12; }
+    TopicView .answer-detail { dock: bottom; max-height: 3; background: $surface; }
+    """
+
+    topic = ""
+    """The name of the topic."""
+
+    def take(self, topic: str) -> None:
+        """Show a topic."""
+        is_other, self.topic = topic != self.topic, topic
+        if is_other and self.is_composed:
+            self.forget()
+            self.begin()
+
+    def ask(self, question: ViewQuestion) -> ViewAnswer:
+        """Partitions, configs and ACLs; the others come later."""
+        topic, path = self.topic, encode_path(["image", "topics", "byName", self.topic])
+        found = {
+            "partitions": question.rows("partitions", "--", quote(topic), key="partition"),
+            "configs": question.rows("config", f"topic:{topic}"),
+            "acls": question.rows("acls", "--resource", f"topic:{topic}"),
+        }
+
+        def more(job: Job) -> ViewAnswer:
+            asked = ViewQuestion(question.view_state, job)
+            for name, find in _LATER.items():
+                rows = _or_none(partial(find, asked, topic, path))
+                if rows is not None:
+                    found[name] = rows
+            return _answer(topic, found)
+
+        return replace(_answer(topic, found, waits=True), more=more, more_title=self.ASKS)
+
+
+def _answer(topic: str, found: Mapping[str, ViewRows], *, waits: bool = False) -> ViewAnswer:
+    """The content of the view, in the order of its tables."""
+    rows = {
+        name: replace(found[name], heading=f"{title} {len(found[name].table):,}",
+                      first=found[name].first or _FIRST[name])
+        for name, title in _TITLES.items() if name in found and len(found[name].table)
+    }  # fmt: skip
+    partitions = found["partitions"].table
+    n_offline = partitions["leader"].null_count
+    title = joined((
+        f"topic {topic}", f"{len(partitions):,} partition{'s' * (len(partitions) != 1)}",
+        f"{n_offline:,} offline" if n_offline else None,
+    ))  # fmt: skip
+    words: tuple[str, ...] = ()
+    none = [title for name, title in _TITLES.items() if name not in rows]
+    if not len(partitions):
+        words = (f"no topic {topic} in the state shown",)
+    elif waits:
+        words = ("looking for findings, groups and changes…",)
+    elif none:
+        words = (f"none: {', '.join(none)}",)
+    return ViewAnswer(title=title, words=words, rows=rows)
+
+
+def _or_none(find: Callable[[], ViewRows | None]) -> ViewRows | None:
+    """Rows, unless a log can't be read; the page is shown without them then."""
+    try:
+        return find()
+    except MetashellError:
+        return None
+
+
+def _findings(question: ViewQuestion, _topic: str, path: str) -> ViewRows:
+    """The findings about a topic or a partition of it."""
+    found = question.rows("health")
+    paths = found.table["path"]
+    is_there = pc.or_(pc.equal(paths, path), pc.starts_with(paths, f"{path}/"))
+    return replace(found, table=found.table.filter(pc.fill_null(is_there, False)))
+
+
+def _groups(question: ViewQuestion, topic: str, _path: str) -> ViewRows | None:
+    """The offsets of groups in a topic, with their lag where the topic's own log is here."""
+    source = question.view_state.cluster
+    if source is None or "groups" not in source.coordinator_directories:
+        return None
+    lag = ("--lag",) if "disks" in question.view_state.kinds else ()
+    found = question.rows("offsets", *lag)
+    return replace(found, table=found.table.filter(pc.equal(found.table["topic"], topic)))
+
+
+def _changes(question: ViewQuestion, _topic: str, path: str) -> ViewRows | None:
+    """The newest changes of a topic and its configs."""
+    source, view_state = question.view_state.cluster, question.view_state
+    assert source is not None
+    found = find_history(
+        source, path, view_state.span, most_changes=_MOST_CHANGES, most_records=_MOST_RECORDS,
+        cancelled=question.job.cancelled,
+    )  # fmt: skip
+    return None if found.table is None else ViewRows(table=found.table, first=found.first)
+
+
+_LATER: Final = {"findings": _findings, "groups": _groups, "changes": _changes}
+"""Tables that take longer, and what finds the rows of each: (question, topic, its path)."""
