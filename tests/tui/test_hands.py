@@ -123,8 +123,9 @@ def test_a_topic_has_one_page() -> None:
     async def test(driver: Driver) -> None:
         await driver.press("T")
         assert driver.told[-1] == "no topic is under the cursor"
-        driver.app.go(f"{TOPIC}/1")
-        await driver.press("T")
+        await driver.press("0", "g")
+        await driver.type(f"{TOPIC}/1")
+        await driver.press("enter", "T")
         view = driver.view
         assert view.id == "topic"
         assert "T Topic" in driver.screen()

@@ -430,7 +430,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
     def way_back(self) -> str:
         """The name of what escape takes back while no job runs; empty for nothing."""
         view = self.view
-        if view is None or self.screen.is_modal:
+        if view is None or not view.is_composed or self.screen.is_modal:
             return ""
         if view.filter_text:
             return "Drop filter"

@@ -46,6 +46,6 @@ KEY_IDS: Final = (
     "timeline.slower", "tree.down", "tree.first", "tree.into", "tree.jump", "tree.last",
     "tree.open", "tree.out", "tree.page-down", "tree.page-up", "tree.parent", "tree.up",
     "view.brokers", "view.disks", "view.explorer", "view.fleet", "view.groups", "view.health",
-    "view.quorum", "view.records", "view.rows", "view.topic",
+    "view.home", "view.quorum", "view.records", "view.rows", "view.topic",
 )  # fmt: skip
 """Ids of bindings, which is what a key does."""

@@ -192,10 +192,8 @@ class Actions(AppPart):
         """Show all of the topic that the row under the cursor, or the node, is about."""
         from metashell.tui.rows.table import RowTable
 
-        focused = self.explorer.focused
-        table = (
-            focused if isinstance(focused, RowTable) else getattr(self.explorer.view, "table", None)
-        )
+        # The focus may be on its way to a view's other table.
+        table = getattr(self.explorer.view, "table", self.explorer.focused)
         row = table.row if isinstance(table, RowTable) else None
         if row is not None and isinstance(row.get("topic"), str):
             self._visit_topic(row["topic"])

@@ -345,7 +345,7 @@ class AnswerView(View, Generic[_A]):
         if is_first:
             take_focus(self)  # there may have been nothing before that could have it
         if self._inside is not None:
-            self._open(*self._inside)
+            self._open(*self._inside, leads=self.opened is None)
         if self._is_stale:
             self.begin()
         elif answer.more is not None:
