@@ -2,7 +2,7 @@
 
 A command is a module, or a package with a module ``command``; each has it as ``COMMAND``. Nothing
 lists them. One is imported when it is first asked for, so that a one-shot command pays for itself
-alone.
+alone. A command never prints: it writes to its context.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Kafka message definitions and the two decoders made from them."""
+"""Kafka message definitions and the two decoders made from them.
+
+Nothing here knows of files or sockets.
+"""
