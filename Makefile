@@ -116,7 +116,7 @@ clean: ## Remove the virtual environment and what tools left behind
 
 # A dangling interpreter (Python was upgraded or removed) counts as missing, so it is made again.
 $(BIN)/python:
-	@scripts/make-venv $(VENV)
+	@bash scripts/make-venv $(VENV)
 
 # Without a C compiler this says so in one line, once.
 $(KERNEL_STAMP): $(wildcard $(KERNEL)/csrc/*) scripts/build_kernel.py | $(BIN)/python

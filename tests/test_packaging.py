@@ -345,6 +345,22 @@ def test_offline_archive_installs_without_an_index(
     assert "7" in run(program, "demo", "sql", "select 3 + 4 as n", home=tmp_path)
 
 
+def test_no_environment_where_no_program_starts(tmp_path: Path) -> None:
+    """A checkout on a noexec mount: one sentence, the next step, and nothing is left."""
+    mount = f"mount -t tmpfs -o noexec tmpfs {tmp_path}"
+    inside = ["unshare", "--user", "--mount", "--map-root-user", "sh", "-c"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, mount], check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    line = f"{mount} && bash {SCRIPTS}/make-venv {tmp_path}/venv; echo $?; ls -A {tmp_path}"
+    ran = subprocess.run(
+        [*inside, line], capture_output=True, text=True, timeout=LIMIT_S, check=True
+    )
+    error, hint = ran.stderr.splitlines()
+    assert f"error: no program starts in {tmp_path}: it is mounted noexec" == error
+    assert "make VENV=" in hint
+    assert "1\n" == ran.stdout
+
+
 def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path) -> None:
     """Another Python, and a directory that holds something else."""
     path = script("make_offline").write_archive(wheel, [], ("spark",), tmp_path / "out")

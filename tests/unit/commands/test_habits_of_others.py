@@ -75,6 +75,11 @@ def sample() -> Source:
         ("status", "`health` tells what is wrong, `quorum` who leads"),
         ("strays", STRAY),
         ("stray", STRAY),
+        (
+            "version",
+            "`metashell --version` is metashell's; `nodes` has those of nodes, and "
+            "`cat /image/features/metadataVersion` the cluster's",
+        ),
         ("features", "`cat /image/features/*`; `can-upgrade VERSION` tells who supports what"),
         ("import", "help lists the commands"),
         ("report", "help lists the commands"),

@@ -121,8 +121,8 @@ _MEANT: Final[Mapping[str, str]] = {
         ("isr", "isrs", "urp"),
         "`partitions --under-replicated`; `partitions NAME` has the ISR of each",
     ),
-    "version": "`cat /image/features/metadataVersion`; `nodes` has releases, `cat /local/version` "
-    "metashell's",
+    "version": "`metashell --version` is metashell's; `nodes` has those of nodes, and "
+    "`cat /image/features/metadataVersion` the cluster's",
     **dict.fromkeys(
         ("status", "state", "info", "cluster"), "`health` tells what is wrong, `quorum` who leads"
     ),
