@@ -91,6 +91,7 @@ class StreamOutput:
 
     def paint(self, text: str) -> None:
         """Write text at once, sequences that steer the terminal included; raises as `write`."""
+        self.has_text = True
         self.flush()
         self._send(encode(text, terminal=False))
 
@@ -128,7 +129,8 @@ class Diagnostics:
         """The last line that was written, without what hints at it."""
         self._lock = Lock()
         """Held while something is written: a bar is drawn by whoever knows how far things are."""
-        self._drawn = 0
+        self.drawn = ""
+        """The line that was drawn and stands there; empty for none."""
         out.before_sending = self.erase
 
     @property
@@ -166,26 +168,27 @@ class Diagnostics:
         with self._lock:
             self._write(data)
 
-    @property
-    def has_drawn(self) -> bool:
-        """Whether a line that was drawn stands there."""
-        return bool(self._drawn)
-
-    def draw(self, line: str) -> None:
+    def draw(self, line: str, over: str | None = None) -> None:
         """Draw a line in place of the one drawn before; any thread may.
 
         It is gone as soon as anything else is written.
+
+        Args:
+            line: The line.
+            over: The only line that gives way to it; None for any.
         """
         with self._lock:
-            self._write(f"\r{line.ljust(self._drawn)}".encode())
-            self._drawn = len(line)
+            if over is not None and self.drawn not in ("", over):
+                return
+            self._write(f"\r{line.ljust(len(self.drawn))}".encode())
+            self.drawn = line
 
     def erase(self) -> None:
         """Take away what was drawn."""
         with self._lock:
-            if self._drawn:
-                self._write(b"\r" + b" " * self._drawn + b"\r")
-                self._drawn = 0
+            if self.drawn:
+                self._write(b"\r" + b" " * len(self.drawn) + b"\r")
+                self.drawn = ""
 
     def _write(self, data: bytes) -> None:
         if self._stream is None:

@@ -78,7 +78,7 @@ class ProgressBar:
             return
         if not self._diagnostics.is_terminal or self._clock() < self._next_s:
             return
-        if done >= total > 0 and not self._diagnostics.has_drawn:
+        if done >= total > 0 and not self._diagnostics.drawn:
             return  # it has ended, and nobody waits any more
         self._next_s = self._clock() + _REDRAW_S
         width = self._diagnostics.width

@@ -13,6 +13,7 @@ from typing import Final
 
 from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, OutputError
+from metashell.cli.running import told_to_run
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.framework.statement import CommandLine, open_script, script_lines
@@ -123,7 +124,8 @@ def _run_task(
     context.interactive = context.runs_programs = isinstance(task, CommandLine)
     try:
         if isinstance(task, Words):
-            return int(run_words(context, task.words))
+            with told_to_run(diagnostics, context.out, task.words[0]):
+                return int(run_words(context, task.words))
         return int(run_line(context, task.text))
     except MetashellError as error:
         diagnostics.error(error, prefix=task.place or "metashell: ")

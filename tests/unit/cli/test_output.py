@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import threading
 from contextlib import closing
 
 import pytest
 
+from metashell.cli import running
 from metashell.cli.output import (
     Diagnostics,
     StreamOutput,
@@ -14,9 +16,11 @@ from metashell.cli.output import (
     encode,
     terminal_width,
 )
+from metashell.cli.running import told_to_run
 from metashell.cli.sources import ProgressBar, bar_text
 from metashell.commands.shared.colour import wants_colour
 from metashell.fs.escape import Coloured
+from support.waiting import wait_until
 
 
 class Terminal(io.TextIOWrapper):
@@ -161,7 +165,7 @@ def test_bar_makes_room() -> None:
     assert n_before == len(terminal.written())
     out.flush()
     assert b"\r   \r" == terminal.written()[n_before:]
-    assert not diagnostics.has_drawn
+    assert not diagnostics.drawn
 
 
 def test_bar_of_what_has_ended() -> None:
@@ -174,7 +178,7 @@ def test_bar_of_what_has_ended() -> None:
         for done, total, is_drawn in ((3, 4, True), (4, 4, False), (4, 6, True)):
             now[0] += 1
             bar(done, total)
-            assert is_drawn is diagnostics.has_drawn
+            assert is_drawn is bool(diagnostics.drawn)
             now[0] += 1
             if is_drawn:
                 bar(total, total)
@@ -212,3 +216,38 @@ def test_a_closed_stream_is_no_terminal() -> None:
     closed.close()
     assert not _is_terminal(closed)
     assert _is_terminal(Terminal())
+
+
+def test_a_silent_command_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, until it ends; a bar tells more and stays."""
+    monkeypatch.setattr(running, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(running, "_REDRAW_S", 0.0)
+    terminal = Terminal()
+    out = StreamOutput(None)
+    diagnostics = Diagnostics(terminal, out)
+    with told_to_run(diagnostics, out, "check"):
+        line = b"check: running for 0 s, ^C ends it"
+        wait_until(lambda: line in terminal.written(), "the line is drawn")
+        diagnostics.draw("loading")
+        wait_until(lambda: diagnostics.drawn == "loading", "a bar is drawn over it")
+        n_before = len(terminal.written())
+    assert "" == diagnostics.drawn
+    assert line not in terminal.written()[n_before:]
+    assert terminal.written().endswith(b" \r")
+
+
+def test_nothing_is_told_of_a_command_that_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words are there; and a pipe is told nothing at all."""
+    monkeypatch.setattr(running, "_PATIENCE_S", 0.0)
+    there = Terminal()
+    out = StreamOutput(there)
+    out.write("rows")
+    with told_to_run(Diagnostics(there, out), out, "check"):
+        wait_until(lambda: not _is_telling(), "nothing tells any more")
+    assert b"" == there.written()
+    with told_to_run(Diagnostics(io.TextIOWrapper(io.BytesIO()), out), out, "check"):
+        assert not _is_telling()
+
+
+def _is_telling() -> bool:
+    return any(thread.name == "told_to_run" for thread in threading.enumerate())
