@@ -10,7 +10,8 @@ import pytest
 from textual.widgets import Static
 
 from metashell.tui.rows.table import RowTable
-from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion
+from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.question import ViewAnswer, ViewQuestion
 from support.node_sources import D1, D2, on
 from support.pilot import Driver, drive, plain_title
 

@@ -9,6 +9,7 @@ import pytest
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.rows.table import RowTable
+from metashell.tui.screens.sql import SqlScreen
 from metashell.tui.tree.tree import NodeTree
 from support.bindings import declared_bindings
 from support.fixtures import DEMO
@@ -163,5 +164,38 @@ def test_rows_of_configs_and_acls_lead_to_their_nodes() -> None:
         await driver.type("config --all topic:csv-imports retention.ms")
         await driver.press("enter", "enter")
         assert driver.app.path == "/image/configs/TOPIC:csv-imports/retention.ms"
+
+    drive(test, session_on(DEMO))
+
+
+def test_sql_in_several_lines() -> None:
+    """Rows have their view; a mistake is told; tables stand beside, and statements come back."""
+    pytest.importorskip("duckdb")
+
+    async def test(driver: Driver) -> None:
+        await driver.press("S")
+        screen = driver.app.screen
+        assert isinstance(screen, SqlScreen)
+        await driver.press("ctrl+r")
+        assert "no statement is typed" in driver.screen()
+        screen.area.insert("select topic\nfrom nowhere")
+        await driver.press("ctrl+r")
+        assert "nowhere" in driver.screen().splitlines()[-2] + driver.screen().splitlines()[-3]
+        screen.area.text = "select topic\nfrom "
+        screen.area.move_cursor(screen.area.document.end)
+        await driver.press("tab", "t", "end", "enter")
+        assert driver.app.focused is screen.area
+        screen.area.text = "select topic\nfrom topics"
+        await driver.press("ctrl+r")
+        assert driver.view.id == "rows"
+        ((name, rows),) = driver.view.tables()
+        assert (name, rows.column_names) == ("sql", ["topic"])
+        await driver.press("S", "ctrl+up", "ctrl+up")
+        screen = driver.app.screen
+        assert isinstance(screen, SqlScreen)
+        assert screen.area.text == "select topic\nfrom nowhere"
+        await driver.press("escape", "r")
+        assert driver.view.id == "rows"
+        driver.app.kept.clear()  # the database with it
 
     drive(test, session_on(DEMO))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from metashell.tui.views.answer import ViewRows
 from metashell.tui.views.group_rows import transactions_shown
 from metashell.tui.views.groups import answer_of
+from metashell.tui.views.question import ViewRows
 
 TIME = pa.timestamp("ms", tz="UTC")
 

@@ -228,6 +228,12 @@ class Actions(AppPart):
 
         self._push_on_view_state(lambda: CommandScreen(line, **how))
 
+    def action_sql(self) -> None:
+        """Type SQL in several lines, beside the tables."""
+        from metashell.tui.screens.sql import SqlScreen
+
+        self._push_on_view_state(SqlScreen)
+
     def action_find(self) -> None:
         """Find nodes."""
         from metashell.tui.screens.find import FindScreen

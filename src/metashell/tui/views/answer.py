@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import pyarrow as pa
@@ -17,29 +16,25 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Static
 
-from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.taking_focus import take_focus
-from metashell.tui.rows.changes import UNCHANGED, TableChanges
-from metashell.tui.rows.cluster_rows import cluster_rows, previous_view_state
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.row_node import path_of, why_no_node
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
 from metashell.tui.view import View
+from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from metashell.tui.jobs import Job
-    from metashell.tui.rows.cells import TableRows
     from metashell.tui.view_state import ViewState
+    from metashell.tui.views.question import ViewRows
 
 _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what takes long to tell of a row."""
-_MOST_COMPARED: Final = 20_000
-"""Rows that are compared with those of the previous stop."""
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there)."""
 REFRESH: Final = Binding(
@@ -48,82 +43,6 @@ REFRESH: Final = Binding(
 COPY_COMMAND: Final = Binding(
     "i", "copy_command", "Copy command", id="answer.copy", tooltip="copy the command of the row"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewRows:
-    """The rows of one table of a view."""
-
-    table: pa.Table
-    first: Sequence[str] = ()
-    """Columns shown at first; all if empty. The detail has the others."""
-    heading: str = ""
-    """Their title."""
-    changes: TableChanges = UNCHANGED
-    ahead: TableRows | None = None
-    """The rows as they are drawn, made ahead."""
-    warnings: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewAnswer:
-    """The content of a view."""
-
-    title: str
-    words: Sequence[str] = ()
-    """Lines below the title."""
-    notes: Sequence[str] = ()
-    """Warnings."""
-    rows: Mapping[str, ViewRows]
-    """By the names of the view's tables; a table without rows here is not seen."""
-    more: Callable[[Job], Any] | None = None
-    """Finds what takes longer, in the background."""
-    more_title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ViewQuestion:
-    """A question of a view, asked in a job."""
-
-    view_state: ViewState
-    job: Job
-
-    def rows(
-        self,
-        *words: str,
-        key: str = "",
-        compared: Sequence[str] = (),
-        first: Sequence[str] = (),
-        heading: str = "",
-        columns: str = "all",
-    ) -> ViewRows:
-        """The rows that a command has of the cluster at hand.
-
-        Args:
-            words: The command and its options.
-            key: The column that names a row: changes since the previous stop are then marked.
-            compared: The columns in which rows are compared; all if not given.
-            first: The columns shown at first.
-            heading: The title of the rows.
-            columns: The columns that are asked for.
-
-        Raises:
-            MetashellError: There is no answer.
-            KeyboardInterrupt: It was cancelled.
-        """
-        asked = self.job.cancelled
-        table, warnings = cluster_rows(self.view_state, *words, columns=columns, cancelled=asked)
-        before = previous_view_state(self.view_state) if key else None
-        changes = UNCHANGED
-        if before is not None and len(table) <= _MOST_COMPARED:
-            # The state shown before may not be there to be read any more.
-            with suppress(MetashellError):
-                old, _ = cluster_rows(before, *words, columns=columns, cancelled=asked)
-                names = [key, *compared] if compared else table.column_names
-                changes = TableChanges.between(table.select(names), old.select(names), key)
-        return ViewRows(
-            table=table, first=first, heading=heading, changes=changes, warnings=warnings
-        )
 
 
 class AnswerRows(RowTable):

@@ -15,7 +15,8 @@ from metashell.tui.rows.bars import bars
 from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.rows.signs import with_signs
 from metashell.tui.text import line
-from metashell.tui.views.answer import AnswerView, ViewAnswer, ViewQuestion
+from metashell.tui.views.answer import AnswerView
+from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from metashell.schema.sizes import size_text
 from metashell.tui.rows.cells import order_of
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion
+from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
 
 class DisksView(AnswerView[ViewAnswer]):

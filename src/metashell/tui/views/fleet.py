@@ -14,7 +14,7 @@ from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
 from metashell.tui.text import lines
 from metashell.tui.view_state import ask
-from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion, ViewRows
+from metashell.tui.views.answer import REFRESH, AnswerView
 from metashell.tui.views.fleet_text import (
     FLEET_COLUMNS,
     copies_words,
@@ -22,6 +22,7 @@ from metashell.tui.views.fleet_text import (
     heading,
     watched,
 )
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.errors import FleetRow

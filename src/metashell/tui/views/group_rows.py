@@ -16,7 +16,7 @@ from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 
 if TYPE_CHECKING:
-    from metashell.tui.views.answer import ViewRows
+    from metashell.tui.views.question import ViewRows
 
 Extra = Mapping[str, pa.Table | None]
 """The answers that need the logs of topics' partitions: `offsets`, `stalled`, `hanging`."""

@@ -13,14 +13,7 @@ from metashell.errors import MetashellError
 from metashell.fs.pattern import quote
 from metashell.tui.error_text import error_message
 from metashell.tui.text import lines
-from metashell.tui.views.answer import (
-    COPY_COMMAND,
-    REFRESH,
-    AnswerView,
-    ViewAnswer,
-    ViewQuestion,
-    ViewRows,
-)
+from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.group_rows import (
     GROUP_COLUMNS,
@@ -31,6 +24,7 @@ from metashell.tui.views.group_rows import (
     of_group,
     transactions_shown,
 )
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job

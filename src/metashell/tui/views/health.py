@@ -23,7 +23,7 @@ from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.text import line
-from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, ViewQuestion, ViewRows
+from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
 from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import (
     EVERY,
@@ -34,6 +34,7 @@ from metashell.tui.views.health_text import (
     subject_text,
     why_text,
 )
+from metashell.tui.views.question import ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
     pass

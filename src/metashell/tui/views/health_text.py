@@ -19,7 +19,7 @@ from metashell.findings.known import all_kinds
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.text import seconds_text
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
-from metashell.tui.views.answer import ViewAnswer
+from metashell.tui.views.question import ViewAnswer
 
 SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 EVERY: Final = ""

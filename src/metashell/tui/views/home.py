@@ -17,16 +17,10 @@ from metashell.tui.error_text import error_message
 from metashell.tui.rows.bars import bars
 from metashell.tui.rows.signs import with_signs
 from metashell.tui.text import line
-from metashell.tui.views.answer import (
-    REFRESH,
-    AnswerRows,
-    AnswerView,
-    ViewAnswer,
-    ViewQuestion,
-    ViewRows,
-)
+from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView
 from metashell.tui.views.brokers import with_load
 from metashell.tui.views.home_panels import PANELS
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 _MEDIUM: Final = (100, 26)
 _LARGE: Final = (150, 34)

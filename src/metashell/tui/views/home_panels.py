@@ -20,10 +20,10 @@ from metashell.findings.kind import SEVERITIES
 from metashell.schema.sizes import size_text
 from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.answer import ViewQuestion, ViewRows
 from metashell.tui.views.brokers import heading
 from metashell.tui.views.group_rows import groups_heading, groups_shown
 from metashell.tui.views.health_text import SYMBOLS, ask_health
+from metashell.tui.views.question import ViewQuestion, ViewRows
 from metashell.tui.views.quorum_detail import live_status, summary_lines
 
 _CHANGES: Final = 60

@@ -12,7 +12,8 @@ from metashell.places.uri import holds_credentials
 from metashell.tui.prompts.output_lines import TextLines
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.text import line
-from metashell.tui.views.answer import REFRESH, AnswerView, ViewAnswer, ViewQuestion, ViewRows
+from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,14 +14,8 @@ from metashell.fs.path import encode_path
 from metashell.fs.pattern import quote
 from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.answer import (
-    COPY_COMMAND,
-    REFRESH,
-    AnswerView,
-    ViewAnswer,
-    ViewQuestion,
-    ViewRows,
-)
+from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job
