@@ -186,7 +186,7 @@ def test_counts(shell: Session, words: str, out: str) -> None:
 
 
 def test_what_others_can_not_answer_is_answered_here() -> None:
-    """Only names and paths are asked of who has the log."""
+    """Who has the log is asked what parts of a tree can answer apart."""
     asked: list[str] = []
 
     class Others(Source):
@@ -197,9 +197,11 @@ def test_what_others_can_not_answer_is_answered_here() -> None:
             asked.append(" ".join(args))
 
     source = Others(metashell.open(SAMPLE).log)
-    for words in ("-name x", "-offline", "-count", "-printf x", "-exec cat {} ;", "-fenced"):
-        run_on(source, f"find /image/cluster {words}")
-    assert ["/image/cluster -name x"] == asked
+    theirs = ["-name x", "-count", "-printf %p"]
+    ours = ["-offline", "-fenced", "-printf %t", "-count -quit", "-exec cat {} ;", ".."]
+    for words in (*theirs, *ours):
+        run_on(source, f"find /image/cluster {words}" if words != ".." else "find /image/..")
+    assert [f"/image/cluster {words}" for words in theirs] == asked
 
 
 def test_a_secret_is_not_found_by_its_value(tmp_path: Path) -> None:
