@@ -119,7 +119,7 @@ class InParts:
             for (number, part), pieces in self.parts:
                 assert isinstance(number, int)
                 assert isinstance(part, int)
-                job, share = jobs[number], share_of(jobs[number], number, part)
+                job, share = jobs[number], share_of(jobs[number], part, is_first=number == 0)
                 tables.append(find_in_pieces(job, pieces, share, search, self.settings))
             table = pa.concat_tables(self.rng.sample(tables, len(tables)))
             yield from self._joined(table)

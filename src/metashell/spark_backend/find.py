@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,21 +16,29 @@ from metashell.commands.find.parser import parse
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.path import CLUSTERS
+from metashell.sources.fleet.source import OPENING_BYTES
 from metashell.spark_backend.find_tasks import (
     COUNTED,
     FAILED,
     FOUND,
     LACKING,
+    LARGE,
     FindTask,
     Share,
     find_in_pieces,
+    find_in_place,
 )
+from metashell.spark_backend.fold import fold_sites
 from metashell.spark_backend.schemas import to_struct
-from metashell.spark_backend.tasks import FoldJob
+from metashell.spark_backend.sites import Site, absolute
+from metashell.spark_backend.tasks import FoldJob, run_packed
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from metashell.read_settings import ReadSettings
+    from metashell.sources.fleet.member import FleetMember
+    from metashell.sources.fleet.reading import Reading
     from metashell.spark_backend.fold import Fold, LogPart
 
 _ORDER: Final = ("word", "components", "piece")
@@ -148,28 +156,84 @@ def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> Sp
         names: The name of each below ``/clusters``; None where there is one directory, which is the
             root.
     """
+    first = names[0] if names else ""
+
+    def pieces() -> Iterator[FoundRow]:
+        with _kept(_found_in_parts(fold, search, names, first)) as found:
+            yield from _in_order(found)
+
+    return SparkSearch(pieces, counts=parse(search.words).counts)
+
+
+def _found_in_parts(
+    fold: Fold, search: FindTask, names: Sequence[str] | None, first: str
+) -> DataFrame:
+    """Rows of `FOUND` of the directories of a fold; `first` is the one that tells of the root."""
     settings, named = fold.settings, replace(fold, jobs=below_names(fold.jobs, names))
 
     def run(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
-        share = share_of(job, part.directory, part.number)
+        share = share_of(job, part.number, is_first=job.above[1:] in ((), (first,)))
         return find_in_pieces(job, pieces, share, search, settings)
 
-    def pieces() -> Iterator[FoundRow]:
-        # It is sorted once it is known how much it is: the search should not run twice for that.
-        found = named.each(run, FOUND).persist()
-        try:
-            in_order = found.repartitionByRange(_tasks_for(found), *_ORDER)
-            joined = in_order.sortWithinPartitions(*_ORDER).mapInArrow(
-                join_found, to_struct(JOINED)
-            )
-            for row in joined.toLocalIterator(prefetchPartitions=True):
-                yield FoundRow.of(row)
-        finally:
-            # After ^C the line to Java may be broken; that is not what is to be told.
-            with suppress(Exception):
-                found.unpersist()
+    return named.each(run, FOUND)
 
-    return SparkSearch(pieces, counts=parse(search.words).counts)
+
+def find_in_fleet(
+    spark: SparkSession, members: Sequence[FleetMember], search: FindTask, settings: ReadSettings
+) -> Iterator[FoundRow]:
+    """Search the members of a fleet, each whole by one task; large ones in parts.
+
+    Args:
+        spark: A session.
+        members: The members, of which an executor gets the path and how it is read.
+        search: The search.
+        settings: How large members are read.
+    """
+    first = members[0].name
+
+    def run(member: tuple[str, str, Reading]) -> Iterator[pa.RecordBatch]:
+        name, path, reading = member
+        share = Share(above=(CLUSTERS, name), is_first=name == first)
+        yield from find_in_place(path, reading, share, search).to_batches()
+
+    work = [
+        (OPENING_BYTES + member.weight(), (member.name, absolute(member.path), member.reading))
+        for member in members
+    ]
+    with ExitStack() as stack:
+        found = stack.enter_context(_kept(run_packed(spark, work, run, FOUND)))
+        large = {
+            _decoded(row["components"][0])
+            for row in found.where(f"word = {LARGE}").select("components").collect()
+        }
+        if large:
+            chosen = [member for member in members if member.name in large]
+            sites = [Site(member.path, opened_by=absolute(member.path)) for member in chosen]
+            fold = fold_sites(spark, sites, [], settings, keeps_bad=True)
+            parts = _found_in_parts(fold, search, [member.name for member in chosen], first)
+            both = found.where(f"word <> {LARGE}").unionAll(parts)
+            found = stack.enter_context(_kept(both))
+        yield from _in_order(found)
+
+
+@contextmanager
+def _kept(found: DataFrame) -> Iterator[DataFrame]:
+    """Keep rows of `FOUND`: they are sorted once it is known how much they are."""
+    kept = found.persist()
+    try:
+        yield kept
+    finally:
+        # After ^C the line to Java may be broken; that is not what is to be told.
+        with suppress(Exception):
+            kept.unpersist()
+
+
+def _in_order(found: DataFrame) -> Iterator[FoundRow]:
+    """Rows of `FOUND` in the order of a walk, joined."""
+    in_order = found.repartitionByRange(_tasks_for(found), *_ORDER)
+    joined = in_order.sortWithinPartitions(*_ORDER).mapInArrow(join_found, to_struct(JOINED))
+    for row in joined.toLocalIterator(prefetchPartitions=True):
+        yield FoundRow.of(row)
 
 
 def _tasks_for(found: DataFrame) -> int:
@@ -185,6 +249,6 @@ def below_names(jobs: Sequence[FoldJob], names: Sequence[str] | None) -> list[Fo
     return [replace(job, above=(CLUSTERS, name)) for job, name in zip(jobs, names, strict=True)]
 
 
-def share_of(job: FoldJob, number: int, part: int) -> Share:
-    """The share of a part of a directory, given their numbers."""
-    return Share(above=job.above, part=part, n_parts=job.n_parts, is_first=number == 0)
+def share_of(job: FoldJob, part: int, *, is_first: bool) -> Share:
+    """The share of a part of a directory; see `Share`."""
+    return Share(above=job.above, part=part, n_parts=job.n_parts, is_first=is_first)

@@ -23,8 +23,13 @@ from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, FixedDirectory, Grid, Node
 from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
+from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
+from metashell.sources.engine import bytes_to_decode, is_remote
+from metashell.sources.fleet.errors import why
+from metashell.sources.fleet.reading import Reading
 from metashell.sources.reduced import source_of
+from metashell.sources.source import Source
 from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
 
 FOUND: Final = pa.schema(
@@ -40,12 +45,17 @@ FOUND: Final = pa.schema(
 its place among texts of that node; a start that is there has a row with no text. A directory that
 was looked at and can't be read has a row of the word `FAILED` with its name and why; what a user
 should know of one has the word `WARNED`, and a node in it that can't be looked at the word
-`LACKING`. A part's number of nodes has the word `COUNTED`."""
+`LACKING`. A part's number of nodes has the word `COUNTED`. A directory that is too large for one
+task is not searched, and has the word `LARGE`."""
 
 FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
 COUNTED: Final = -4
+LARGE: Final = -5
+
+_WHOLE_BYTES: Final = 2 * SPLIT_BYTES
+"""A directory with no more to decode is searched by one task."""
 
 _PIECE_CHARS: Final = 1 << 20
 """About how much text a row has at most."""
@@ -102,25 +112,57 @@ def find_in_pieces(
         if share.part:
             return FOUND.empty_table()
         share = replace(share, n_parts=0)
-    name = [_encoded(share.above[-1] if share.above else "")]
-    told: list[tuple[int, str]] = []
     if isinstance(log, Failure):
-        unread = _Unread()
-        rows = find_part(unread, share, search)
-        if unread.was_asked:
-            told = [(FAILED, log.message)]
-    else:
-        source, lines = source_of(log, settings, job.place), dict[str, None]()
+        return _found_nowhere(log.message, share, search)
+    source = source_of(log, settings, job.place)
+    found = _found_in(source, share, search)
+    if share.part:
+        return _table_of(share, *found)
+    _ = source.reduced  # what is wrong with files is known now
+    return _table_of(share, *found, source.warnings)
 
-        def failed(path: str, error: MetashellError) -> None:
-            lines[line_of(path, error)] = None
 
-        rows = find_part(source.root, share, search, failed)
-        told = [(LACKING, line) for line in lines]
-        if not share.part:
-            _ = source.reduced  # what is wrong with files is known now
-            told += [(WARNED, text) for text in source.warnings]
-    rows += [(word, name, 0, _encoded(text), False) for word, text in told]
+def find_in_place(path: str, reading: Reading, share: Share, search: FindTask) -> pa.Table:
+    """Open a directory and search it, unless it is too large for one task; a table of `FOUND`."""
+    # Listing a directory in a store once more takes longer than reading most of them.
+    if not is_remote(path) and bytes_to_decode([path]) > _WHOLE_BYTES:
+        return _table_of(share, [], [(LARGE, "")])
+    try:
+        source = reading.open(path)
+    except Exception as error:  # whatever is wrong with one is no reason to lose the others
+        return _found_nowhere(why(error).message, share, search)
+    found = _found_in(source, share, search)
+    return _table_of(share, *found, source.warnings)
+
+
+def _found_nowhere(reason: str, share: Share, search: FindTask) -> pa.Table:
+    """The result for a directory that can't be read."""
+    unread = _Unread()
+    rows = find_part(unread, share, search)
+    return _table_of(share, rows, [(FAILED, reason)] if unread.was_asked else [])
+
+
+def _found_in(
+    source: Source, share: Share, search: FindTask
+) -> tuple[list[_Row], list[tuple[int, str]]]:
+    """The rows of a part of a source, and the nodes that can't be looked at."""
+    lines = dict[str, None]()
+
+    def failed(path: str, error: MetashellError) -> None:
+        lines[line_of(path, error)] = None
+
+    return find_part(source.root, share, search, failed), [(LACKING, line) for line in lines]
+
+
+def _table_of(
+    share: Share,
+    rows: Sequence[_Row],
+    told: Sequence[tuple[int, str]] = (),
+    warnings: Sequence[str] = (),
+) -> pa.Table:
+    name = [_encoded(share.above[-1] if share.above else "")]
+    told = [*told, *((WARNED, text) for text in warnings)]
+    rows = [*rows, *((word, name, 0, _encoded(text), False) for word, text in told)]
     columns = zip(*rows, strict=True) if rows else [[]] * len(FOUND)
     arrays = [pa.array(c, type=f.type) for c, f in zip(columns, FOUND, strict=True)]
     return pa.Table.from_arrays(arrays, schema=FOUND)

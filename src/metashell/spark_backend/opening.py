@@ -30,9 +30,9 @@ from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
-from metashell.spark_backend.find import FoundRow, SparkSearch, find
+from metashell.spark_backend.find import FoundRow, SparkSearch, find, find_in_fleet
 from metashell.spark_backend.find_tasks import FindTask
-from metashell.spark_backend.fold import Fold, fold_sites
+from metashell.spark_backend.fold import fold_sites
 from metashell.spark_backend.session import Engine, SparkSettings
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
@@ -119,7 +119,12 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         """Have Spark search, where the image is not here yet."""
         if ReducedSource.reduced.is_known(self):
             return None
-        finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
+        search = FindTask(args, cwd, escapes)
+
+        def begin(spark: SparkSession) -> Iterator[FoundRow]:
+            return find(fold_sites(spark, [self.site], [], self.settings), search).pieces()
+
+        finding = _finding(self.engine, args, begin)
         finding.warned = lambda _, warning: self._warned.append(warning)
         return finding
 
@@ -176,9 +181,10 @@ class DelegatedFleet(_Delegated, FleetSource):
             return None
         if list(self.root.names()) != [CLUSTERS] and not _are_in_clusters(args, cwd):
             return None  # An executor has one directory, and the rest is made of all.
-        sites = [_site(member.path) for member in self.members.values()]
-        names = list(self.members)
-        finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
+        members, search = list(self.members.values()), FindTask(args, cwd, escapes)
+        finding = _finding(
+            self.engine, args, lambda spark: find_in_fleet(spark, members, search, self.settings)
+        )
         finding.failed = self._can_not_be_read
         finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
         return finding
@@ -365,21 +371,13 @@ def _runner(engine: Engine) -> Any:
 
 def _finding(
     engine: Engine,
-    sites: Sequence[Site],
-    settings: ReadSettings,
     args: Sequence[str],
-    cwd: str,
-    escapes: bool,
-    names: Sequence[str] | None,
+    begin: Callable[[SparkSession], Iterator[FoundRow]],
 ) -> SparkSearch:
-    search = FindTask(args, cwd, escapes)
+    """A search whose rows come from the engine's session."""
 
     def pieces() -> Iterator[FoundRow]:
-        def start(spark: SparkSession) -> Fold:
-            # A fleet is shown with those of its members that can't be read.
-            return fold_sites(spark, sites, [], settings, keeps_bad=names is not None)
-
-        found = find(engine.run(start), search, names).pieces()
+        found = engine.run(begin)
         while (piece := engine.run(lambda _: next(found, None))) is not None:
             engine.quiet()
             yield piece
