@@ -14,12 +14,11 @@ PLAIN = Style.parse("white on black")
 STYLES = Styles(
     base=PLAIN,
     fixed=PLAIN + Style(bold=True),
-    rows=(PLAIN, Style.parse("white on blue")),
-    behind=(PLAIN, PLAIN),
+    row=PLAIN,
     cursor=Style(reverse=True),
-    fixed_cursor=Style(reverse=True),
     hover=Style(underline=True),
     colours={"red": Style(color="red")},
+    on_cursor={},
 )
 
 
@@ -34,7 +33,6 @@ def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
         cells,
         columns(*widths),
         STYLES,
-        row=1,
         n_fixed=options.get("n_fixed", 0),
         left=options.get("left", 0),
         width=options.get("width", 12),
@@ -90,7 +88,6 @@ def test_cursor_and_mark() -> None:
         [marked, cell("c")],
         columns(4, 1),
         STYLES,
-        row=3,
         n_fixed=0,
         left=0,
         width=12,
@@ -99,8 +96,8 @@ def test_cursor_and_mark() -> None:
         is_hover=False,
     )
     styles = [(s.text, s.style) for s in strip if s.style is not None and s.style.reverse]
-    assert [" ", "• ", "ab ", " c "] == [text for text, _ in styles]
-    assert [None, True, None, None] == [style.bold for _, style in styles]
+    assert [" ", "• ", "ab ", " c ", "   "] == [text for text, _ in styles]
+    assert [None, True, None, None, None] == [style.bold for _, style in styles]
 
 
 @pytest.mark.parametrize(

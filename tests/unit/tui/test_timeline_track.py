@@ -127,7 +127,7 @@ def test_texts() -> None:
     """Types with their numbers, the most first; NoOps only where there is nothing else."""
     with ten_seconds() as track:
         assert ("1 Topic", "topics") == track.batch_text(1)
-        assert ("1 NoOp", "no_ops") == track.batch_text(3)
+        assert ("no change", "no_ops") == track.batch_text(3)
         assert ("2 Config", "configs") == track.column_text(1, 2, Axis.OFFSET)
         assert ("1 LeaderChange, 1 Topic", "quorum") == track.column_text(0, 2, Axis.OFFSET)
         assert "14:13:20" == track.time_text(track.time_at(0), is_wide=True)
