@@ -23,9 +23,9 @@ def tui_first_paint(_: Directories, runs: int) -> Measurement:
 
 
 def tui_first_paint_large(directories: Directories, runs: int) -> Measurement:
-    """The same on a large directory, until the brokers' panel of Home has its rows."""
+    """The same on a large directory, until the first panel of Home has its rows."""
     arguments = ["-d", str(directories.changed().log_dir), "--engine", "local", "tui"]
-    return first_paint(arguments, b" active", runs)
+    return first_paint(arguments, b"leader ", runs)
 
 
 def tui_key(directories: Directories, runs: int) -> Measurement:

@@ -555,7 +555,7 @@ FIGURES: Final = (
         "≤ 0.4 s", "s", tui_first_paint,
     ),
     Figure(
-        "tui-first-paint-large", "from the start of `tui` to the brokers on Home",
+        "tui-first-paint-large", "from the start of `tui` to the first rows on Home",
         "≤ 1.5 s", "s", tui_first_paint_large,
     ),
     Figure(
