@@ -8,8 +8,8 @@ from typing import Any
 
 import metashell
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
+from metashell.tui.node.pane import NodePane
 from metashell.tui.session import ExplorerSession
-from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.outline import LOADING, NodeKey
 from metashell.tui.tree.tree import NodeTree
 from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
@@ -151,7 +151,7 @@ def test_names_are_data() -> None:
             assert line is not None
             assert line.key == ("zz", name)
             assert metashell.fs.path.resolve(driver.view_state.root, driver.app.path).name == name
-            assert driver.one(Breadcrumbs).path == driver.app.path
+            assert driver.one(NodePane)._named[0] == driver.app.path
 
     drive_tree(test, session_on(lambda: sample_with(zz=node)), size=WIDE)
 
@@ -233,5 +233,20 @@ def test_closing_a_directory_above_goes_to_it() -> None:
         tree(driver).close_at(above)
         await driver.settled()
         assert "/image" == driver.app.path
+
+    drive_tree(test)
+
+
+def test_a_click_on_the_path_goes_there() -> None:
+    """The title of the node's panel is its path, whose parts lead to their directories."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName")
+        await driver.settled()
+        pane = driver.one(NodePane).region
+        at = driver.screen().splitlines()[pane.y].index("image")
+        await driver.pilot.click(offset=(at + 1, pane.y))
+        await driver.settled()
+        assert driver.app.path == "/image"
 
     drive_tree(test)

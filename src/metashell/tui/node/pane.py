@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -20,6 +21,7 @@ from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail, with_rows
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable
+from metashell.tui.node.path_title import PathTitle
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
@@ -51,6 +53,7 @@ _SHORT: Final = {"Kafka's text": "Text"}
 _ROOM: Final = 60
 _MOST_CHANGED: Final = 5
 """Lines for the change under the cursor."""
+_BEFORE_TITLE, _AROUND_TITLE = 3, 4
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
@@ -126,6 +129,13 @@ class NodePane(AppPart, Vertical):
     ALLOW_MAXIMIZE = True
     BINDINGS: ClassVar = list(MODE_KEYS)
 
+    class AskedFor(Message):
+        """A part of the path was clicked on."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._view_state: ViewState | None = None
@@ -137,6 +147,9 @@ class NodePane(AppPart, Vertical):
         """Whether the field that a move in time changed is yet to be scrolled to."""
         self._reading: Job | None = None
         self._detail: NodeDetail | None = None
+        self._named: tuple[str, int] = ("/", 0)
+        """The arguments of `name_path`."""
+        self._title = PathTitle("/", 0, 0)
         self._has_keys = True
         """Whether the keys of the tabs work: not in the timeline, which has its own."""
 
@@ -161,12 +174,9 @@ class NodePane(AppPart, Vertical):
 
     def show_node(self, view_state: ViewState, path: str) -> None:
         """Show a node of a view state, an absolute path of the whole tree."""
-        if self._view_state is not None and (self._view_state.serial, self._path) == (
-            view_state.serial,
-            path,
-        ):
-            return
         before, path_before = self._view_state, self._path
+        if before is not None and (before.serial, path_before) == (view_state.serial, path):
+            return
         self._view_state, self._path = view_state, path
         is_news = (
             before is not None and before.is_newest and view_state.is_newest and path == path_before
@@ -180,6 +190,19 @@ class NodePane(AppPart, Vertical):
             reads_older=is_news and self._detail is not None and not self._detail.lacks_times
         )
 
+    def name_path(self, path: str, missing: int = 0) -> None:
+        """Have a path as the title; so many of its last components are not there."""
+        self._named = path, missing
+        self._title = PathTitle(path, missing, self.size.width - _AROUND_TITLE)
+        self.border_title = self._title.content
+
+    def on_click(self, event: events.Click) -> None:
+        """Ask for the part of the path that was clicked on."""
+        found = self._title.path_at(event.x - _BEFORE_TITLE) if event.y == 0 else None
+        if found is not None:
+            event.stop()
+            self.post_message(self.AskedFor(found))
+
     def look(self, mode: DetailMode) -> None:
         """Look at the node in another way; the next keys are for that."""
         kind = None if self._detail is None or self.is_behind else self._detail.kind
@@ -192,10 +215,9 @@ class NodePane(AppPart, Vertical):
     @property
     def is_behind(self) -> bool:
         """Whether another node is shown than that which was asked for."""
-        detail, view_state = self._detail, self._view_state
-        if detail is None or view_state is None:
-            return True
-        return (detail.path, detail.serial) != (self._path, view_state.serial)
+        detail, view = self._detail, self._view_state
+        at = None if view is None else (self._path, view.serial)
+        return detail is None or (detail.path, detail.serial) != at
 
     def lead(self) -> bool:
         """Have keys wait for the node that was asked for; whether it is on its way."""
@@ -269,7 +291,7 @@ class NodePane(AppPart, Vertical):
         if self._reading is not None:
             self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (detail.path, detail.mode)
-        self.border_title = line(detail.head)
+        self.border_subtitle = line(detail.head)
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
         table.mode = detail.mode
@@ -333,7 +355,8 @@ class NodePane(AppPart, Vertical):
             self._show_tabs()
 
     def on_resize(self) -> None:
-        """Name the tabs, and what is counted, as there is room."""
+        """Name the path, the tabs, and what is counted, as there is room."""
+        self.name_path(*self._named)
         self._show_tabs()
         self._show_change()
 

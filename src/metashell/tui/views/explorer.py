@@ -11,7 +11,6 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 
 from metashell.tui.node.pane import MODE_KEYS, NodePane
-from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
 from metashell.tui.view_state import ViewState
@@ -83,7 +82,6 @@ class ExplorerView(View):
 
     def compose(self) -> ComposeResult:
         """The path, and below it both sides."""
-        yield Breadcrumbs()
         with Horizontal():
             yield NodeTree()
             yield NodePane()
@@ -181,7 +179,7 @@ class ExplorerView(View):
         styles.width = None if is_whole else self._dragged
 
     def _show_crumbs(self, path: str, missing: int = 0) -> None:
-        self.query_one(Breadcrumbs).show(path, missing)
+        self.pane.name_path(path, missing)
 
     def fit(self) -> None:
         """Have the tree as wide as the whole screen where it has that."""
@@ -196,7 +194,7 @@ class ExplorerView(View):
         self._show_crumbs(event.path, event.missing)
         self._show_node()
 
-    def on_breadcrumbs_chosen(self, event: Breadcrumbs.Chosen) -> None:
+    def on_node_pane_asked_for(self, event: NodePane.AskedFor) -> None:
         """Go to a part of the path."""
         event.stop()
         self.explorer.go(event.path)
