@@ -330,8 +330,7 @@ class NodePane(AppPart, Vertical):
             has_key = self._has_keys and (tab.key != "d" or tab.mode is not detail.mode)
             count = n_rows if is_narrow and tab.mode is detail.mode else None
             tab.name_it(title, count, is_narrow=is_narrow, has_key=has_key)
-        is_beside = n_rows is not None and not is_narrow
-        text = f"{n_rows:,} row{'s' * (n_rows != 1)}" if is_beside else ""
+        text = "" if n_rows is None or is_narrow else f"{n_rows:,} row{'s' * (n_rows != 1)}"
         say(self.query_one("#node-count", Static), text)
 
     def _show_change(self) -> None:
