@@ -18,6 +18,7 @@ from support.reduced import assert_same_image
 from support.s3 import ACCESS_KEY, SECRET_KEY, S3Server
 from support.shell import run
 from support.spark_programs import Marked
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +45,7 @@ from metashell.spark_backend.session import SparkSettings, session
 from support.reduced import assert_same_image
 from support.kraft import as_spark, rows
 from support.shell import run
-from support.spark_programs import MARK, Marked
+from support.spark_programs import MARK, WORKER, Marked
 
 places = sys.argv[2:]
 sources = {place: metashell.open(place) for place in places}
@@ -83,19 +84,17 @@ marked = Marked(os.environ[MARK], Path("."))
 
 def kill_one(done, total):
     if not killed and 1 <= done < total:
-        executors = [
-            pid for pid, command in marked.running().items()
-            if "CoarseGrainedExecutorBackend" in command and "/java" in command.split(" ")[0]
-        ]
-        if executors:
-            os.kill(executors[0], signal.SIGKILL)
-            killed.append(executors[0])
+        worker = next(p for p, command in marked.running().items() if WORKER in command)
+        os.kill(worker, signal.SIGKILL)
+        killed.append(worker)
 
 conf = {
     "spark.executor.extraJavaOptions": os.environ["SPARK_SUBMIT_OPTS"],
+    "spark.driver.host": "127.0.0.1",
+    "spark.pyspark.python": sys.executable,
     "spark.sql.shuffle.partitions": "4",
 }
-settings = SparkSettings(master="local-cluster[2,1,1024]", conf=conf)
+settings = SparkSettings(master=sys.argv[1], conf=conf)
 with session(settings, progress=kill_one) as spark:
     fold = in_parts(fold_directories(spark, places, split_bytes=1_500))
     assert sum(len(job.plan.splits) for job in fold.jobs) > 30
@@ -139,13 +138,14 @@ def places() -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_an_executor(marked: Marked) -> None:
-    """Workers are other processes; one is killed in the middle, and the result is the same.
+def test_a_cluster_that_loses_a_worker(marked: Marked) -> None:
+    """A master and two workers; one worker is killed in the middle, and the result is the same.
 
     So is what is asked for afterwards.
     """
-    assert (0, "", "") == marked.program(CLUSTER, "local-cluster", *places())
-    assert {} == marked.running()
+    with marked.cluster(workers=2) as master:
+        assert (0, "", "") == marked.program(CLUSTER, master, *places())
+    wait_until(lambda: not marked.running(), lambda: str(marked.running()))
 
 
 @pytest.mark.slow
