@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ pytest.importorskip("pyspark")
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
     from support.s3 import S3Server
 
@@ -107,6 +109,33 @@ def test_one_bad_directory_fails_no_job(spark: SparkSession, tmp_path: Path) -> 
     assert n == kraft(spark, "partitions").load(f"{tmp_path}/*").count()
     bad = kraft(spark, "faults").load(f"{tmp_path}/*").where("kind = 'unreadable'").collect()
     assert [str(tmp_path / "bad")] == [row.directory for row in bad]
+
+
+def test_many_paths(spark: SparkSession, tmp_path: Path) -> None:
+    """Wildcards, a list, and a list in an option, as for streams and SQL: each directory once."""
+    for name in ("east", "west"):
+        shutil.copytree(fixture(LIVE).directory, tmp_path / name)
+    here = str(tmp_path)
+    both = [f"{here}/east", f"{here}/west"]
+    wanted = [f"{path}/__cluster_metadata-0" for path in both]
+    table = spark.createDataFrame([(path,) for path in both], "path string")
+    collected = [row.path for row in table.collect()]
+    for given in (f"file://{here}/{{east,?[e]st}}", [*both, f"{here}/**"], collected):
+        assert wanted == directories(kraft(spark, "topics").load(given)), given
+    spark.sql(
+        f"CREATE TEMPORARY VIEW m USING kraft OPTIONS (table 'topics', paths '{dumps(both)}')"
+    )
+    try:
+        assert wanted == directories(spark.table("m"))
+    finally:
+        spark.catalog.dropTempView("m")
+    with pytest.raises(Exception, match="no directory matches"):
+        kraft(spark, "topics").load(f"{here}/nope*").collect()
+
+
+def directories(frame: DataFrame) -> list[str]:
+    """The directories that rows are from."""
+    return sorted(row.directory for row in frame.select("directory").distinct().collect())
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 The blocks of both pages are run in their order, as the cells of a notebook. `/backups` stands for a
 directory with copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample,
-and `/checkpoints` for an empty one.
+and `/checkpoints` and `/lake` for empty ones.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.spark
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
 REFERENCE = GUIDE.parents[1] / "reference" / "data-source.md"
+LIBRARIES = ("deltalake", "pyiceberg")
+"""Of other people, which only their recipes need."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -73,6 +75,7 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
         "/mnt/kafka/": f"{fixture_dir('node-44')}/",
         "/var/lib/kafka/": f"{tmp_path / 'kafka'}/",
         "/checkpoints/": f"{tmp_path / 'checkpoints'}/",
+        "/lake/": f"{tmp_path / 'lake'}/",
     }
     shutil.copytree(DEMO, tmp_path / "kafka" / "data")
     runner = doctest.DocTestRunner(optionflags=FLAGS)
@@ -80,6 +83,8 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
     report: list[str] = []
     n_run = 0
     for page, block in ((p, b) for p in (GUIDE, REFERENCE) for b in blocks(p.read_text("utf-8"))):
+        if any(f"from {library}" in block.text for library in LIBRARIES):
+            continue
         code = block.text
         for shown, path in places.items():
             code = code.replace(f'"{shown}', f'"{path}')
@@ -95,3 +100,21 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
         n_run += 1
     assert 0 == runner.failures, "".join(report)
     assert n_run > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_recipes_work(session: SparkSession, tmp_path: Path, library: str) -> None:
+    """The recipe of a library writes a table that the library reads."""
+    arrow = pytest.importorskip(library)
+    (tmp_path / "lake").mkdir()
+    fleet = str(backups(tmp_path / "backups"))
+    setting, *others = (b.text for b in blocks(GUIDE.read_text("utf-8")) if b.language == "python")
+    names: dict[str, Any] = {"__name__": "guide"}
+    for code in (setting, *(text for text in others if f"from {library}" in text)):
+        exec(code.replace("/backups", fleet).replace("/lake", str(tmp_path / "lake")), names)
+    if library == "deltalake":
+        found = arrow.DeltaTable(str(tmp_path / "lake" / "delta" / "topics")).to_pyarrow_table()
+    else:
+        found = names["catalog"].load_table("kafka.topics").scan().to_arrow()
+    assert names["metadata"]("topics").count() == found.num_rows > 0
