@@ -194,13 +194,13 @@ def test_only_what_is_surely_committed(tmp_path: Path) -> None:
 
 def columns_asked_for(path: Path) -> Iterator[pa.Table]:
     """A table whose columns the user named."""
-    from metashell.spark_backend.schemas import from_struct, to_struct
+    from metashell.spark_backend.schemas import to_struct
     from support.kraft import source
 
     asked = to_struct(pa.schema([("type", pa.string()), ("offset", pa.int64())]))
     reader = source("records", path).reader(asked)
     for task in reader.partitions():
-        yield pa.Table.from_batches(list(reader.read(task)), schema=from_struct(asked))
+        yield pa.Table.from_batches(list(reader.read(task)), schema=reader.schema)
 
 
 def test_schema_may_name_the_columns_wanted() -> None:

@@ -32,8 +32,6 @@ def plan(
     table: str, *paths: str | Path, filters: Sequence[Filter] = (), **options: str | int | bool
 ) -> tuple[list[Any], Any, pa.Schema]:
     """The tasks of a query, what reads one, and the schema that Spark expects."""
-    from metashell.spark_backend.schemas import from_struct
-
     made = source(table, *paths, **options)
     struct = made.schema()
     reader = pickle.loads(pickle.dumps(made)).reader(struct)
@@ -41,7 +39,7 @@ def plan(
     assert kept == list(filters)
     copy = pickle.loads(pickle.dumps(reader))
     tasks = [pickle.loads(pickle.dumps(task)) for task in reader.partitions()]
-    return tasks, copy.read, from_struct(struct)
+    return tasks, copy.read, copy.schema
 
 
 def source(table: str, *paths: str | Path, **options: str | int | bool) -> Any:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
@@ -24,9 +23,8 @@ from metashell.spark_backend.options import Options, catalog_options, parse_opti
 from metashell.spark_backend.schemas import (
     FAULTS,
     FILES,
-    check_columns,
     check_table,
-    from_struct,
+    chosen,
     is_of_coordinators,
     is_state,
     to_struct,
@@ -82,7 +80,7 @@ class KRaftDataSource(DataSource):
         from metashell.spark_backend.reader import KRaftReader
 
         options = self._asked(schema)
-        return KRaftReader(options, _columns(options, schema))
+        return KRaftReader(options, chosen(table_schema(options), schema, options.table))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For ``spark.readStream``."""
@@ -98,17 +96,10 @@ class KRaftDataSource(DataSource):
             raise UsageError("committedOnly: a stream does not wait for checkpoints")
         from metashell.spark_backend.streaming import KRaftStreamReader
 
-        return KRaftStreamReader(options, _columns(options, schema))
+        return KRaftStreamReader(options, chosen(table_schema(options), schema, options.table))
 
 
 def _checked(given: Mapping[str, str]) -> Options:
     options = parse_options(given)
     check_table(options)
     return options
-
-
-def _columns(options: Options, schema: StructType) -> pa.Schema:
-    """The columns wanted: all, or those of a schema that the user gave."""
-    wanted = from_struct(schema)
-    check_columns(table_schema(options), wanted, options.table)
-    return wanted

@@ -30,7 +30,6 @@ from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.schemas import (
     ORIGIN,
     conform,
-    from_struct,
     registry_of,
     to_struct,
     with_origin,
@@ -107,7 +106,7 @@ class Fold:
         Raises:
             KeyError: There is no such table (`metashell.image.arrow.table_names`).
         """
-        schema = from_struct(to_struct(with_origin(state_schema(registry_of(()), name))))
+        schema = with_origin(state_schema(registry_of(()), name))
         redaction = Redaction(self.settings.show_secrets)
 
         def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
@@ -125,7 +124,7 @@ class Fold:
 
         Columns: cluster_id, node_id, directory, table, rows.
         """
-        schema = from_struct(to_struct(with_origin(_COUNTS)))
+        schema = with_origin(_COUNTS)
         redaction = Redaction(self.settings.show_secrets)
 
         def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
@@ -155,7 +154,7 @@ class Fold:
         Columns: cluster_id, node_id, directory, reason. Directories that could not be planned are
         in `bad`.
         """
-        schema = from_struct(to_struct(with_origin(_REASONS)))
+        schema = with_origin(_REASONS)
 
         def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
             del part

@@ -18,8 +18,9 @@ from metashell.errors import SourceError
 
 JAVA_MIN: Final = 17
 INSTALL_LINE: Final = "pip install 'metashell[spark]'"
+PYSPARK_MIN: Final = (4, 2)
+"""The extra `spark` has it too; docs/design/dependencies.md says why."""
 
-_PYSPARK_MIN: Final = (4, 3)
 _JAVA_HINT: Final = (
     f"install Java {JAVA_MIN} or newer (such as the package openjdk-17-jre-headless), "
     "or let JAVA_HOME name the directory of one"
@@ -77,8 +78,8 @@ def check_pyspark(*, connect: bool) -> None:
     except PackageNotFoundError:
         return  # On the path as a directory, such as that of a Spark distribution.
     numbers = tuple(int(part) for part in re.findall(r"\d+", found)[:2])
-    if numbers < _PYSPARK_MIN:
-        wanted = ".".join(map(str, _PYSPARK_MIN))
+    if numbers < PYSPARK_MIN:
+        wanted = ".".join(map(str, PYSPARK_MIN))
         raise SourceError(
             f"Spark can't be used: PySpark {wanted} is needed, and {found} is installed",
             hint=f"`{INSTALL_LINE}`",

@@ -127,7 +127,7 @@ class KRaftReader(DataSourceReader):
     """
 
     def __init__(self, options: Options, schema: pa.Schema) -> None:
-        self._options, self._schema = options, schema
+        self._options, self.schema = options, schema
         self.wanted = TableFilter()
         """The filter that remains for the reader."""
         self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
@@ -258,7 +258,7 @@ class KRaftReader(DataSourceReader):
                 else:
                     rows = ((own, piece.site.origin) for own in self._own(piece))
                 for own, origin in rows:
-                    batch = self.wanted.rows(conform(own, self._schema, origin))
+                    batch = self.wanted.rows(conform(own, self.schema, origin))
                     if batch.num_rows:
                         yield batch
 
@@ -311,7 +311,7 @@ class KRaftReader(DataSourceReader):
             yield tables.file_rows((piece.split,), options)
             return
         where = tables.row_filter(self.wanted, options, piece.below)
-        values = "value" in self._schema.names
+        values = "value" in self.schema.names
         yield from tables.split_batches(piece.split, options, where, values=values)
 
 

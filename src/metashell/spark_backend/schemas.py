@@ -159,31 +159,23 @@ def to_struct(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def from_struct(struct: StructType) -> pa.Schema:
-    """The exact Arrow schema that Spark expects of batches of this type."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(struct, timezone="UTC")
-
-
-def check_columns(schema: pa.Schema, asked: pa.Schema, table: str) -> None:
-    """See that a schema that a user gave holds only columns of the table.
+def chosen(schema: pa.Schema, asked: StructType, table: str) -> pa.Schema:
+    """The columns that a user's schema asks for: all, where the user gave none.
 
     Raises:
         UsageError: One is not there, or has another type.
     """
+    types = {column.name: column.dataType.simpleString() for column in to_struct(schema)}
     for column in asked:
-        at = schema.get_field_index(column.name)
-        if at < 0:
+        has, wants = types.get(column.name), column.dataType.simpleString()
+        if has is None:
             raise UsageError(
                 f"{column.name}: no column of the table {table}; there are"
                 f" {', '.join(schema.names)}"
             )
-        if spark_type(schema.field(at).type) != spark_type(column.type):
-            raise UsageError(
-                f"{column.name}: of type {schema.field(at).type} in the table {table},"
-                f" not {column.type}"
-            )
+        if has != wants:
+            raise UsageError(f"{column.name}: of type {has} in the table {table}, not {wants}")
+    return pa.schema([schema.field(column.name) for column in asked])
 
 
 def conform(own: pa.RecordBatch, wanted: pa.Schema, origin: Sequence[object]) -> pa.RecordBatch:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from metashell.errors import SourceError
-from metashell.spark_backend.needs import INSTALL_LINE, check_java
+from metashell.spark_backend.needs import INSTALL_LINE, PYSPARK_MIN, check_java
 from support.fixtures import DEMO
 from support.waiting import LIMIT_S
 
+ROOT = Path(__file__).parents[3]
 WITHOUT = """
 import sys
 from importlib.abc import MetaPathFinder
@@ -69,6 +72,17 @@ def test_without_pyspark_auto_goes_on() -> None:
     assert ran.stderr.endswith(
         "but cannot run: PySpark is not installed\n  hint: `pip install 'metashell[spark]'`\n"
     )
+
+
+def test_the_range_of_pyspark_is_said_once() -> None:
+    """The extra `spark` has it; the guard and the documents say the same."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extra = " ".join(project["optional-dependencies"]["spark"])
+    lowest, above = re.findall(r"pyspark\S*>=(4\.\d+),<4\.(\d+)", extra)[0]
+    assert lowest == ".".join(map(str, PYSPARK_MIN))
+    for page in ("guides/spark.md", "install.md", "design/dependencies.md"):
+        said = f"PySpark {lowest} to 4.{int(above) - 1}"
+        assert said in (ROOT / "docs" / page).read_text("utf-8"), page
 
 
 def test_without_grpc_connect_is_refused() -> None:
