@@ -24,6 +24,7 @@ from support.small_cluster import level
 
 SRC = Path(metashell.__file__).parent
 OF_MACHINES = {
+    "commands/rows/schemas.py",
     "commands/save/contents.py",
     "sources/cache/manifest.py",
     "security/oauth.py",

@@ -48,6 +48,7 @@ def taken(shell: Session, line: str) -> list[str]:
                 *("ls -h", "ls -S", "ls -o", "ls --output"),
                 *("ls --json", "ls --columns", "ls --sort", "ls --limit", "ls -n"),
                 *("ls --verbose", "ls -v", "ls --count", "ls --to", "ls --exit-code"),
+                "ls --schema",
             ],
         ),
         ("ls i", ["ls image/"]),
