@@ -23,7 +23,7 @@ def test_outlive_the_program(tmp_path: Path) -> None:
         await driver.press("b")
         bookmarks.extend(driver.app.places.bookmarks)
         driver.one(RowTable).focus()
-        await driver.press("P", "c", "down", "down", "space", "enter")
+        await driver.press("right", "s", "c", "down", "down", "space", "enter")
 
     async def second(driver: Driver) -> None:
         assert bookmarks == driver.app.places.bookmarks
