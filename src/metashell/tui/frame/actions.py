@@ -20,10 +20,18 @@ if TYPE_CHECKING:
 
     from metashell.tui.prompts.results import CommandResult
     from metashell.tui.records.filters import Chip
+    from metashell.tui.rows.table import RowTable
 
 _NO_TABLE: Final = (
     "there is no table to export here: a directory, 2 Records, 3 Health and 5 Brokers have one"
 )
+
+
+def _table(widget: object) -> RowTable | None:
+    """A widget that is a table; None for any other."""
+    from metashell.tui.rows.table import RowTable
+
+    return widget if isinstance(widget, RowTable) else None
 
 
 class Actions(AppPart):
@@ -38,8 +46,6 @@ class Actions(AppPart):
 
     def action_interrupt(self) -> None:
         """Copy the selected text, or else stop the newest job, or else copy the row."""
-        from metashell.tui.rows.table import RowTable
-
         app, focused = self.explorer, self.explorer.focused
         text = focused.selected_text if isinstance(focused, Input) else None
         text = text or app.screen.get_selected_text()
@@ -49,8 +55,8 @@ class Actions(AppPart):
             app.exit()  # the only job is the one that opens the source
         elif app.jobs.busy:
             app.action_cancel()
-        elif isinstance(focused, RowTable):
-            focused.action_copy_selection()
+        elif (table := _table(focused)) is not None:
+            table.action_copy_selection()
         elif app.screen.is_modal or app.view is None or not app.view.copy_under_cursor():
             leave = app.session.key("quit", "q")
             next_step = "escape closes this" if app.screen.is_modal else f"{leave} quits"
@@ -190,11 +196,9 @@ class Actions(AppPart):
 
     def action_topic(self) -> None:
         """Show all of the topic that the row under the cursor, or the node, is about."""
-        from metashell.tui.rows.table import RowTable
-
         # The focus may be on its way to a view's other table.
-        table = getattr(self.explorer.view, "table", self.explorer.focused)
-        row = table.row if isinstance(table, RowTable) else None
+        table = _table(getattr(self.explorer.view, "table", self.explorer.focused))
+        row = None if table is None else table.row
         if row is not None and isinstance(row.get("topic"), str):
             self._visit_topic(row["topic"])
         elif self.explorer.view is not None:
@@ -281,15 +285,12 @@ class Actions(AppPart):
             An absolute path of the whole tree.
         """
         from metashell.tui.rows.row_node import path_of
-        from metashell.tui.rows.table import RowTable
 
-        view_state, focused = self.explorer.view_state, self.explorer.focused
-        row = focused.row if isinstance(focused, RowTable) else None
-        return (
-            None
-            if view_state is None or row is None
-            else path_of(row, view_state.root, view_state.prefix)
-        )
+        view_state, table = self.explorer.view_state, _table(self.explorer.focused)
+        row = None if table is None else table.row
+        if view_state is None or row is None:
+            return None
+        return path_of(row, view_state.root, view_state.prefix)
 
     def show_records(self, chip: Chip) -> None:
         """Show only the records of a filter; `back` leads to the node again."""
