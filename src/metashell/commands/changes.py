@@ -15,7 +15,7 @@ from metashell.commands.framework.targets import matches, shown, stop_if_cancell
 from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
-from metashell.commands.shared.period import SINCE, UNTIL, Period, period_of
+from metashell.commands.shared.period import SINCE, UNTIL, Period, is_before, period_of
 from metashell.commands.shared.resources import meant_paths
 from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode, MetashellError, SourceError
@@ -137,6 +137,7 @@ class ChangesCommand(RowsCommand):
         # A count needs one column only, and any of them does.
         names = [name for name in _CELLS if looked_at is None or name in looked_at] or ["offset"]
         query.add(map(_row_of({name: _CELLS[name] for name in names}), found.changes()))
+        found.tell_break()
         if not found.is_of_coordinators:
             query.remarks.append(NO_PRINCIPAL)
         query.status = found.status
@@ -148,6 +149,7 @@ class ChangesCommand(RowsCommand):
         for argument in parsed.arguments:
             lines = (lines_of.line(change) for change in found.of(argument))
             _print(context, lines)
+        found.tell_break()
         if not found.is_of_coordinators:
             context.warn(f"changes: {NO_PRINCIPAL}")
         return found.status
@@ -169,6 +171,8 @@ class _Found:
         self._period = period_of(_source_of(context), parsed, warn)
         self._within = _window(self._period)
         self._leaders: Mapping[int, int] | None = None
+        self._asks_image = False
+        """Whether a path is about the image, whose records the metadata log has."""
 
     def changes(self) -> Iterator[NodeChange]:
         """The changes of all paths."""
@@ -183,6 +187,7 @@ class _Found:
         if self._followed is not None:
             newest = Newest(self._followed, self._period.since, self._period.until, self._within)
         path = _Wanted(self._context, argument)
+        self._asks_image |= not path.tests or bool(path.tests[0](IMAGE))
         exists = path.exists(self._context)
         every = self._merged([path] if exists else [path, *self._named(argument)], newest)
         last = every if self._last is None else deque(every, maxlen=self._last)
@@ -203,12 +208,31 @@ class _Found:
             return
         if exists:
             when = " in that time" if self._is_part else ""
-            self._context.warn(f"changes: {path.text}: no record changed it{when}")
+            which = "no record" if self._whole_from() is None else "no record that is left"
+            self._context.warn(f"changes: {path.text}: {which} changed it{when}")
         else:
             self._context.warn(
                 f"changes: {path.text}: No such file or directory, now or in the log"
             )
             self.status = ExitCode.FAILED
+
+    def tell_break(self) -> None:
+        """Say where changes that were asked for are not known, because files are damaged."""
+        begin = self._whole_from() if self._asks_image else None
+        if begin is not None:
+            self._context.warn(
+                f"changes: before offset {begin:,} offsets are missing or damaged: changes there"
+                " are not all told; `check` names the files"
+            )
+            self.status = ExitCode.FAILED
+
+    def _whole_from(self) -> int | None:
+        """The offset from which on all changes are known, where earlier ones are asked for too."""
+        source, since = _source_of(self._context), self._period.since
+        begin = source.newest.history.whole_from() if source.capabilities.has_image else None
+        if begin is None or (since is not None and not is_before(since, begin)):
+            return None
+        return begin[0]
 
     def _named(self, argument: str) -> list[_Wanted]:
         """The nodes of the resource that an argument names, where it is no path."""

@@ -75,6 +75,18 @@ class History:
         highs += [f.end_offset - 1 for f in files if f.end_offset is not None]
         return min(lows, default=0), max(highs, default=-1)
 
+    def whole_from(self) -> tuple[int, int] | None:
+        """Offset and time (ms) from which on every change is known, where older states are here and
+        offsets behind them are missing or damaged; None where none are.
+        """
+        log, records = self.oldest
+        checkpoint = log.checkpoint
+        if checkpoint is None or checkpoint.is_bootstrap:
+            return None
+        if checkpoint.end_offset - 1 <= self.range()[0]:
+            return None
+        return checkpoint.end_offset, records.checkpoint_time_ms or 0
+
     def at(
         self, time_spec: TimeSpec, clock: LogClock | None, *, record: bool = False
     ) -> CoveredPoint:

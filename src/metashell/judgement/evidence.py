@@ -18,7 +18,7 @@ from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
 from metashell.node_files.config import KafkaConfig
 from metashell.node_files.log_directory import LogDirectory, look_at_log_directory
-from metashell.sources.older import is_unread
+from metashell.sources.older import is_broken, is_unread
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -94,6 +94,8 @@ class Evidence:
             yield Need.FILES
         if self.source.capabilities.has_image and is_unread(self.source):
             yield Need.HISTORY
+        elif self.source.capabilities.has_image and is_broken(self.source):
+            yield Need.WHOLE_HISTORY
         if not self.source.has_coordinator_logs:
             yield Need.BROKER_LOGS
         if not self.looks_in and not _has_few_logs(self.source):

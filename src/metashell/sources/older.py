@@ -87,6 +87,12 @@ def is_unread(source: Source) -> bool:
     return not Source.dated_image.is_known(source) and source.undated_image is None
 
 
+def is_broken(source: Source) -> bool:
+    """Whether older files were read that lead to the state no more: offsets are lost in between."""
+    was_read = Source.dated_image.is_known(source) and source.undated_image is None
+    return was_read and source.full_log.newest.history.whole_from() is not None
+
+
 def read_older(source: Source, cancelled: Callable[[], bool]) -> None:
     """Do what `Source.dated_image` takes time for, step by step, and without its source's lock.
 

@@ -106,7 +106,7 @@ def open_file(
 
 
 def open_fleet(
-    paths: Sequence[str],
+    paths: str | Sequence[str],
     *,
     engine: str | EngineSettings = "auto",
     cluster_id: str | None = None,
@@ -132,9 +132,10 @@ def open_fleet(
     """
     from metashell.sources.node_places import distinct, nodes_at
 
+    given = (paths,) if isinstance(paths, str) else paths
     request = _in_archives(
         OpenRequest(
-            choice=Choice(paths=tuple(map(archive_or_self, paths))),
+            choice=Choice(paths=tuple(map(archive_or_self, given))),
             settings=ReadSettings.of(**options),
             engine=EngineSettings.of(engine),
             cluster_id=cluster_id,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+import metashell
+from support.fixtures import DEMO
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster
@@ -122,3 +126,29 @@ def test_a_removal_of_what_is_not_there_is_refused() -> None:
     told = sorted((row["offset"], row["change"], row["reason"]) for row in rows)
     assert [change for _, change, _ in told] == ["refused", "created", "removed", "refused"]
     assert [why for *_, why in told] == [reason, None, None, reason]
+
+
+@pytest.mark.parametrize(
+    ("segment", "known_from", "n_known"), [(1671, 1793, 0), (0, 923, 2)], ids=["newest", "oldest"]
+)
+def test_a_damaged_batch_hides_changes(
+    tmp_path: Path, segment: int, known_from: int, n_known: int
+) -> None:
+    """Where offsets are lost between older states and the newest, it is not said that none were."""
+    copied = shutil.copytree(DEMO, tmp_path / "damaged")
+    file = copied / "__cluster_metadata-0" / f"{segment:020}.log"
+    content = bytearray(file.read_bytes())
+    content[9000] ^= 1
+    file.write_bytes(content)
+    source = metashell.open(copied)
+    period = "--since 2026-11-22T12:24Z --until 2026-11-22T12:30Z"
+    ran = run_on(source, f"changes {period} /image/configs")
+    assert (1, n_known) == (ran.status, len(ran.out.splitlines()))
+    told = f"changes: before offset {known_from:,} offsets are missing or damaged"
+    assert any(line.startswith(told) for line in ran.err)
+    assert not any("no record changed it" in line for line in ran.err)
+    assert 1 == run_on(source, "changes --count /image/configs").status
+    assert 0 == run_on(source, f"changes --since {known_from} /image/configs").status
+    health = " ".join(run_on(source, "health").out.split())
+    assert "changes before damaged or missing offsets (check)" in health
+    assert "missing offsets" not in run_on(metashell.open(DEMO), "health").out

@@ -291,6 +291,11 @@ def test_the_sum_counts_each_cluster_once(parent: Path, tmp_path: Path) -> None:
 def test_health_of_each_cluster_in_a_row(parent: Path) -> None:
     """The worst first, with the kinds that `--summary` has."""
     fleet = fleet_of(parent)
+    (parent / "broken" / "__cluster_metadata-0").mkdir(parents=True)
+    broken = run_on(fleet_of(parent), "health --clusters -o jsonl")
+    first = json.loads(broken.out.splitlines()[0])
+    assert (1, "broken", "unread") == (broken.status, first["cluster"], first["severity"])
+    assert "no segment or checkpoint" in first["findings"][0]
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in map(json.loads, jsonl_of(fleet, "health --summary")):
         kinds.setdefault(row["cluster"], []).append(row)
@@ -300,7 +305,7 @@ def test_health_of_each_cluster_in_a_row(parent: Path) -> None:
     for row in rows:
         own = kinds[row["cluster"]]
         counts = [sum(kind["severity"] == name for kind in own) for name in SEVERITIES]
-        assert counts == [row[name] for name in SEVERITIES]
+        assert counts == [row[f"{name}_kinds"] for name in SEVERITIES]
         assert [kind["code"] for kind in own] == [text.split()[0] for text in row["findings"]]
         assert own[0]["severity"] == row["severity"]
         ranks.append((SEVERITIES.index(row["severity"]), [-count for count in counts]))

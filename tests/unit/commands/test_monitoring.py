@@ -53,14 +53,15 @@ def metrics(text: str) -> dict[tuple[str, str], float]:
 
 
 def test_metrics_of_findings(ask) -> None:
-    """A sample for each kind: the counts of its rows together."""
+    """Two samples for each kind: the counts of its rows together, and how many rows there are."""
     status, text = ask("health", "-o", "prometheus")
     found = metrics(text)
     expected: dict[tuple[str, str], float] = {}
     for row in json.loads(ask("health", "-o", "json")[1]):
         labels = f'severity="{row["severity"]}",code="{row["code"]}"'
-        key = ("metashell_health_count", labels)
-        expected[key] = expected.get(key, 0) + (row["count"] or 0)
+        for name, n in (("count", row["count"] or 0), ("subjects", 1)):
+            key = (f"metashell_health_{name}", labels)
+            expected[key] = expected.get(key, 0) + n
     assert {key: n for key, n in expected.items() if n} == {k: n for k, n in found.items() if n}
     assert 1 == status
 
@@ -159,6 +160,9 @@ def test_plugin(ask, tmp_path: Path) -> None:
         "health", "--plugin", place=sound
     )
     assert 1 == ask("health", "--plugin", "--severity", "warning", "fenced-broker")[0]
+    (tmp_path / "lost" / "__cluster_metadata-0").mkdir(parents=True)
+    status, line = ask("-d", str(tmp_path / "lost"), "health", "--plugin", place=sound)
+    assert (3, True) == (status, line.startswith("UNKNOWN - not all could be read"))
     for words, place in (
         (["health", "--plugin"], tmp_path / "nowhere"),
         (["health", "--plugin", "--bogus"], DEMO),

@@ -25,6 +25,7 @@ from metashell.commands.health.paragraphs import (
 )
 from metashell.commands.health.rows import (
     cluster_of,
+    cluster_unread,
     grouped,
     in_order,
     of_finding,
@@ -88,6 +89,10 @@ def write_findings(command: HealthCommand, context: Context, parsed: Parsed) -> 
             verdict_out.take_verdict(verdict)
         tables.append(with_cluster(answered))
         status = max(status, answered.status)
+    if CLUSTERS_FLAG in parsed.switches and context.fleet is not None:
+        for name, error in context.fleet.failures().items():
+            unread = Answered(name, cluster_unread(error.message), ExitCode.FAILED, ())
+            tables.append(with_cluster(unread))
     table = _of_all(tables, columns, is_sorted=bool(shape.sort))
     n_rows = len(table)
     if with_rows and (n_rows or not in_words):

@@ -8,6 +8,7 @@ from metashell.commands.rows.columns import SINCE_BEFORE, integer, sentence, tex
 
 SUMMARY_FLAG: Final = "--summary"
 CLUSTERS_FLAG: Final = "--clusters"
+UNREAD: Final = "unread"
 
 COLUMNS: Final = (
     text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
@@ -58,13 +59,13 @@ SUMMARY: Final = (
 CLUSTERS: Final = (
     text(
         "severity",
-        "The worst severity; null if nothing is found.",
-        red=("critical",),
+        "The worst severity; `unread` for a directory that can't be read; null: nothing is found.",
+        red=("critical", UNREAD),
         yellow=("warning",),
         priority=9,
     ),
-    integer("critical", "How many kinds of critical findings.", priority=7),
-    integer("warning", "How many kinds of warnings.", priority=5),
-    integer("note", "How many kinds of notes.", priority=4),
+    integer("critical_kinds", "How many kinds of critical findings.", priority=7),
+    integer("warning_kinds", "How many kinds of warnings.", priority=5),
+    integer("note_kinds", "How many kinds of notes.", priority=4),
     texts("findings", "Each kind with its number, the worst first.", priority=8, worst_first=True),
 )

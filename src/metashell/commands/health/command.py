@@ -22,7 +22,7 @@ from metashell.commands.health.columns import (
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import AnswerTable
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, VERBOSE, RowsQuery
+from metashell.commands.rows.query import HISTORY, METRICS, VERBOSE, RowsQuery, form_of
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.findings.kind import SEVERITIES
 from metashell.findings.kinds.instability import MOST_PER_HOUR
@@ -69,7 +69,7 @@ class HealthCommand(RowsCommand):
     name = "health"
     summary = "Show everything that is wrong with the cluster, the worst first."
     tables = (
-        AnswerTable("", COLUMNS, _KIND, ("count",)),
+        AnswerTable("", COLUMNS),
         AnswerTable(SUMMARY_FLAG, SUMMARY, _KIND, ("subjects", "count")),
         AnswerTable(CLUSTERS_FLAG, CLUSTERS),
     )
@@ -153,6 +153,9 @@ class HealthCommand(RowsCommand):
             from metashell.commands.health.plugin import write_line
 
             return write_line(self, context, parsed)
+        if form_of(parsed) == METRICS and CLUSTERS_FLAG not in parsed.switches:
+            # A broker without replicas counts 0 of them, and is a subject all the same.
+            parsed.switches.add(SUMMARY_FLAG)
         from metashell.commands.health.answer import write_findings
 
         return write_findings(self, context, parsed)

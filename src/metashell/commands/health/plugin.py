@@ -42,6 +42,8 @@ def _write(context: Context, everybody: Iterable[Answered]) -> int:
         is_critical = any(severity == Severity.CRITICAL for severity, _ in counts)
         has_failed |= answered.status != ExitCode.OK and not is_critical
         found.update(counts)
+    # A directory that can't be read has no answer.
+    has_failed |= context.fleet is not None and bool(context.fleet.failures())
     totals = dict.fromkeys(SEVERITIES, 0)
     for (severity, _), n in found.items():
         totals[severity] += n

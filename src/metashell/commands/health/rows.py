@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from metashell.checks.finding import Finding
 from metashell.commands.framework.command_line import quote_words
-from metashell.commands.health.columns import CLUSTERS, COLUMNS, SUMMARY
+from metashell.commands.health.columns import CLUSTERS, COLUMNS, SUMMARY, UNREAD
 from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells, table_of_values
@@ -207,9 +207,10 @@ def worst_first(rows: pa.Table) -> pa.Table:
 
 def worst_clusters_first(clusters: pa.Table) -> pa.Table:
     """Rows with the columns of `CLUSTERS`, the worst first and else as they are."""
-    ranks = pc.index_in(clusters.column("severity"), pa.array(SEVERITIES))
-    keys = [pc.fill_null(ranks, len(SEVERITIES)).to_numpy()]
-    keys += [-clusters.column(severity).to_numpy() for severity in SEVERITIES]
+    order = (UNREAD, *SEVERITIES)
+    ranks = pc.index_in(clusters.column("severity"), pa.array(order))
+    keys = [pc.fill_null(ranks, len(order)).to_numpy()]
+    keys += [-clusters.column(f"{severity}_kinds").to_numpy() for severity in SEVERITIES]
     return clusters.take(pa.array(np.lexsort(keys[::-1])))
 
 
@@ -219,9 +220,16 @@ def cluster_of(rows: pa.Table) -> pa.Table:
     severities = [kind["severity"] for kind in kinds]
     row = {
         "severity": next(iter(severities), None),
-        **{severity: severities.count(severity) for severity in SEVERITIES},
+        **{f"{severity}_kinds": severities.count(severity) for severity in SEVERITIES},
         "findings": [f"{kind['code']} {told_count(kind):,}" for kind in kinds],
     }
+    return table_of_values(CLUSTERS, {name: [value] for name, value in row.items()})
+
+
+def cluster_unread(reason: str) -> pa.Table:
+    """One row for a directory that can't be read: with the columns of `CLUSTERS`."""
+    row = {"severity": UNREAD, **{f"{severity}_kinds": 0 for severity in SEVERITIES}}
+    row["findings"] = [reason]
     return table_of_values(CLUSTERS, {name: [value] for name, value in row.items()})
 
 

@@ -63,9 +63,9 @@ def period_of(
     begin = first_record(source.log)
     if begin is not None:
         first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
-        if until is not None and _is_before(until, begin):
+        if until is not None and is_before(until, begin):
             raise NotCoveredError(f"{time_spec_text(until)} is not covered: {first}")
-        if since is not None and _is_before(since, begin):
+        if since is not None and is_before(since, begin):
             if begin[0]:
                 warn(f"{first}: what was before it is not known")
             elif since.text:
@@ -92,7 +92,7 @@ def first_record(log: MetadataLog) -> tuple[int, int] | None:
     return (offset, time) if n == len(head) and magic == _MAGIC and time >= 0 else None
 
 
-def _is_before(time_spec: TimeSpec, begin: tuple[int, int]) -> bool:
+def is_before(time_spec: TimeSpec, begin: tuple[int, int]) -> bool:
     """Whether a point lies before the first record."""
     if time_spec.offset is not None:
         return time_spec.offset < begin[0]

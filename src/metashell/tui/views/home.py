@@ -138,9 +138,10 @@ class HomeView(AnswerView[ViewAnswer]):
             return Content()
         if name != _FIRST:
             return super().detail(name, row)
-        told = (("", row["finding"]), ("cause ", row["cause"]), ("do ", row["do"]))
+        told = (one.partition("\t") for one in row["told"].split("\n"))
         return Content("\n").join(
-            Content.assemble((label, "bold"), line(text)) for label, text in told if text
+            Content.assemble((f"{label} " if label else "", "bold"), line(text))
+            for label, _, text in told
         )
 
     def choose(self, name: str, row: dict[str, Any]) -> None:

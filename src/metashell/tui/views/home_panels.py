@@ -5,13 +5,14 @@ For jobs; no widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.health.paragraphs import Paragraph
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 from metashell.dataclass import dataclass
@@ -60,9 +61,8 @@ def _findings(question: ViewQuestion) -> ViewRows:
     told = () if found.verdict is None else found.verdict.paragraphs
     columns = {
         "mark": [SYMBOLS[one.severity] for one in told],
-        "finding": [one.headline for one in told],
-        "cause": ["; ".join(one.causes or one.why) for one in told],
-        "do": ["; ".join(one.do) for one in told],
+        "finding": [one.headline + (f" (+{len(one.more)})" if one.more else "") for one in told],
+        "told": ["\n".join(_told_lines(one)) for one in told],
         "code": [one.codes[0] for one in told],
     }
     table = pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
@@ -74,6 +74,13 @@ def _findings(question: ViewQuestion) -> ViewRows:
     ]
     heading = " · ".join(counts) or found.said or "not available"
     return ViewRows(table=with_colours(table, [_MARK]), first=("mark", "finding"), heading=heading)
+
+
+def _told_lines(paragraph: Paragraph) -> Iterator[str]:
+    """What stands below a headline: a label and a text, with a tab between them."""
+    for label, texts in (("", (paragraph.headline,)), *paragraph.told):
+        if texts:
+            yield f"{label}\t{'; '.join(texts)}"
 
 
 def _brokers(question: ViewQuestion) -> ViewRows:
