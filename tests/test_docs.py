@@ -131,13 +131,16 @@ def _press_interrupt(_seconds: float) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_examples_of_manuals_work(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_manuals_work(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Each prints something, changes the directory, or waits until ^C; none prints a diagnostic.
 
     That nothing is so is an answer, such as ``nodes: no node is a ghost``.
     """
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=_press_interrupt)
     monkeypatch.setattr("metashell.commands.shared.waiting.time", clock)
+    monkeypatch.chdir(tmp_path)
     for line, _ in command.manual.examples:
         shell = Shell(broker_directory() if command.group == "groups" else DEMO)
         before = shell.prompt

@@ -86,7 +86,7 @@ def test_says_how_a_column_is_sorted_by() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
-        assert "s Sort by column" in driver.screen().splitlines()[-1]
+        assert "s Sort" in driver.screen().splitlines()[-1]
         _, binding, _, tooltip = driver.app.screen.active_bindings["s"]
         assert "left and right choose" in (tooltip or binding.tooltip)
 

@@ -82,7 +82,6 @@ def sample() -> Source:
         ),
         ("features", "`cat /image/features/*`; `can-upgrade VERSION` tells who supports what"),
         ("import", "help lists the commands"),
-        ("report", "help lists the commands"),
         ("ls /imag", "did you mean /image?"),
         ("ls /topics/byName", "did you mean /image/topics/byName?"),
         ("cat /image/features/metadataversion", "did you mean /image/features/metadataVersion?"),

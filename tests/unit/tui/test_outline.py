@@ -88,12 +88,20 @@ def listing(tree: Tree, text: str = "") -> FetchedNames:
     return list_directory(Made(tree), text, lambda: False)
 
 
+def in_order(here: Tree) -> list[str]:
+    """Names by code point; numbers by their value where one comes first."""
+    names = sorted(here)
+    if len(names) > 1 and names[0].isdecimal():
+        names.sort(key=lambda name: (not name.isdecimal(), len(name) * name.isdecimal(), name))
+    return names
+
+
 def flat(tree: Tree, wanted: set[NodeKey], filters: dict[NodeKey, str]) -> list[tuple[Any, ...]]:
     """All lines, the plain way: (key, name, depth, is_dir, is_open, lasts, note)."""
 
     def below(key: NodeKey, here: Tree, lasts: tuple[bool, ...]) -> list[tuple[Any, ...]]:
         text = filters.get(key, "")
-        names = sorted(name for name in here if text.casefold() in name.casefold())
+        names = [name for name in in_order(here) if text.casefold() in name.casefold()]
         if not names:
             note = f"(nothing with {text})" if text else EMPTY
             return [(key, "", len(lasts) + 1, False, False, (*lasts, True), note)]
@@ -146,7 +154,7 @@ def test_is_the_plain_flattening(data: st.DataObject) -> None:
         elif step == "narrow" and key in wanted:
             text = data.draw(st.sampled_from(("", "a", "A", "zz")))
             filters[key] = text
-            outline.narrow(key, text, with_text(sorted(here), text, lambda: False))
+            outline.narrow(key, text, with_text(in_order(here), text, lambda: False))
         elif step == "retarget":
             tree = data.draw(trees())
             seen = list_tree(Made(tree), "/", outline.wanted, outline.filters(), {}, lambda: False)

@@ -39,7 +39,7 @@ class ReportCommand(Command):
             "of ten at most. In /clusters/NAME the page is about that cluster alone.\n\n"
             "The exit status is 1 if not all could be read. Findings do not change it."
         ),
-        examples=(("report", "the page, to standard output"),),
+        examples=(("report cluster.html", "a page to send"),),
     )
 
     def run(self, context: Context, args: Sequence[str]) -> int:
