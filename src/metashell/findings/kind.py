@@ -57,7 +57,6 @@ class Need(StrEnum):
 
     IMAGE = "the state"
     HISTORY = "files before the newest checkpoint (--history)"
-    WHOLE_HISTORY = "changes before damaged or missing offsets (check)"
     FILES = "damage in older files and in indexes (check)"
     SIDE_FILES = "files beside the log"
     CONFIG = "server.properties (--config)"

@@ -94,14 +94,18 @@ class Evidence:
             yield Need.FILES
         if self.source.capabilities.has_image and is_unread(self.source):
             yield Need.HISTORY
-        elif self.source.capabilities.has_image and is_broken(self.source):
-            yield Need.WHOLE_HISTORY
         if not self.source.has_coordinator_logs:
             yield Need.BROKER_LOGS
         if not self.looks_in and not _has_few_logs(self.source):
             yield Need.DISKS
         if self.source.live is None:
             yield Need.LIVE
+
+    def unseen(self) -> Iterator[str]:
+        """Words for all that was not looked at: what `lacks` names, and changes that are lost."""
+        yield from (need.value for need in self.lacks())
+        if self.source.capabilities.has_image and is_broken(self.source):
+            yield "changes before damaged or missing offsets (check)"
 
     @property
     def is_compared(self) -> bool:

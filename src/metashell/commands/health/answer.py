@@ -141,7 +141,7 @@ def answer(query: RowsQuery) -> None:
     causes = {code for code, kind in all_kinds().items() if kind.cause} if tells else set()
     if query.context.lost is not None:
         parts = [of_finding(_of_lost(query, query.context.lost, codes))]
-        needs: list[Need] = [Need.IMAGE]
+        unseen: list[str] = [Need.IMAGE.value]
     else:
         evidence = _evidence(query)
         count = evidence.image_findings.count_following if tells and not subjects else None
@@ -149,7 +149,7 @@ def answer(query: RowsQuery) -> None:
             of_finding(found) if isinstance(found, Finding) else of_findings(found, columns)
             for found in find(evidence, causes.union(codes))
         ]
-        needs = list(evidence.lacks())
+        unseen = list(evidence.unseen())
         # Without words the facts about all partitions are freed before the rows are sorted.
         del evidence
     # Handed over, so that what is sorted takes the place of what was not.
@@ -157,7 +157,7 @@ def answer(query: RowsQuery) -> None:
     if subjects:
         rows = _about(rows, subjects, with_causes=tells)
     if tells:
-        query.verdict = _verdict(query, needs, partial(paragraphs, rows, asked=codes, count=count))
+        query.verdict = _verdict(query, unseen, partial(paragraphs, rows, asked=codes, count=count))
         if not causes.issubset(codes):
             rows = rows.filter(pc.is_in(plain_texts(rows.column("code")), pa.array(codes)))
     if subjects and tells:
@@ -254,7 +254,7 @@ def _of_lost(query: RowsQuery, error: NoLeaderError, asked: Sequence[str]) -> Fi
 
 
 def _verdict(
-    query: RowsQuery, needs: Sequence[Need], tell: Callable[[str], Sequence[Paragraph]]
+    query: RowsQuery, unseen: Sequence[str], tell: Callable[[str], Sequence[Paragraph]]
 ) -> HealthVerdict:
     as_of, day, looked_at = "no metadata", "", ""
     if query.context.lost is None:
@@ -271,7 +271,7 @@ def _verdict(
         nothing=("nothing is wrong" if is_all else "no finding of these kinds")
         + (f" with {', '.join(subjects)}" if (subjects := _subjects(query.parsed)) else looked_at),
         as_of=as_of,
-        not_looked_at=tuple(need.value for need in needs),
+        not_looked_at=tuple(unseen),
     )
 
 

@@ -77,7 +77,7 @@ def _findings(question: ViewQuestion) -> ViewRows:
 
 
 def _told_lines(paragraph: Paragraph) -> Iterator[str]:
-    """What stands below a headline: a label and a text, with a tab between them."""
+    """The headline and the lines below it: each a label and a text, with a tab between them."""
     for label, texts in (("", (paragraph.headline,)), *paragraph.told):
         if texts:
             yield f"{label}\t{'; '.join(texts)}"
