@@ -47,6 +47,25 @@ def test_escape_goes_back_step_by_step() -> None:
     drive(test, session_on(DEMO))
 
 
+def test_escape_leads_back_from_every_way_into_a_view() -> None:
+    """A key, a row of Home and a click on a tab alike."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("0")
+        for way in ("3", "enter", "tab of Health"):
+            assert driver.view.id == "home", way
+            if way == "tab of Health":
+                await driver.pilot.click("#tab-health")
+                await driver.settled()
+            else:
+                await driver.press(way)
+            assert driver.view.id == "health", way
+            await driver.press("escape")
+        assert driver.view.id == "home"
+
+    drive(test, session_on(DEMO))
+
+
 @pytest.mark.parametrize("view", ["4", "5"])
 def test_enter_is_in_the_footer_of_tables(view: str) -> None:
     """It is the main key of rows."""

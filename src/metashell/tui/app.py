@@ -302,15 +302,19 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
 
     async def action_view(self, view_id: str) -> None:
         """Show a view; what is typed next is for it. The view before is kept for `back`."""
-        if self.view is not None and self.view.id != view_id:
-            self.places.visit(self.looked_at)
-        self.show_view(view_id)
+        self.visit_view(view_id)
         if self.view is None:
             return
         if not self.view.is_composed:
             await AwaitMount(self.view, [self.view])
         leave_timeline(self.view)
         self.come_to_view()
+
+    def visit_view(self, view_id: str) -> None:
+        """Show a view that the user chose; the one before is kept for `back`."""
+        if self.view is not None and self.view.id != view_id:
+            self.places.visit(self.looked_at)
+        self.show_view(view_id)
 
     def show_view(self, view_id: str) -> None:
         """Show a view, as soon as it is there."""

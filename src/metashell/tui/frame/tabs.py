@@ -36,7 +36,7 @@ class Tab(AppPart, Static):
     def on_click(self, event: events.Click) -> None:
         """Show the view."""
         event.stop()
-        self.explorer.show_view(self.spec.id)
+        self.explorer.visit_view(self.spec.id)
 
 
 class TabStrip(Horizontal):

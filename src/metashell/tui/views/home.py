@@ -148,7 +148,7 @@ class HomeView(AnswerView[ViewAnswer]):
         """Go to the row in the view that has more, or to its node."""
         panel = next(panel for panel in PANELS if panel.name == name)
         if panel.view:
-            self.explorer.show_view(panel.view)
+            self.explorer.visit_view(panel.view)
             view = self.explorer.view
             assert isinstance(view, AnswerView)
             view.aim(row)
