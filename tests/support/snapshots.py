@@ -24,6 +24,8 @@ _DRAWN_BY: Final = FOLDER / "versions.json"
 _PACKAGES: Final = ("textual", "rich")
 UPDATE: Final = "METASHELL_UPDATE_SNAPSHOTS"
 _ID: Final = re.compile(r"terminal-\d+")
+_FIXTURES: Final = re.compile(r"metashell-fixtures-\w{8}")
+"""A folder whose name differs in each run."""
 _FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 _LINE: Final = re.compile(r"<text[^>]*>(.*?)</text>")
 
@@ -36,7 +38,7 @@ def is_updating() -> bool:
 def picture(app: Explorer, title: str = "metashell") -> str:
     """The screen as SVG, the same in each run: Rich numbers its ids by what else is in there."""
     svg = app.export_screenshot(title=title, simplify=True)
-    svg = _FONTS.sub("", svg)
+    svg = _FIXTURES.sub("metashell-fixtures-", _FONTS.sub("", svg))
     lines = [line.rstrip() for line in _ID.sub("terminal", svg).splitlines()]
     return "\n".join(line for line in lines if line) + "\n"
 

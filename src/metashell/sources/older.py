@@ -89,8 +89,12 @@ def is_unread(source: Source) -> bool:
 
 def is_broken(source: Source) -> bool:
     """Whether older files were read that lead to the state no more: offsets are lost in between."""
-    was_read = Source.dated_image.is_known(source) and source.undated_image is None
-    return was_read and source.full_log.newest.history.whole_from() is not None
+    if not Source.dated_image.is_known(source) or source.undated_image is not None:
+        return False
+    try:
+        return source.full_log.newest.history.whole_from() is not None
+    except SourceError:  # a file of them can't be read
+        return True
 
 
 def read_older(source: Source, cancelled: Callable[[], bool]) -> None:
