@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from metashell.commands.find.parser import parse
 from metashell.read_settings import ReadSettings
 from metashell.reduced.log import ReducedLog
 from metashell.reduced.topic_shards import TopicShards
@@ -125,8 +124,7 @@ class InParts:
             yield from self._joined(table)
 
         failed = None if self.names is None else self.failures.__setitem__
-        warned, counts = self.warnings.append, parse(args).counts
-        return SparkSearch(found, failed, lambda *told: warned(told), counts=counts)
+        return SparkSearch(found, failed, lambda name, text: self.warnings.append((name, text)))
 
     def _joined(self, table: pa.Table) -> Iterator[FoundRow]:
         keys = [table[name].to_pylist() for name in ("word", "components", "piece")]

@@ -6,23 +6,23 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.find.parser import parse
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.path import CLUSTERS
+from metashell.log.splits import SPLIT_BYTES
+from metashell.sources.engine import bytes_to_decode, is_remote
 from metashell.sources.fleet.source import OPENING_BYTES
 from metashell.spark_backend.find_tasks import (
     COUNTED,
     FAILED,
     FOUND,
     LACKING,
-    LARGE,
     FindTask,
     Share,
     find_in_pieces,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from metashell.spark_backend.fold import Fold, LogPart
 
 _ORDER: Final = ("word", "components", "piece")
+_WHOLE_BYTES: Final = 2 * SPLIT_BYTES
+"""A directory with no more to decode is searched by one task."""
 _SORTED_BYTES: Final = 16 << 20
 """About how much of what was found is sorted by a task, and sent at a time."""
 _ROW_BYTES: Final = 64
@@ -118,17 +120,15 @@ class SparkSearch:
     matched: set[int] = field(default_factory=set)
     missing: dict[str, None] = field(default_factory=dict)
     """Nodes that can't be looked at, each with why."""
-    counts: bool = False
-    """Whether the number of nodes is printed at the end."""
 
     def __iter__(self) -> Iterator[str]:
-        count = 0
+        count: int | None = None
         for piece in self.pieces():
             for kind, name, text in piece.told:
                 if kind == FAILED and self.failed is None:
                     raise SourceError(text)
                 if kind == COUNTED:
-                    count += int(text)
+                    count = (count or 0) + int(text)
                     continue
                 if kind == LACKING:
                     self.missing[text] = None
@@ -143,7 +143,7 @@ class SparkSearch:
                 # Rows behind this one were not searched.
                 self.matched.update(range(max(piece.words), 1 << 16))
                 return
-        if self.counts:
+        if count is not None:
             yield f"{count}\n"
 
 
@@ -162,7 +162,7 @@ def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> Sp
         with _kept(_found_in_parts(fold, search, names, first)) as found:
             yield from _in_order(found)
 
-    return SparkSearch(pieces, counts=parse(search.words).counts)
+    return SparkSearch(pieces)
 
 
 def _found_in_parts(
@@ -196,24 +196,27 @@ def find_in_fleet(
         share = Share(above=(CLUSTERS, name), is_first=name == first)
         yield from find_in_place(path, reading, share, search).to_batches()
 
-    work = [
-        (OPENING_BYTES + member.weight(), (member.name, absolute(member.path), member.reading))
-        for member in members
-    ]
-    with ExitStack() as stack:
-        found = stack.enter_context(_kept(run_packed(spark, work, run, FOUND)))
-        large = {
-            _decoded(row["components"][0])
-            for row in found.where(f"word = {LARGE}").select("components").collect()
-        }
-        if large:
-            chosen = [member for member in members if member.name in large]
-            sites = [Site(member.path, opened_by=absolute(member.path)) for member in chosen]
-            fold = fold_sites(spark, sites, [], settings, keeps_bad=True)
-            parts = _found_in_parts(fold, search, [member.name for member in chosen], first)
-            both = found.where(f"word <> {LARGE}").unionAll(parts)
-            found = stack.enter_context(_kept(both))
-        yield from _in_order(found)
+    small, large = [], []
+    for member in members:
+        n_bytes = bytes_of(member)
+        if n_bytes > _WHOLE_BYTES:
+            large.append(member)
+        else:
+            work = (member.name, absolute(member.path), member.reading)
+            small.append((OPENING_BYTES + n_bytes, work))
+    found = run_packed(spark, small, run, FOUND)
+    if large:
+        sites = [Site(member.path, opened_by=absolute(member.path)) for member in large]
+        fold = fold_sites(spark, sites, [], settings, keeps_bad=True)
+        names = [member.name for member in large]
+        found = found.unionAll(_found_in_parts(fold, search, names, first))
+    with _kept(found) as kept:
+        yield from _in_order(kept)
+
+
+def bytes_of(member: FleetMember) -> int:
+    """About how many bytes opening a member decodes; one in a store is not listed for it."""
+    return member.weight() if is_remote(member.path) else bytes_to_decode([member.path])
 
 
 @contextmanager

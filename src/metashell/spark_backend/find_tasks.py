@@ -23,9 +23,7 @@ from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, FixedDirectory, Grid, Node
 from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
-from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
-from metashell.sources.engine import bytes_to_decode, is_remote
 from metashell.sources.fleet.errors import why
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.reduced import source_of
@@ -45,17 +43,12 @@ FOUND: Final = pa.schema(
 its place among texts of that node; a start that is there has a row with no text. A directory that
 was looked at and can't be read has a row of the word `FAILED` with its name and why; what a user
 should know of one has the word `WARNED`, and a node in it that can't be looked at the word
-`LACKING`. A part's number of nodes has the word `COUNTED`. A directory that is too large for one
-task is not searched, and has the word `LARGE`."""
+`LACKING`. A part's number of nodes has the word `COUNTED`."""
 
 FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
 COUNTED: Final = -4
-LARGE: Final = -5
-
-_WHOLE_BYTES: Final = 2 * SPLIT_BYTES
-"""A directory with no more to decode is searched by one task."""
 
 _PIECE_CHARS: Final = 1 << 20
 """About how much text a row has at most."""
@@ -123,10 +116,7 @@ def find_in_pieces(
 
 
 def find_in_place(path: str, reading: Reading, share: Share, search: FindTask) -> pa.Table:
-    """Open a directory and search it, unless it is too large for one task; a table of `FOUND`."""
-    # Listing a directory in a store once more takes longer than reading most of them.
-    if not is_remote(path) and bytes_to_decode([path]) > _WHOLE_BYTES:
-        return _table_of(share, [], [(LARGE, "")])
+    """Open a directory and search it whole; a table of `FOUND`."""
     try:
         source = reading.open(path)
     except Exception as error:  # whatever is wrong with one is no reason to lose the others

@@ -124,7 +124,7 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         def begin(spark: SparkSession) -> Iterator[FoundRow]:
             return find(fold_sites(spark, [self.site], [], self.settings), search).pieces()
 
-        finding = _finding(self.engine, args, begin)
+        finding = _finding(self.engine, begin)
         finding.warned = lambda _, warning: self._warned.append(warning)
         return finding
 
@@ -183,7 +183,7 @@ class DelegatedFleet(_Delegated, FleetSource):
             return None  # An executor has one directory, and the rest is made of all.
         members, search = list(self.members.values()), FindTask(args, cwd, escapes)
         finding = _finding(
-            self.engine, args, lambda spark: find_in_fleet(spark, members, search, self.settings)
+            self.engine, lambda spark: find_in_fleet(spark, members, search, self.settings)
         )
         finding.failed = self._can_not_be_read
         finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
@@ -371,7 +371,6 @@ def _runner(engine: Engine) -> Any:
 
 def _finding(
     engine: Engine,
-    args: Sequence[str],
     begin: Callable[[SparkSession], Iterator[FoundRow]],
 ) -> SparkSearch:
     """A search whose rows come from the engine's session."""
@@ -382,4 +381,4 @@ def _finding(
             engine.quiet()
             yield piece
 
-    return SparkSearch(pieces, counts=parse(args).counts)
+    return SparkSearch(pieces)

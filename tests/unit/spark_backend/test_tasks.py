@@ -16,15 +16,14 @@ import metashell
 from metashell.errors import SourceError
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
+from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.engine import bytes_to_decode
-from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from metashell.spark_backend import find_tasks
-from metashell.spark_backend.find_tasks import FindTask, Share, find_in_place
+from metashell.spark_backend.find import bytes_of
 from metashell.spark_backend.tasks import Failure, FoldJob, log_of, log_or_whole
 from support.fixtures import copy_of, differing_directories, fixture
 from support.fleets import backups
@@ -426,15 +425,11 @@ def test_damaged_directories(tmp_path: Path, seed: int) -> None:
     assert local.status == 3 or set(source.log.notes) <= {text for _, text in parts.warnings}
 
 
-def test_a_directory_that_is_too_large_for_a_task_is_left_to_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is told of by its name; a smaller one is searched at once."""
-    search, share = FindTask(["/clusters"], "/", escapes=False), Share(above=("clusters", "c1"))
-    path = str(fixture("real-44-live").input)
-    monkeypatch.setattr(find_tasks, "_WHOLE_BYTES", bytes_to_decode([path]))
-    found = find_in_place(path, Reading(), share, search)
-    assert find_tasks.LARGE not in found["word"].to_pylist()
-    monkeypatch.setattr(find_tasks, "_WHOLE_BYTES", bytes_to_decode([path]) - 1)
-    (row,) = find_in_place(path, Reading(), share, search).to_pylist()
-    assert (find_tasks.LARGE, [b"c1"]) == (row["word"], row["components"])
+def test_a_directory_is_weighed_by_what_it_decodes(places: list[Path]) -> None:
+    """Those that are too heavy for a task are searched in parts; a store is not listed for it."""
+    fleet = open_fleet([*map(str, places), "s3://bucket/node"])
+    found = {member.path: bytes_of(member) for member in fleet.members.values()}
+    assert [bytes_to_decode([str(place)]) for place in places] == [
+        found[str(place)] for place in places
+    ]
+    assert 0 < found["s3://bucket/node"] <= 2 * SPLIT_BYTES
