@@ -37,12 +37,15 @@ def schema_of(title: str, columns: Sequence[Column], names: Iterable[str]) -> di
         columns: All columns of its answer.
         names: The columns that a row has, in order.
     """
+    return {"$schema": DIALECT, **_row_schema(title, columns, names)}
+
+
+def _row_schema(title: str, columns: Sequence[Column], names: Iterable[str]) -> dict[str, Any]:
     declared = {column.name: column for column in columns}
     properties = {
         name: {"description": declared[name].help, **_TYPES[declared[name].kind]} for name in names
     }
     return {
-        "$schema": DIALECT,
         "title": title,
         "type": "object",
         "properties": properties,
@@ -57,8 +60,7 @@ def schemas_of_all() -> dict[str, Any]:
         for table in getattr(command, "tables", ()):
             title = f"{command.name} {table.asked_by}".rstrip()
             names = [column.name for column in table.columns]
-            found[title] = schema_of(title, table.columns, names)
-            del found[title]["$schema"]
+            found[title] = _row_schema(title, table.columns, names)
     return {"$schema": DIALECT, "$defs": found}
 
 

@@ -93,7 +93,7 @@ def first_record(log: MetadataLog) -> tuple[int, int] | None:
 
 
 def is_before(time_spec: TimeSpec, begin: tuple[int, int]) -> bool:
-    """Whether a point lies before the first record."""
+    """Whether a point lies before another, given by its offset and its time (ms)."""
     if time_spec.offset is not None:
         return time_spec.offset < begin[0]
     return time_spec.timestamp_ms is not None and time_spec.timestamp_ms < begin[1]

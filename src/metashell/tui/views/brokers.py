@@ -222,17 +222,23 @@ def even_shares(counts: Sequence[int], weights: Sequence[int]) -> list[float | N
 
 def heading(brokers: pa.Table) -> str:
     """The number of brokers in each state, and the totals."""
+    n = len(brokers)
+    counts, share = counted(brokers)
+    return joined((f"{n} broker{'s' * (n != 1)}", *counts, share))
+
+
+def counted(brokers: pa.Table) -> tuple[list[str], str]:
+    """How many brokers are in each state, and what they have; then how much an even share is."""
     states = brokers["state"].to_pylist()
     names = ("active", "fenced", "controlled-shutdown", "not-registered")
-    counts = [f"{states.count(name)} {name}" for name in names if name in states]
+    counts = [", ".join(f"{states.count(name)} {name}" for name in names if name in states)]
     leaders, replicas = (pc.sum(brokers[name]).as_py() or 0 for name in ("leaders", "replicas"))
-    n, n_active = len(states), states.count("active")
-    n_registered = n - states.count("not-registered")
+    n_active = states.count("active")
+    n_registered = len(states) - states.count("not-registered")
     lead, hold = f"{leaders:,} leaders", f"{replicas:,} replicas"
-    totals = [f"{lead}, {hold}", "│ even share"]
     if n_active != n_registered:
-        totals = [f"│ even: {lead} / {n_active}, {hold} / {n_registered}"]
-    return joined((f"{n} broker{'s' * (n != 1)}", ", ".join(counts), *totals))
+        return counts, f"│ even: {lead} / {n_active}, {hold} / {n_registered}"
+    return [*counts, f"{lead}, {hold}"], "│ even share"
 
 
 def named(brokers: Sequence[int]) -> str:

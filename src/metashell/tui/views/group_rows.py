@@ -52,9 +52,14 @@ def groups_shown(groups: ViewRows, extra: Extra) -> ViewRows:
 
 def groups_heading(shown: pa.Table) -> str:
     """How many groups there are, and what they need."""
-    words, n = shown["attention"].to_pylist(), len(shown)
-    counts = [f"{words.count(word):,} {word}" for word in _IN_ORDER[:-1] if word in words]
-    return " · ".join([f"{n:,} group{'s' * (n != 1)}", *counts])
+    n = len(shown)
+    return " · ".join([f"{n:,} group{'s' * (n != 1)}", *needs_of_groups(shown)])
+
+
+def needs_of_groups(shown: pa.Table) -> list[str]:
+    """How many groups need which attention."""
+    words = shown["attention"].to_pylist()
+    return [f"{words.count(word):,} {word}" for word in _IN_ORDER[:-1] if word in words]
 
 
 def _with_attention(table: pa.Table, extra: Extra) -> pa.Table:

@@ -138,10 +138,10 @@ class HomeView(AnswerView[ViewAnswer]):
             return Content()
         if name != _FIRST:
             return super().detail(name, row)
-        told = (one.partition("\t") for one in row["told"].split("\n"))
+        told = zip(row["labels"], row["texts"], strict=True)
         return Content("\n").join(
             Content.assemble((f"{label} " if label else "", "bold"), line(text))
-            for label, _, text in told
+            for label, text in told
         )
 
     def choose(self, name: str, row: dict[str, Any]) -> None:

@@ -21,11 +21,11 @@ from metashell.findings.kind import SEVERITIES
 from metashell.schema.sizes import size_text
 from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.brokers import heading
-from metashell.tui.views.group_rows import groups_heading, groups_shown
+from metashell.tui.views.brokers import counted
+from metashell.tui.views.group_rows import groups_shown, needs_of_groups
 from metashell.tui.views.health_text import SYMBOLS, ask_health
 from metashell.tui.views.question import ViewQuestion, ViewRows
-from metashell.tui.views.quorum_detail import live_status, summary_lines
+from metashell.tui.views.quorum_detail import leader_and_epoch, live_status
 
 _CHANGES: Final = 60
 """The newest changes that are listed."""
@@ -62,10 +62,13 @@ def _findings(question: ViewQuestion) -> ViewRows:
     columns = {
         "mark": [SYMBOLS[one.severity] for one in told],
         "finding": [one.headline + (f" (+{len(one.more)})" if one.more else "") for one in told],
-        "told": ["\n".join(_told_lines(one)) for one in told],
         "code": [one.codes[0] for one in told],
     }
     table = pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
+    lines = [list(_lines_of(one)) for one in told]
+    for at, name in enumerate(("labels", "texts")):
+        cells = pa.array([[pair[at] for pair in pairs] for pairs in lines], pa.list_(pa.string()))
+        table = table.append_column(name, cells)
     levels = [str(one.severity) for one in told]
     counts = [
         f"{n:,} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
@@ -76,30 +79,30 @@ def _findings(question: ViewQuestion) -> ViewRows:
     return ViewRows(table=with_colours(table, [_MARK]), first=("mark", "finding"), heading=heading)
 
 
-def _told_lines(paragraph: Paragraph) -> Iterator[str]:
-    """The headline and the lines below it: each a label and a text, with a tab between them."""
+def _lines_of(paragraph: Paragraph) -> Iterator[tuple[str, str]]:
+    """The headline and the lines below it, each behind its label."""
     for label, texts in (("", (paragraph.headline,)), *paragraph.told):
         if texts:
-            yield f"{label}\t{'; '.join(texts)}"
+            yield label, "; ".join(texts)
 
 
 def _brokers(question: ViewQuestion) -> ViewRows:
     rows = question.rows("brokers", key="broker", first=("broker", "state", "rack", "leaders",
                                                          "leaders_bar", "replicas"))  # fmt: skip
-    told = heading(rows.table).replace(" brokers", "", 1).partition(" · │")[0]
-    return replace(rows, heading=told)
+    counts, _ = counted(rows.table)
+    return replace(rows, heading=joined((f"{len(rows.table)}", *counts)))
 
 
 def _quorum(question: ViewQuestion) -> ViewRows:
     rows = question.rows("quorum", key="id", compared=("status",))
     status = question.rows("quorum", "--status").table
     source, is_newest = question.view_state.cluster, question.view_state.is_newest
-    told = ["", "unknown"]
+    told = "unknown"
     if len(status):
-        told = summary_lines(status, rows.table, live_status(source), is_newest=is_newest)
+        told = leader_and_epoch(status, live_status(source), is_newest=is_newest)
     names = ("id", "status", "log_end_offset", "lag", "last_fetch_age_ms", "endpoints")
     first = [name for name in names if rows.table[name].null_count < len(rows.table)]
-    return replace(rows, heading=told[1].partition(" · high")[0], first=first)
+    return replace(rows, heading=told, first=first)
 
 
 def _topics(question: ViewQuestion) -> ViewRows:
@@ -144,7 +147,7 @@ def _groups(question: ViewQuestion) -> ViewRows:
     lags = question.rows("offsets", "--lag") if question.view_state.is_newest else None
     shown = groups_shown(groups, {} if lags is None else {"offsets": lags.table})
     first = ("group", "attention", "lag", "members", "state")
-    told = groups_heading(shown.table).replace(" groups", "", 1)
+    told = joined((f"{len(shown.table):,}", *needs_of_groups(shown.table)))
     return replace(shown, heading=told, first=first)
 
 

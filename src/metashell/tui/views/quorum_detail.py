@@ -86,9 +86,7 @@ def summary_lines(
         live: How the connection stands; None for files.
         is_newest: Whether it is the end of the log that is shown.
     """
-    told: Mapping[str, str] = {
-        name: shown_texts(status[name])[0].as_py() for name in status.column_names
-    }
+    told = _told(status)
     n_observers = members["status"].to_pylist().count(OBSERVER)
     lag_ms = status["max_follower_lag_ms"][0].as_py()
     behind = f" ({age_text(lag_ms)})" if lag_ms is not None and lag_ms >= 0 else ""
@@ -98,8 +96,7 @@ def summary_lines(
         f"cluster {told['cluster_id']} · kraft.version {told['kraft_version']}",
         joined(
             (
-                _leader_text(told["leader"], live if is_newest else None),
-                f"epoch {told['epoch']}",
+                leader_and_epoch(status, live, is_newest=is_newest),
                 f"high watermark {told['high_watermark']}",
                 f"MaxFollowerLag {told['max_follower_lag']}{behind}",
             )
@@ -108,6 +105,18 @@ def summary_lines(
         f"from {told['origin']}, {short_time(told['time'])}",
     ]
     return lines if live is None else [*lines, connection_text(live)]
+
+
+def leader_and_epoch(status: pa.Table, live: LiveStatus | None, *, is_newest: bool) -> str:
+    """Who leads, and since which epoch; arguments as of `summary_lines`."""
+    told = _told(status)
+    leader = _leader_text(told["leader"], live if is_newest else None)
+    return joined((leader, f"epoch {told['epoch']}"))
+
+
+def _told(status: pa.Table) -> Mapping[str, str]:
+    """The cells of the row of ``quorum --status`` as they are shown."""
+    return {name: shown_texts(status[name])[0].as_py() for name in status.column_names}
 
 
 def _leader_text(told: str, live: LiveStatus | None) -> str:
