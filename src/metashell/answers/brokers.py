@@ -5,6 +5,7 @@ Partitions counted: by topic, by broker, by rack.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -136,6 +137,11 @@ class Racks:
         """int64[m]: index into `names` of each broker's rack, `_NO_RACK` for none."""
         codes: I64 = self._codes[self._brokers.places(brokers)]
         return codes
+
+    def brokers_in(self, names: Collection[str]) -> frozenset[int]:
+        """The ids of the registered brokers whose rack has one of these names."""
+        codes = [i for i, name in enumerate(self.names) if name in names]
+        return frozenset(self._brokers.ids[np.isin(self._codes[:-1], codes)].tolist())
 
     def texts(self, codes: I64) -> pa.Array:
         """Names by code, null for `_NO_RACK`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import takes_value
@@ -21,13 +21,15 @@ from metashell.commands.rows.columns import (
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
-from metashell.commands.shared.names import rows_named
+from metashell.commands.shared.names import rows_named, tell_unknown
 from metashell.commands.shared.topic_arguments import (
     broker_ids,
     complete_brokers,
     refuse_unknown,
 )
-from metashell.errors import UsageError
+
+if TYPE_CHECKING:
+    from metashell.answers.brokers import Racks
 
 _BY: Final = ("broker", "rack")
 
@@ -106,7 +108,7 @@ class BrokersCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="brokers [--by broker|rack] [--without ID,...] [OPTION...] [ID|RACK...]",
+        synopsis="brokers [--by broker|rack] [--without ID|RACK,...] [OPTION...] [ID|RACK...]",
         description=(
             "Lists what each broker leads and holds, and the difference from an even share. "
             "Leaders are shared among active brokers, replicas among all registered brokers. "
@@ -117,13 +119,15 @@ class BrokersCommand(RowsCommand):
             "partitions that one of them leads, or with one in the ISR. It also looks at "
             "partitions without a leader that wait for one. `already` marks partitions that are "
             "so now. New leaders are elected by the controller's own rules: see `man partitions`. "
-            "A broker that is not registered and has no replicas is an error."
+            "A broker that is not registered and has no replicas is an error. "
+            "With --by rack, --without takes racks: all their registered brokers stop."
         ),
         options=(
             Option(("--by",), "Count by broker (the default) or by rack.", "WHAT", _BY),
             Option(
                 ("--without",),
-                "List the partitions that fail without these brokers (separated by commas).",
+                "List the partitions that fail without these brokers, or racks with --by rack "
+                "(separated by commas).",
                 "IDS",
             ),
             ASSUME,
@@ -137,47 +141,49 @@ class BrokersCommand(RowsCommand):
                 "partitions that a restart of broker 101 takes below min ISR",
             ),
             ("brokers --without 101,102 --count", "how many partitions fail without two brokers"),
+            ("brokers --by rack --without eu-1a", "partitions that fail if a rack is lost"),
             ("brokers --sort=-leaders --columns broker,leaders", "the busiest first"),
         ),
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """Other columns by rack and for --without."""
-        by = parsed.values.get("--by")
+        by = one_of("--by", parsed.values.get("--by", "broker"), _BY)
         if "--without" in parsed.values:
             refuse_more(self, parsed.arguments)
-            if by is not None:
-                raise UsageError("--by is not for --without")
             return WITHOUT_COLUMNS
-        return RACK_COLUMNS if one_of("--by", by or "broker", _BY) == "rack" else COLUMNS
+        return RACK_COLUMNS if by == "rack" else COLUMNS
 
     def nothing(self, parsed: Parsed) -> str:
         """No partition would fail, or there is no broker."""
-        brokers = parsed.values.get("--without")
-        if brokers is None:
+        names = parsed.values.get("--without")
+        if names is None:
             return super().nothing(parsed)
-        word = "brokers" if "," in brokers else "broker"
-        return f"no partition would be offline or under min ISR without {word} {brokers}"
+        what = parsed.values.get("--by", "broker") + ("s" if "," in names else "")
+        return f"no partition would be offline or under min ISR without {what} {names}"
 
     def answer(self, query: RowsQuery) -> None:
         """The brokers, the racks, or what would fail."""
-        from metashell.answers.brokers import brokers_table, racks_table, without_table
+        from metashell.answers.brokers import Racks, brokers_table, racks_table, without_table
         from metashell.answers.health import Health
         from metashell.commands.shared.disks import with_disk_bytes
 
         values = query.parsed.values
         query.image.expect(("isr",))
         health = Health(query.image, assumptions_of(query.parsed))
+        by_rack = values.get("--by") == "rack"
         if "--without" not in values:
-            by_rack = values.get("--by") == "rack"
             if by_rack:
                 query.add(rows_named(query, racks_table(health), "rack", "rack"))
             else:
                 table = with_disk_bytes(query, brokers_table(health), "broker")
                 query.add(rows_named(query, table, "broker", "broker"))
             return
-        down = broker_ids("--without", values["--without"])
-        refuse_unknown(query, health, "--without", down)
+        if by_rack:
+            down = _brokers_in(query, Racks.of(query.image), values["--without"].split(","))
+        else:
+            down = broker_ids("--without", values["--without"])
+            refuse_unknown(query, health, "--without", down)
         query.add(without_table(health, down))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -187,6 +193,14 @@ class BrokersCommand(RowsCommand):
         if last == "--without" or (is_name and "rack" not in args):
             return complete_brokers(context, word)
         return super().complete(context, args, word)
+
+
+def _brokers_in(query: RowsQuery, racks: Racks, names: Sequence[str]) -> frozenset[int]:
+    """The registered brokers of racks; a rack that no broker names is reported."""
+    for name in names:
+        if name not in racks.names:
+            tell_unknown(query, f"--without {name}", "rack", racks.names)
+    return racks.brokers_in(names)
 
 
 COMMAND = BrokersCommand()

@@ -44,6 +44,8 @@ class LogCopy:
     """(leader epoch, offset of its first record), both growing."""
     last_offset: int | None = None
     """The offset of the last record, the checkpoint's state included; None without any."""
+    checkpoint_end: int = 0
+    """The offset that the checkpoint's state ends before: no change before it is saved."""
     notes: list[str] = field(default_factory=list)
     """The data that is left out, a sentence each."""
 
@@ -81,6 +83,7 @@ def _add_checkpoint(out: LogCopy, log: MetadataLog, file: LogFile, rewrite: Rewr
     out.files.append(SavedFile(name, _pieces(log, spans, rewrite)))
     if file.end_offset > 0:
         out.last_offset = file.end_offset - 1
+        out.checkpoint_end = file.end_offset
 
 
 def _add_segment(

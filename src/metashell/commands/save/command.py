@@ -92,6 +92,8 @@ class SaveCommand(Command):
         for name in [typed] if is_archive else [os.path.join(typed, name) for name in contents]:
             context.out.write(shown(context, name) + "\n")
         where = "nothing" if copy.last_offset is None else f"up to offset {copy.last_offset}"
+        if copy.checkpoint_end:
+            where += f"; changes before offset {copy.checkpoint_end} are left out"
         warn(f"{'would save' if is_dry else 'saved'} {copy.size:,} bytes, {where}; {told}")
         return 0
 
