@@ -26,6 +26,7 @@ from metashell.node_files.meta_properties import MetaProperties, read_meta_prope
 from metashell.node_files.partition_metadata import read_partition_metadata
 from metashell.node_files.quorum_state import QuorumState, read_quorum_state
 from metashell.places.bounded_file import AnyPlace, child_of, parent_of
+from metashell.places.place import read_ahead
 from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
 
 if TYPE_CHECKING:
@@ -115,6 +116,9 @@ def node_file_faults(directory: AnyPlace | None) -> list[Fault]:
 
 def read_node_files(directory: AnyPlace) -> CheckedNodeFiles:
     """Read the small files of a metadata directory and of the log dir that it is in."""
+    of_log = (quorum_state.FILE_NAME, epoch_checkpoint.FILE_NAME, topic_of_log.FILE_NAME)
+    own = child_of(parent_of(directory), meta_properties.FILE_NAME)
+    read_ahead([own, *(child_of(directory, name) for name in of_log)])
     findings: list[Finding] = []
     missing: list[str] = []
 

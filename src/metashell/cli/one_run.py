@@ -21,6 +21,7 @@ from metashell.errors import ExitCode, NoLeaderError
 from metashell.findings.kind import Severity
 from metashell.fs.escape import escape
 from metashell.fs.node import FixedDirectory
+from metashell.places.seen import stop_seeing
 
 if TYPE_CHECKING:
     from metashell.cli.sources import Opener, WarningPrinter
@@ -161,6 +162,7 @@ class OneRun(NamedTuple):
         """Run the explorer, which opens the source itself."""
         from metashell.cli.explore import explore
 
+        stop_seeing()
         return explore(
             choice,
             path,
@@ -176,6 +178,7 @@ class OneRun(NamedTuple):
         from metashell.commands.shared.status import status_of
         from metashell.repl.session import ShellSession, run
 
+        stop_seeing()
         config = self.defaults.config
         session = ShellSession(
             root=source.root,

@@ -77,10 +77,12 @@ def _run(
             arguments = defaults().fill_in(arguments)
             # Not at the top: `--help` does without.
             from metashell.cli.one_run import OneRun
+            from metashell.places.seen import seeing
 
             _choose_colour(arguments)
             run = OneRun(arguments, defaults(), out, diagnostics, opener, owns_process)
-            code = run.run()
+            with seeing():
+                code = run.run()
         out.flush()
         return int(code)
     except KeyboardInterrupt:

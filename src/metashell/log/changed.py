@@ -11,6 +11,7 @@ from metashell.dataclass import dataclass
 from metashell.log.names import Listing, list_names, parse_name
 from metashell.places.archives import HEAD_BYTES, not_a_directory
 from metashell.places.place import Place, entries_in, read_beginning, unreadable
+from metashell.places.seen import seen
 
 Signature: TypeAlias = tuple[tuple[str | int, ...], ...]
 """Name, size, time and, on this machine, inode number of each segment and checkpoint."""
@@ -94,8 +95,18 @@ def list_directory(place: Place) -> DirectoryState:
     return DirectoryState(place, tuple(names), files, frozenset(directories))
 
 
+def list_anew(place: Place) -> DirectoryState:
+    """List a directory as it is now, whatever was seen of its store.
+
+    Raises:
+        SourceError: That can't be done.
+    """
+    seen().look_anew()
+    return list_directory(place)
+
+
 def signature(place: Place) -> Signature:
-    """The state of a directory, to be compared with another: names, sizes and times of its files.
+    """The state of a directory now, to be compared: names, sizes and times of its files.
 
     Only segments and checkpoints count, and nothing of them is read. Equal signatures mean that
     nothing was written; a file that vanishes meanwhile is left out, as it is the next time. On this
@@ -104,7 +115,7 @@ def signature(place: Place) -> Signature:
     Raises:
         SourceError: The directory can't be listed.
     """
-    return list_directory(place).signature
+    return list_anew(place).signature
 
 
 def changed_names(before: Signature, after: Signature) -> frozenset[str]:

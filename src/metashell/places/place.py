@@ -22,8 +22,10 @@ from typing import Final, TypeAlias
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 from metashell.places.archives import HEAD_BYTES, archive_format, is_archive_name, not_a_directory
+from metashell.places.bounded_file import MIB, AnyPlace
 from metashell.places.parallel import in_parallel
-from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, remote_place
+from metashell.places.remote import RemoteFile, RemotePlace, remote_place
+from metashell.places.seen import StoreEntry
 from metashell.places.uri import is_uri, local_path, parse_uri, quoted, shown, unquoted
 from metashell.places.vanished import VanishedError
 
@@ -94,6 +96,7 @@ __all__ = [
     "names_in",
     "parent_of",
     "place_of",
+    "read_ahead",
     "read_beginning",
     "shown",
 ]
@@ -213,6 +216,13 @@ def read_beginning(place: Place, limit_bytes: int) -> bytes | None:
             os.close(fd)
     except OSError:
         return None
+
+
+def read_ahead(places: Iterable[AnyPlace]) -> None:
+    """Read small files of a store side by side, where reading each then finds what was seen."""
+    remote = [one for one in places if isinstance(one, RemotePlace) and one.seen.limit_bytes]
+    if remote:
+        in_parallel([partial(one.read_beginning, MIB) for one in remote])
 
 
 # Patterns.

@@ -1,6 +1,6 @@
 """Files that are not on this machine's disks: object stores and HDFS, by what pyarrow.fs opens.
 
-Owns the connections (one a store and process, made when first needed), listings and ranged reads.
+Owns listings and ranged reads; `metashell.places.connecting` has the connections.
 A place is the store's URI and a path: it can be pickled, and a process that gets one connects by
 itself. pyarrow is imported when a store is spoken to. A place's text never holds credentials.
 
@@ -14,34 +14,27 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
-from functools import lru_cache, partial
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.archives import HEAD_BYTES, not_a_directory
+from metashell.places.connecting import connected
 from metashell.places.parallel import THREADS, in_parallel
+from metashell.places.seen import NOTHING, READ_LIMIT_BYTES, Seen, SeenFile, StoreEntry, seen
 from metashell.places.uri import ANY_NAME, Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-PIECE_BYTES: Final = 8 << 20
+PIECE_BYTES: Final = READ_LIMIT_BYTES
 """Bytes of one request of a large read."""
 
 _AHEAD: Final = 2
 """Pieces read ahead of a reader that goes from front to back."""
-
-_CONNECT_S: Final = 3.0
-_REQUEST_S: Final = 10.0
-_ATTEMPTS: Final = 3
-_GS_RETRY_S: Final = 10
-
-_IGNORED: Final = frozenset(
-    {"allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open", "background_writes"}
-)
-"""Settings of an S3 URI that are about writing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +58,6 @@ class Store:
             return True
         settings = self.uri.settings
         return bool(self.uri.user_info) or "access_key" in settings or has_s3_credentials()
-
-
-@dataclass(frozen=True, slots=True)
-class StoreEntry:
-    """A name in a directory."""
-
-    name: str
-    is_directory: bool
-    size: int
-    mtime_ns: int | None
-    """None where the store does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +90,11 @@ class RemotePlace:
         """The URI to open it by, credentials included: not for showing."""
         return self.store.uri.text(quoted(self.path))
 
+    @property
+    def seen(self) -> Seen:
+        """The memory of its store; that of an archive keeps nothing, as all of it is in memory."""
+        return NOTHING if self.store.is_archive else seen()
+
     def child(self, name: str) -> RemotePlace:
         """The place of that name in the directory."""
         return RemotePlace(self.store, f"{self.path}/{name}" if self.path else name)
@@ -130,6 +117,12 @@ class RemotePlace:
         """
         from metashell.places.store_errors import is_missing
 
+        known = self.seen
+        found = known.listing(self)
+        if found is not None:
+            return list(found)
+        if known.kind(self) == "NotFound":
+            raise VanishedError(str(self))
         fs, path = self._opened()
         try:
             if self.store.is_archive:
@@ -146,12 +139,14 @@ class RemotePlace:
             if missing:
                 raise VanishedError(str(self)) from None
             raise self.error(error) from None
-        return [
+        found = [
             StoreEntry(
                 info.base_name, info.type == FileType.Directory, info.size or 0, info.mtime_ns
             )
             for info in infos
-        ]  # fmt: skip
+        ]
+        known.keep_listing(self, found)
+        return found
 
     def read_beginning(self, limit_bytes: int) -> bytes | None:
         """The first bytes of the file; None where it is not there or can't be read."""
@@ -174,13 +169,18 @@ class RemotePlace:
         return self._type() in ("NotFound", "File")
 
     def _type(self) -> str:
-        try:
-            fs, path = self._opened()
-            if self.store.is_archive:
-                return str(fs.kind(path))
-            return str(fs.get_file_info(path).type.name)
-        except Exception:
-            return ""
+        known = self.seen
+        kind = known.kind(self)
+        if kind is None:
+            try:
+                fs, path = self._opened()
+                if self.store.is_archive:
+                    return str(fs.kind(path))
+                kind = str(fs.get_file_info(path).type.name)
+            except Exception:
+                return ""
+            known.keep_kind(self, kind)
+        return kind
 
     def read_whole(self, limit_bytes: int) -> bytes | None:
         """The content of a small file; None where there is none.
@@ -204,7 +204,7 @@ class RemotePlace:
 
             return unpacked(archive), self.path
         try:
-            fs, base = _connected(self.store, os.getpid())
+            fs, base = connected(self.store, os.getpid())
         except SourceError:
             raise
         except Exception as error:
@@ -214,11 +214,9 @@ class RemotePlace:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file in a store; equal to another of the same place."""
+    """A file in a store."""
 
     place: RemotePlace
-    size: int | None = field(default=None, compare=False)
-    """Bytes where they are known, as from a listing."""
 
     @property
     def name(self) -> str:
@@ -243,12 +241,14 @@ class RemoteFile:
             file.close()
 
     def _open(self) -> OnStore:
-        fs, path = self.place._opened()
-        try:
-            file = fs.open_input_file(path)
-            return OnStore(self.place, file, int(file.size()))
-        except Exception as error:
-            raise _lost(self.place, error) from None
+        known = self.place.seen
+        if known.kind(self.place) == "NotFound":
+            raise VanishedError(str(self.place))
+        there = known.file(self.place)
+        if there is not None:
+            return OnStore(self.place, there)
+        file = _open_input(self.place)
+        return OnStore(self.place, known.keep_file(self.place, int(file.size())), file)
 
 
 def remote_place(text: str) -> RemotePlace:
@@ -268,7 +268,19 @@ def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
 
     if isinstance(error, SourceError):
         return error
-    return VanishedError(str(place)) if is_missing(error) else place.error(error)
+    if not is_missing(error):
+        return place.error(error)
+    place.seen.is_gone(place)
+    return VanishedError(str(place))
+
+
+def _open_input(place: RemotePlace) -> Any:
+    """Open a file in the store; errors as `RemoteFile.opened`. Cost: a request, for its size."""
+    fs, path = place._opened()
+    try:
+        return fs.open_input_file(path)
+    except Exception as error:
+        raise _lost(place, error) from None
 
 
 # Reading.
@@ -276,28 +288,42 @@ def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
 
 @dataclass(slots=True)
 class OnStore:
-    """A file of a store that is open; its size is that at the time of opening."""
+    """A file of a store; its size is that of a listing, or at the time of opening."""
 
     place: RemotePlace
-    file: Any
-    size: int
+    known: SeenFile
+    file: Any = None
+    """None before something is read that is not known."""
     step: int = THREADS * PIECE_BYTES
     _pieces: dict[int, Future[bytes]] = field(default_factory=dict)
     _pool: ThreadPoolExecutor | None = None
     _last: int = -1
     """The last piece that was asked for."""
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.known.size
 
     def read(self, pos: int, size: int) -> bytes:
         """Bytes at a position, fewer only where the file ends."""
         size = min(size, self.size - pos)
         if size <= 0:
             return b""
+        data = self.known.read(pos, size)
+        if data is not None:
+            return data
+        with self._lock:
+            self.file = self.file or _open_input(self.place)
         try:
-            return bytes(self.file.read_at(size, pos))
+            data = bytes(self.file.read_at(size, pos))
         except Exception as error:
             if "INVALID_RANGE" in str(error) or "InvalidRange" in str(error):
                 return b""  # It was replaced by a shorter one.
             raise _lost(self.place, error) from None
+        self.place.seen.keep_bytes(self.known, pos, data)
+        return data
 
     def read_into(self, target: memoryview, pos: int) -> int:
         """Fill `target` from a position on; fewer bytes only where the file ends.
@@ -354,7 +380,7 @@ class OnStore:
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
-        else:
+        elif self.file is not None:
             # Not while a thread may still read: it is closed when that lets go of it.
             self.file.close()
 
@@ -404,96 +430,3 @@ def fill(
         if n < size:
             ends[i] = min(ends[i], pos + n)
     return ends
-
-
-# Connecting.
-
-
-@lru_cache(maxsize=64)
-def _connected(store: Store, _process: int) -> tuple[Any, str]:
-    """(file system, what its paths begin with); of this process, as connections survive no fork."""
-    from pyarrow.fs import FileSystem
-
-    uri = store.uri
-    if uri.scheme == "s3":
-        if not uri.host or any(c in uri.host for c in "*?[{"):
-            raise SourceError(
-                f"{uri.shown}: needs a bucket", hint="a URI is s3://BUCKET/PATH"
-            )  # fmt: skip
-        return _s3(uri), f"{uri.host}/"
-    if uri.scheme == "gs" and "retry_limit_seconds" not in uri.settings:
-        # The library's own limit is a quarter of an hour.
-        query = f"{uri.query}&" if uri.query else ""
-        uri = replace(uri, query=f"{query}retry_limit_seconds={_GS_RETRY_S}")
-    fs, base = FileSystem.from_uri(uri.text(""))
-    return fs, base if not base or base.endswith("/") else f"{base}/"
-
-
-def _s3(uri: Uri) -> Any:
-    """A connection to S3 that gives up in bounded time.
-
-    It takes the settings of pyarrow's URIs, and the credentials and limits of pyarrow's class.
-    AWS_ENDPOINT_URL and the AWS configuration fill in the rest.
-    """
-    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
-
-    settings = {key: value for key, value in uri.settings.items() if key not in _IGNORED}
-    values: dict[str, Any] = {"connect_timeout": _CONNECT_S, "request_timeout": _REQUEST_S}
-    for key in ("connect_timeout", "request_timeout"):
-        if key in settings:
-            values[key] = _seconds(uri, key, settings.pop(key))
-    for key in ("anonymous", "force_virtual_addressing"):
-        if key in settings:
-            values[key] = settings.pop(key).lower() in ("true", "1", "yes")
-    for key in (
-        "access_key", "secret_key", "session_token", "region", "scheme", "endpoint_override",
-        "role_arn", "session_name", "external_id", "tls_ca_file_path",
-    ):  # fmt: skip
-        if settings.get(key):
-            values[key] = settings.pop(key)
-    if settings:
-        raise SourceError(
-            f"{uri.shown}: `{next(iter(settings))}` is not a setting of an S3 URI",
-            hint="region, scheme, endpoint_override, access_key, secret_key, session_token, "
-            "anonymous, role_arn, tls_ca_file_path, connect_timeout and request_timeout are",
-        )
-    if uri.user_info:
-        user, _, password = uri.user_info.partition(":")
-        values["access_key"] = unquoted(user, uri.shown)
-        values["secret_key"] = unquoted(password, uri.shown)
-    if bool(values.get("access_key")) != bool(values.get("secret_key")):
-        raise SourceError(
-            f"{uri.shown}: give both an access key and a secret key",
-            hint="s3://ACCESS_KEY:SECRET_KEY@BUCKET/PATH, or leave out both",
-        )
-    _add_endpoint(values)
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    if "region" not in values and region:
-        values["region"] = region
-    elif "region" not in values:
-        is_aws = "endpoint_override" not in values
-        values["region"] = resolve_s3_region(uri.host) if is_aws else "us-east-1"
-    values["retry_strategy"] = AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
-    return S3FileSystem(**values)
-
-
-def _add_endpoint(values: dict[str, Any]) -> None:
-    """Complete where the server is, from the surroundings and from an endpoint with a scheme."""
-    named = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    endpoint = values.get("endpoint_override") or named
-    if endpoint is None:
-        return
-    scheme, separator, rest = endpoint.rpartition("://")
-    values["endpoint_override"] = rest.rstrip("/")
-    if separator:
-        values.setdefault("scheme", scheme)
-
-
-def _seconds(uri: Uri, key: str, text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 3600:
-        raise SourceError(f"{uri.shown}: `{key}` must be a number of seconds")
-    return seconds

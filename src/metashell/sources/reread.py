@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metashell.log.changed import DirectoryState, Signature, changed_names, list_directory
+from metashell.log.changed import DirectoryState, Signature, changed_names, list_anew
 from metashell.log.fault import FaultKind
 from metashell.sources.source import Source
 
@@ -20,10 +20,10 @@ class RereadSource(Source):
     """The directory's signature when its log was last seen to have grown and no more."""
 
     def refreshed(self) -> Source:
-        return self._read_again(list_directory(self.log.place))
+        return self._read_again(list_anew(self.log.place))
 
     def standing(self) -> Source:
-        now = list_directory(self.log.place)
+        now = list_anew(self.log.place)
         if now.signature == self._grown:
             return self
         # An operator waits for the rest of a torn tail, so it is read again.

@@ -15,7 +15,7 @@ import metashell
 from metashell.errors import SourceError
 from metashell.log import directory
 from metashell.log.changed import DirectoryState, signature
-from metashell.places import remote
+from metashell.places import connecting
 from metashell.places.place import Place, expand, shown
 from metashell.sources.source import Source
 from support.fixtures import Fixture
@@ -35,9 +35,9 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    remote._connected.cache_clear()
+    connecting.connected.cache_clear()
     yield
-    remote._connected.cache_clear()
+    connecting.connected.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -239,11 +239,11 @@ def test_credentials(stored: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        remote._connected.cache_clear()
+        connecting.connected.cache_clear()
         assert metashell.open(stored.uri(quote(NODE)), engine="local").cluster_id
 
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            remote._connected.cache_clear()
+            connecting.connected.cache_clear()
             monkeypatch.setenv(name, "WRONG")
             error = _error(stored.uri(quote(NODE)))
             assert "the store refuses the credentials given" in error.message

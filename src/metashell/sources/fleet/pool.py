@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
+from metashell.places.seen import Seen, begin_seeing, seen
 from metashell.places.uri import is_archive
 from metashell.sources.fleet.errors import FleetRow
 
@@ -113,7 +114,10 @@ def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes are gone at the end, whatever they are at."""
     # Not forked: threads and locks of this process are not copied.
     pool = ProcessPoolExecutor(
-        n_workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
+        n_workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(seen(),),
     )
     try:
         yield pool
@@ -125,8 +129,13 @@ def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _begin() -> None:
-    """Begin a worker: ^C is for its parent to act on, and it does not outlive that."""
+def _begin(known: Seen) -> None:
+    """Begin a worker: ^C is for its parent to act on, and it does not outlive that.
+
+    Args:
+        known: The memory of stores that its parent has.
+    """
+    begin_seeing(known)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
