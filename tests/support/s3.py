@@ -39,16 +39,30 @@ from werkzeug.serving import make_server
 
 REFUSAL = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
 moto = DomainDispatcherApplication(create_backend_app)
-is_guarded = False
+SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+is_guarded, throttled_every, throttled = False, 0, []
 requests = []
+lock = threading.Lock()
 
 def application(environ, start_response):
-    global is_guarded
+    global is_guarded, throttled_every
     path = environ["PATH_INFO"]
     if path == "/requests":
         start_response("200 OK", [])
         return ["\\n".join(requests).encode()]
-    requests.append(environ["REQUEST_METHOD"] + " " + path + "?" + environ["QUERY_STRING"])
+    if path == "/throttle":
+        start_response("200 OK", [])
+        was, throttled[:] = len(throttled), []
+        throttled_every = int(environ["QUERY_STRING"])
+        return [str(was).encode()]
+    with lock:
+        requests.append(environ["REQUEST_METHOD"] + " " + path + "?" + environ["QUERY_STRING"])
+        n = len(requests)
+    if throttled_every and not n % throttled_every:
+        throttled.append(n)
+        status = "429 Too Many Requests" if len(throttled) % 3 == 0 else "503 Slow Down"
+        start_response(status, [("Content-Type", "application/xml")])
+        return [SLOW_DOWN]
     if path == "/guard":
         is_guarded = environ["REQUEST_METHOD"] == "PUT"
     elif is_guarded and "HTTP_AUTHORIZATION" not in environ and not path.startswith("/moto-api"):
@@ -120,6 +134,16 @@ class S3Server:
     def make_bucket(self, name: str) -> None:
         """Create a bucket, or find it there."""
         self.request("PUT", f"/{name}")
+
+    @contextlib.contextmanager
+    def throttled(self, every: int) -> Iterator[None]:
+        """Refuse each nth request, by 503 and 429; there must be such requests."""
+        self.request("GET", f"/throttle?{every}")
+        try:
+            yield
+        finally:
+            n_refused = int(self.request("GET", "/throttle?0"))
+        assert n_refused > 0
 
     @contextlib.contextmanager
     def guarded(self) -> Iterator[Mapping[str, str]]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.errors import SourceError
+from metashell.places.patience import patiently
 from metashell.places.uri import Uri, unquoted
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S: Final = 3.0
 _REQUEST_S: Final = 10.0
-_ATTEMPTS: Final = 3
+_RETRIES: Final = 2
+"""At once, of what a network loses; a store that refuses is left to `patience`."""
 _GS_RETRY_S: Final = 10
 
 _IGNORED: Final = frozenset(
@@ -50,7 +52,7 @@ def _s3(uri: Uri) -> Any:
     It takes the settings of pyarrow's URIs, and the credentials and limits of pyarrow's class.
     AWS_ENDPOINT_URL and the AWS configuration fill in the rest.
     """
-    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
+    from pyarrow.fs import AwsDefaultS3RetryStrategy, S3FileSystem, resolve_s3_region
 
     settings = {key: value for key, value in uri.settings.items() if key not in _IGNORED}
     values: dict[str, Any] = {"connect_timeout": _CONNECT_S, "request_timeout": _REQUEST_S}
@@ -87,8 +89,10 @@ def _s3(uri: Uri) -> Any:
         values["region"] = region
     elif "region" not in values:
         is_aws = "endpoint_override" not in values
-        values["region"] = resolve_s3_region(uri.host) if is_aws else "us-east-1"
-    values["retry_strategy"] = AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
+        values["region"] = "us-east-1"
+        if is_aws:
+            values["region"] = patiently(uri, lambda: resolve_s3_region(uri.host))
+    values["retry_strategy"] = AwsDefaultS3RetryStrategy(max_attempts=_RETRIES)
     return S3FileSystem(**values)
 
 

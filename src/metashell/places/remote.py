@@ -23,6 +23,7 @@ from metashell.errors import SourceError
 from metashell.places.archives import HEAD_BYTES, not_a_directory
 from metashell.places.connecting import connected
 from metashell.places.parallel import THREADS, in_parallel
+from metashell.places.patience import lost_its_reason, patiently
 from metashell.places.seen import NOTHING, READ_LIMIT_BYTES, Seen, SeenFile, StoreEntry, seen
 from metashell.places.uri import ANY_NAME, Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError
@@ -129,7 +130,7 @@ class RemotePlace:
                 return [StoreEntry(*entry) for entry in fs.entries(path)]
             from pyarrow.fs import FileSelector, FileType
 
-            infos = fs.get_file_info(FileSelector(path, recursive=False))
+            infos = patiently(self.store, lambda: fs.get_file_info(FileSelector(path)))
         except SourceError:
             raise
         except Exception as error:
@@ -176,7 +177,7 @@ class RemotePlace:
                 fs, path = self._opened()
                 if self.store.is_archive:
                     return str(fs.kind(path))
-                kind = str(fs.get_file_info(path).type.name)
+                kind = str(patiently(self.store, lambda: fs.get_file_info(path)).type.name)
             except Exception:
                 return ""
             known.keep_kind(self, kind)
@@ -266,7 +267,7 @@ def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
     """The error to raise for a failed read of a file."""
     from metashell.places.store_errors import is_missing
 
-    if isinstance(error, SourceError):
+    if isinstance(error, SourceError | VanishedError):
         return error
     if not is_missing(error):
         return place.error(error)
@@ -278,7 +279,7 @@ def _open_input(place: RemotePlace) -> Any:
     """Open a file in the store; errors as `RemoteFile.opened`. Cost: a request, for its size."""
     fs, path = place._opened()
     try:
-        return fs.open_input_file(path)
+        return patiently(place.store, lambda: fs.open_input_file(path))
     except Exception as error:
         raise _lost(place, error) from None
 
@@ -317,13 +318,21 @@ class OnStore:
         with self._lock:
             self.file = self.file or _open_input(self.place)
         try:
-            data = bytes(self.file.read_at(size, pos))
+            data = patiently(self.place.store, lambda: self._fetched(pos, size))
         except Exception as error:
             if "INVALID_RANGE" in str(error) or "InvalidRange" in str(error):
                 return b""  # It was replaced by a shorter one.
             raise _lost(self.place, error) from None
         self.place.seen.keep_bytes(self.known, pos, data)
         return data
+
+    def _fetched(self, pos: int, size: int) -> bytes:
+        try:
+            return bytes(self.file.read_at(size, pos))
+        except Exception as error:
+            if lost_its_reason(error):
+                _open_input(self.place)  # Where this fails too, it says why.
+            raise
 
     def read_into(self, target: memoryview, pos: int) -> int:
         """Fill `target` from a position on; fewer bytes only where the file ends.

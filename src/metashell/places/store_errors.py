@@ -48,10 +48,11 @@ _UNREACHABLE: Final = re.compile(
     r"NETWORK_CONNECTION|curlCode|CURL error|Status\(UNAVAILABLE|new connection|UnknownHost|"
     r"ConnectException|NoRouteToHost|SocketTimeout|REQUEST_TIMEOUT|HDFS connection failed"
 )
-_SLOW_DOWN: Final = re.compile(
+SLOW_DOWN: Final = re.compile(
     r"SLOW_DOWN|SlowDown|THROTTLING|Throttling|HTTP status (?:429|503)|ServerBusy|"
     r"RESOURCE_EXHAUSTED|TooManyRequests|TOO_MANY_REQUESTS|SERVICE_UNAVAILABLE"
 )
+"""Matches the text of an error by which a store asks for fewer requests."""
 _NO_JVM: Final = re.compile(r"Unable to load libjvm", re.IGNORECASE)
 _NO_LIBHDFS: Final = re.compile(r"libhdfs", re.IGNORECASE)
 _UNKNOWN_SCHEME: Final = re.compile(r"Unrecognized filesystem type")
@@ -144,7 +145,7 @@ def _told(text: str, kind: str, *, has_credentials: bool) -> tuple[str | None, s
         return "access denied, and no credentials were found", CREDENTIALS.get(kind)
     if _REGION.search(text):
         return "the bucket is in another region", "give `?region=REGION` behind the URI"
-    if _SLOW_DOWN.search(text):
+    if SLOW_DOWN.search(text):
         hint = "try again later, or with fewer at a time: a narrower pattern, fewer tasks of Spark"
         return "the store asks for fewer requests (slow down)", hint
     if _UNREACHABLE.search(text):

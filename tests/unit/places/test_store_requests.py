@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ import pytest
 
 from metashell.cli import main
 from metashell.log.changed import list_anew, list_directory, signature
+from metashell.places import patience
 from metashell.places.place import place_of
 from metashell.places.remote import RemoteFile
 from metashell.places.seen import Seen, begin_seeing, seeing, seen, stop_seeing
@@ -144,3 +146,116 @@ def test_what_is_kept_is_bounded(server: S3Server) -> None:
             assert 2 == len(server.requests()) - n
     finally:
         stop_seeing()
+
+
+# A store that asks for fewer requests.
+
+N_CLUSTERS = 60
+
+
+@pytest.fixture(scope="module")
+def bucket(stored: S3Server, real_directory: Fixture) -> S3Server:
+    """The server with many clusters, of which each is a checkpoint and two segments."""
+    last = sorted(real_directory.input.glob("*.log"))[-2:]
+    files = [max(real_directory.input.glob("*.checkpoint")), *last]
+    for i in range(N_CLUSTERS):
+        for file in files:
+            key = f"throttled/c{i:02}/__cluster_metadata-0/{file.name}"
+            stored.put(key, file.read_bytes())
+        stored.put(
+            f"throttled/c{i:02}/meta.properties",
+            f"version=1\ncluster.id=throttled-cluster-{i:04}\nnode.id=1\n".encode(),
+        )
+    return stored
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("place", "words", "n_processes"),
+    [
+        ("throttled/*", ["fleet"], 1),
+        ("throttled/*", ["fleet"], 2),
+        ("throttled/*", ["find", "/clusters/*/image/topics/byName", "-name", "orders*"], 1),
+        ("throttled/*", ["health", "--clusters"], 1),
+        ("counted/one", ["health"], 1),
+    ],
+)
+def test_refused_requests_cost_time_and_nothing_else(
+    bucket: S3Server,
+    place: str,
+    words: list[str],
+    n_processes: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Every third request is refused; the output and the exit status are those without that."""
+    bucket.give_credentials(monkeypatch)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: n_processes)
+    # Of this process: those that it starts wait for short times.
+    monkeypatch.setattr(patience, "_FIRST_S", 0.001)
+
+    def answer() -> tuple[int, str, str]:
+        code = main(["--engine", "local", "-d", bucket.uri(place), *words])
+        return (code, *capsys.readouterr())
+
+    wanted = answer()
+    with bucket.throttled(3):
+        assert wanted == answer()
+
+
+@pytest.mark.parametrize("place", ["counted/one", "counted/one/__cluster_metadata-0"])
+def test_a_store_that_refuses_for_ever(
+    server: S3Server,
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is waited for up to the limit, by a clock that goes on only where a run waits."""
+    clock = _Clock()
+    monkeypatch.setattr(patience, "time", clock)
+    with server.throttled(1):
+        assert 3 == main(["--engine", "local", "-d", server.uri(place), "health"])
+    said = capsys.readouterr().err
+    assert "the store asks for fewer requests (slow down)" in said
+    assert "hint: try again later" in said
+    assert 20 < clock.monotonic() <= patience.LIMIT_S
+
+
+def test_a_fleet_whose_store_begins_to_refuse(
+    server: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of it waits for as long as one would, and each row says why it is empty."""
+    clock = _Clock()
+    monkeypatch.setattr(patience, "time", clock)
+    monkeypatch.setattr("metashell.sources.fleet.source.core_count", lambda: 1)
+    directories = [server.uri(f"many/{name}") for name in CLUSTERS]
+    with server.throttled(1):
+        code = main(["--engine", "local", *(f"-d{one}" for one in directories), "fleet"])
+    assert 1 == code
+    assert len(CLUSTERS) == capsys.readouterr().out.count("(slow down)")
+    assert 20 < clock.monotonic() <= patience.LIMIT_S
+
+
+def test_reason_that_did_not_fit_is_asked_for(server: S3Server) -> None:
+    """A refusal is longer than a file of a few bytes: pyarrow drops it, and another has none."""
+    place = place_of(server.uri("short/file"))
+    assert not isinstance(place, str)
+    server.put("short/file", b"1")
+    with RemoteFile(place).opened() as file:
+        server.delete("short/file")
+        with pytest.raises(VanishedError):
+            file.read(0, 1)
+
+
+class _Clock:
+    """A clock that goes on where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self._now, self._lock = 0.0, threading.Lock()
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        with self._lock:
+            self._now += seconds
