@@ -15,10 +15,12 @@ import os
 import re
 import shlex
 import time
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -40,8 +42,22 @@ HEAD, TAIL, WIDEST = 24, 8, 400
 MOST_BYTES: Final = 1_500_000
 LONG: Final = 120
 """Characters of the path of the current directory."""
-CASES: Final = [(place, group) for place in PLACES for group in PLACES[place].groups]
+MOST_PLACES: Final = 2
+"""On so many directories `make test` runs a group of lines; CI on each that has the group."""
 Texts = dict[str, dict[str, str]]
+
+
+def cases() -> Iterator[Any]:
+    """Each directory with each of its groups."""
+    counts: Counter[str] = Counter()
+    for place, wanted in PLACES.items():
+        for group in wanted.groups:
+            counts[group] += 1
+            is_more = counts[group] > MOST_PLACES
+            yield pytest.param(place, group, marks=[pytest.mark.slow] if is_more else [])
+
+
+CASES: Final = list(cases())
 
 
 @cache

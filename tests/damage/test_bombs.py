@@ -364,22 +364,27 @@ def _bombs(topic: str, codec: int, payload: bytes) -> bytes:
     return b"".join(one(base_offset=i) for i in range(N_BOMBS))
 
 
-@pytest.mark.parametrize("what", WASTE)
-@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+READERS = [
+    ("__cluster_metadata", "check"),
+    ("__cluster_metadata", "health"),
+    ("__consumer_offsets", "check --quick"),
+    ("__consumer_offsets", "groups"),
+    ("__consumer_offsets", "du --by group"),
+    ("__consumer_offsets", "stats"),
+    ("__consumer_offsets", "log"),
+    ("old", "offsets"),
+]
+"""A topic, or messages of format 1, and a command that reads it in its own way."""
+
+
+@pytest.mark.cases(12)
 @pytest.mark.parametrize(
-    ("topic", "line"),
+    ("topic", "line", "codec", "what"),
     [
-        ("__cluster_metadata", "check"),
-        ("__cluster_metadata", "health"),
-        ("__consumer_offsets", "check --quick"),
-        ("__consumer_offsets", "groups"),
-        ("__consumer_offsets", "du --by group"),
-        ("__consumer_offsets", "stats"),
-        ("__consumer_offsets", "log"),
-        ("old", "offsets"),
+        *((*READERS[0], codec, what) for codec in (2, 3, 4) for what in WASTE),
+        *((*reader, 1, what) for reader in READERS for what in WASTE),
     ],
 )
-@pytest.mark.cases(24)
 def test_what_does_not_fit_is_not_inflated(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
@@ -31,6 +32,7 @@ from unittest.mock import patch
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual._compositor import Compositor
 from textual.app import App
 from textual.binding import Binding
 from textual.widgets import Input
@@ -56,7 +58,7 @@ _RESTING: Final = frozenset(
 _MOST_COPIED: Final = 300
 """Characters of a copied text that are noted."""
 _MOST_DRAWN: Final = 9
-"""So often a screen is drawn until it stays the same."""
+"""So often a screen is drawn until drawing it changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def go(walk: Walk, directory: Path) -> str:
 
     async def test(driver: Driver) -> None:
         notes = _Notes(driver, directory)
-        with _answers(notes.answers):
+        with _noted(notes):
             noted.extend(await notes.take("begin"))
             for number, step in enumerate(walk.steps, 1):
                 await _do(driver, step)
@@ -174,20 +176,25 @@ def _place_of(driver: Driver, text: str) -> tuple[int, int]:
 
 
 @contextmanager
-def _answers(found: list[str]) -> Iterator[None]:
-    """Note which bindings answer."""
-    run = App.run_action
+def _noted(notes: _Notes) -> Iterator[None]:
+    """Note which bindings answer, and that the screen changes."""
+    run, render = App.run_action, Compositor.render_update
 
     async def run_action(app: App[Any], action: Any, *where: Any, **more: Any) -> bool:
         has_run = await run(app, action, *where, **more)
         owner = more.get("default_namespace", where[0] if where else app)
         if has_run and isinstance(action, str):
-            found.append(f"{_declarer(owner, action)} {action}")
+            notes.answers.append(f"{_declarer(owner, action)} {action}")
         return has_run
+
+    def render_update(compositor: Compositor, *how: Any, **more: Any) -> Any:
+        notes.n_changes += 1
+        return render(compositor, *how, **more)
 
     # Two clicks on one cell are a double click, however busy the machine is.
     chained = patch.object(App, "CLICK_CHAIN_TIME_THRESHOLD", LIMIT_S)
-    with patch.object(App, "run_action", run_action), chained:
+    counted = patch.object(Compositor, "render_update", render_update)
+    with patch.object(App, "run_action", run_action), counted, chained:
         yield
 
 
@@ -204,6 +211,7 @@ class _Notes:
 
     def __init__(self, driver: Driver, directory: Path) -> None:
         self.answers: list[str] = []
+        self.n_changes = 0
         self._driver, self._directory = driver, directory
         self._rows: list[str] = []
         self._state: list[str] = []
@@ -234,14 +242,13 @@ class _Notes:
 
     async def _at_rest(self) -> list[str]:
         """The rows, once what drawing them asks for is drawn, too."""
-        rows: list[str] | None = None
         for _ in range(_MOST_DRAWN):
-            before, rows = rows, self._drawn()
-            if rows == before:
-                return rows
+            rows, n_changes = self._drawn(), self.n_changes
             await self._driver.settled()
             await self._driver.until(self._has_ended, "everything ended")
             await self._driver.settled()
+            if n_changes == self.n_changes:
+                return rows
         raise AssertionError("the screen does not come to rest")
 
     def _has_ended(self) -> bool:
@@ -281,10 +288,11 @@ class _Notes:
     def _drawn(self) -> list[str]:
         self._driver.has_drawn = True
         strips = self._driver.app.screen._compositor.render_strips()
-        return [self._named(_row(list(strip))) for strip in strips]
+        return [self._named(_row(tuple(strip))) for strip in strips]
 
 
-def _row(segments: list[Segment]) -> str:
+@lru_cache(maxsize=4096)
+def _row(segments: tuple[Segment, ...]) -> str:
     """A row's text, and where it looks unlike most of it."""
     text = "".join(segment.text for segment in segments).rstrip()
     runs = [(run.cell_length, run.style or Style()) for run in Segment.simplify(segments)]

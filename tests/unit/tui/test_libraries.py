@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-import textwrap
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -36,16 +36,26 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
+@cache
+def asked_of_self(module: str) -> dict[str, set[str]]:
+    """Names that the classes of a module ask of `self`, by the class."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {
+        kind.name: {
+            node.attr
+            for node in ast.walk(kind)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        }
+        for kind in ast.walk(tree)
+        if isinstance(kind, ast.ClassDef)
+    }
+
+
 def of_self(kind: type) -> set[str]:
     """Names that a class has of its own, or its methods ask of `self`, and that are private."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    asked = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    }
+    asked = asked_of_self(kind.__module__)[kind.__name__]
     return {name for name in asked | set(vars(kind)) if is_private(name)}
 
 
