@@ -68,13 +68,14 @@ def asking(
         of_source: Callable[..., FleetRow],
     ) -> Sequence[FleetRow]:
         chosen = names if wanted is None else wanted
-        return fleet.compute(
+        rows = fleet.compute(
             function,
             of_source,
             lambda member: () if wanted is None else (wanted[member.name],),
             members=None if chosen is None else [fleet.members[name] for name in chosen],
             stop=stop,
         )
+        return list(rows)
 
     return ask
 

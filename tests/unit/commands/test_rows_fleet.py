@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ class Here:
         jobs: Sequence[tuple[object, ...]],
         weights: Sequence[int],
         stop: object,
-    ) -> object:
+    ) -> Iterator[tuple[int, object]]:
         """As a fleet's runner."""
         import pickle
 
@@ -109,6 +110,40 @@ def test_rows_are_the_same_elsewhere(line: str, parent: Path, opened: FleetSourc
     assert len(fleet.members) == len(set(runner.places))
     assert line.startswith("health") or len(fleet.members) == len(runner.places)
     assert all(member.opened is None for member in fleet.members.values())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fleet -o csv",
+        "fleet -o json",
+        "topics orders -o jsonl",
+        "topics orders -o tsv",
+        "can-upgrade 3.9 -o csv",
+        "can-upgrade 3.9",
+    ],
+)
+def test_rows_are_written_in_their_turn_as_they_come(line: str, parent: Path) -> None:
+    """A cluster that is answered before its turn waits for it, and no other does."""
+    fleet = fleet_of(parent)
+    out, written = Captured(), list[str]()
+
+    def runner(function: object, jobs: Sequence[Any], *others: Any) -> Iterator[object]:
+        written.append("")
+        for i in (1, 0, *range(2, len(jobs))):
+            yield from ((i, row) for _, row in Here()(function, jobs[i : i + 1], others[0][:1], 0))
+            written.append("".join(out.parts))
+
+    fleet.runner = runner  # type: ignore[assignment]
+    context = Context(root=fleet.root, fleet=fleet, out=out, warn=lambda _: None)
+    run_line(context, line)
+    first, second, *_ = fleet.members
+    before, none, both, *later = written
+    assert before == none == ""
+    assert first in both
+    assert second in both
+    assert both != later[-1]
+    assert "".join(out.parts).startswith(later[-1])
 
 
 @pytest.mark.long

@@ -150,7 +150,7 @@ def test_every_subset_of_recorded_voters(name: str) -> None:
     nodes = {str(disk): int(disk.name[-1]) for disk in disks}
     for here in chain.from_iterable(combinations(nodes, n + 1) for n in range(len(nodes))):
         fleet = open_fleet([*here])
-        rows = fleet.compute(vote_facts, vote_facts_of, stop=lambda: None)
+        rows = list(fleet.compute(vote_facts, vote_facts_of))
         copies = copies_of(rows, pytest.fail)
         found = judge(copies)
         ids = {copy.name: copy.log.node_id for copy in copies}
@@ -174,6 +174,6 @@ def test_every_subset_of_recorded_voters(name: str) -> None:
 def test_two_epochs() -> None:
     """All hold the first 327 records: none is lost, and none is proved by an older epoch."""
     disks = [str(fixture_dir(f"voters-two-epochs-3/voter-{n}")) for n in (1, 2, 3)]
-    rows = open_fleet(disks).compute(vote_facts, vote_facts_of, stop=lambda: None)
+    rows = list(open_fleet(disks).compute(vote_facts, vote_facts_of))
     found = judge(copies_of(rows, pytest.fail))
     assert (0, 327) == (found.end_of(Certainty.PROVED), found.end_of(Certainty.SAFE))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +39,13 @@ from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
 from metashell.sources.fleet.errors import FIELDS, FleetRow
 from metashell.sources.fleet.naming import unique_names
-from metashell.sources.fleet.rows import cluster_id_of, row_of, vote_facts, vote_facts_of
+from metashell.sources.fleet.rows import (
+    cluster_id_of,
+    fleet_row,
+    row_of,
+    vote_facts,
+    vote_facts_of,
+)
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -127,10 +133,15 @@ def answer(query: RowsQuery) -> None:
     if VOTES in query.parsed.switches:
         vote_rows(query)
         return
-    rows = sorted(_rows(query.context), key=lambda row: str(row["name"]))
-    mappings = map(_mapping, rows)
-    query.add([_sum(list(mappings))] if SUMMARY in query.parsed.switches else mappings)
-    query.status = _status(rows)
+    mappings: list[RowMapping] = []
+    for row in _rows(query.context):
+        if row["error"] is not None or row["faults"]:
+            query.status = ExitCode.FAILED
+        mappings.append(_mapping(row))
+        if query.streams and SUMMARY not in query.parsed.switches:
+            query.add(mappings)
+            mappings = []
+    query.add([_sum(mappings)] if SUMMARY in query.parsed.switches else mappings)
 
 
 _SUMMED: Final = (
@@ -171,21 +182,16 @@ def _mapping(row: FleetRow) -> dict[str, str | int | None]:
     return {name: row.get(_KEYS.get(name, _camel(name))) for name in names}
 
 
-def _status(rows: Sequence[FleetRow]) -> int:
-    is_sound = all(row["error"] is None and not row["faults"] for row in rows)
-    return ExitCode.OK if is_sound else ExitCode.FAILED
-
-
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
-def _rows(context: Context) -> list[FleetRow]:
-    """A row for each directory, by name."""
+def _rows(context: Context) -> Iterable[FleetRow]:
+    """A row for each directory, by name, as they come."""
     fleet = context.fleet
     if fleet is not None:
-        return fleet.directory_rows(stop=lambda: stop_if_cancelled(context))
+        return fleet.compute(fleet_row, row_of, stop=lambda: stop_if_cancelled(context))
     # A reduced log suffices for a row.
     source = context.source or context.needs_source()
     (name,) = unique_names([(source.path, cluster_id_of(source))])
@@ -224,9 +230,8 @@ def _doubt(query: RowsQuery, text: str) -> None:
 def _facts(query: RowsQuery) -> Sequence[FleetRow]:
     fleet = query.context.fleet
     if fleet is not None:
-        return fleet.compute(
-            vote_facts, vote_facts_of, stop=lambda: stop_if_cancelled(query.context)
-        )
+        stop = partial(stop_if_cancelled, query.context)
+        return list(fleet.compute(vote_facts, vote_facts_of, stop=stop))
 
     source = query.source
     (name,) = unique_names([(source.path, cluster_id_of(source))])

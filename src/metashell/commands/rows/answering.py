@@ -143,7 +143,7 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
     if asks_clusters:
         columns = (CLUSTER, *columns)
     shape = command.shape_of(parsed, columns)
-    writer = RowWriter(context, columns, shape, holds=asks_clusters)
+    writer = RowWriter(context, columns, shape)
     remarks: list[str] = []
     query: RowsQuery | None = None
     if asks_clusters:

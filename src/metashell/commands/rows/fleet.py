@@ -90,18 +90,21 @@ def with_cluster(answered: Answered) -> pa.Table:
 def _of_fleet(context: Context, fleet: FleetSource, question: Question) -> Iterator[Answered]:
     here = member_at(fleet, context.cwd)
     members = [here] if here is not None else list(fleet.members.values())
-    told: dict[str, dict[str, Any]] = {}
+    elsewhere: frozenset[str] = frozenset()
+    told: Iterator[dict[str, Any]] = iter(())
     if here is None:
         closed = [member for member in members if member.opened is None]
         if fleet.is_for_others(closed, keeps=context.interactive):
+            elsewhere = frozenset(member.name for member in closed)
             told = _delegated(context, fleet, closed, question)
     for member in members:
         stop_if_cancelled(context)
+        row = next(told) if member.name in elsewhere else None
         try:
-            if member.name in told:
-                yield _answered(context, member, question, told.pop(member.name))
-            else:
+            if row is None:
                 yield _ask(context_of(context, member), question, member.name)
+            else:
+                yield _answered(context, member, question, row)
         except UsageError:
             raise
         except Exception as error:  # whatever is wrong with one is no reason to lose the others
@@ -160,8 +163,8 @@ def _warn(context: Context, command: RowsCommand, cluster: str | None, text: str
 
 def _delegated(
     context: Context, fleet: FleetSource, members: Sequence[FleetMember], question: Question
-) -> dict[str, dict[str, Any]]:
-    """Have members asked by others: what `answer_row` tells, by name.
+) -> Iterator[dict[str, Any]]:
+    """Have members asked by others: what `answer_row` tells of each, in order, as they come.
 
     Raises:
         UsageError: The words are wrong; nobody is waited for any more.
@@ -173,7 +176,7 @@ def _delegated(
             message, hint = row["usage"]
             raise UsageError(message, hint=hint)
 
-    rows: list[dict[str, Any]] = fleet.compute(
+    return fleet.compute(
         answer_row,
         answer_row_of,
         lambda _: (job,),
@@ -182,7 +185,6 @@ def _delegated(
         stop=lambda: stop_if_cancelled(context),
         check=check,
     )
-    return {row["name"]: row for row in rows}
 
 
 def _without_secrets(parsed: Parsed, fleet: FleetSource) -> Parsed:

@@ -32,7 +32,6 @@ class RowWriter:
         context: Where to.
         columns: All columns that the rows have.
         shape: The columns and the form asked for.
-        holds: Whether nothing is written before all rows are there, whatever the form.
         empty: Makes a table without rows, where the kinds of the columns do not tell its types.
     """
 
@@ -42,14 +41,13 @@ class RowWriter:
         columns: Sequence[Column],
         shape: Shape,
         *,
-        holds: bool = False,
         empty: Callable[[], pa.Table] | None = None,
     ) -> None:
         self._context, self._shape = context, shape
         self.looked_at = shape.looked_at()
         """Names of the columns that are written or sorted by."""
         self._columns = [column for column in columns if column.name in self.looked_at]
-        self._holds = holds or shape.is_whole or bool(shape.sort)
+        self._holds = shape.is_whole or bool(shape.sort)
         self._held: list[pa.Table] = []
         self._empty = empty or (lambda: table_of_values(self._columns, {}))
         self._writer = PieceWriter(context, shape)

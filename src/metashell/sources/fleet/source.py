@@ -7,7 +7,7 @@ they hold many bytes together.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
@@ -360,7 +360,7 @@ class FleetSource(Questions):
         """
         from metashell.sources.fleet.rows import fleet_row, row_of
 
-        return self.compute(fleet_row, row_of, n_workers=n_workers, stop=stop)
+        return list(self.compute(fleet_row, row_of, n_workers=n_workers, stop=stop))
 
     def compute(
         self,
@@ -372,8 +372,10 @@ class FleetSource(Questions):
         n_workers: int | None = None,
         stop: Callable[[], None] = lambda: None,
         check: Callable[[FleetRow], None] = lambda _: None,
-    ) -> list[FleetRow]:
+    ) -> Iterator[FleetRow]:
         """Call a function of `metashell.sources.fleet.rows`, or one like them, for members.
+
+        A row is given in its turn, as soon as it and those before it are there.
 
         Args:
             function: Takes a path and how to read it, and `arguments`.
@@ -393,6 +395,7 @@ class FleetSource(Questions):
             if member.has_own_state:
                 found[member.name] = _of_own(member, of_source, arguments(member))
         left = [member for member in chosen if member.name not in found]
+        waiting = deque(chosen)
         weights = [member.weight() for member in left]
         if n_workers is None:
             n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
@@ -414,9 +417,8 @@ class FleetSource(Questions):
                 done += weights[i]
                 if tell is not None:
                     tell(done, total)
-        return [
-            {"name": m.name, **found[m.name], "clusterId": _id_of(m, found[m.name])} for m in chosen
-        ]
+                yield from _those_next(waiting, found)
+        yield from _those_next(waiting, found)
 
     def is_for_others(self, members: Sequence[FleetMember], *, keeps: bool) -> bool:
         """Whether `compute` reads members sooner than opening them here one after the other.
@@ -449,6 +451,14 @@ def _each(
 ) -> Generator[tuple[int, FleetRow | None], None, None]:
     """The results, as a generator that can be closed before its end."""
     yield from found
+
+
+def _those_next(waiting: deque[FleetMember], found: dict[str, FleetRow]) -> Iterator[FleetRow]:
+    """The rows of the members whose turn it is, which wait and are found no more."""
+    while waiting and waiting[0].name in found:
+        member = waiting.popleft()
+        row = found.pop(member.name)
+        yield {"name": member.name, **row, "clusterId": _id_of(member, row)}
 
 
 def _id_of(member: FleetMember, row: FleetRow) -> str | int | None:
