@@ -156,7 +156,7 @@ def test_a_topic_has_one_page() -> None:
         assert "none: Groups" in driver.screen()
         await driver.press("escape")
         assert (driver.view.id, driver.app.path) == ("explorer", f"{TOPIC}/1")
-        await driver.press("3", "tab", "down", "T")
+        await driver.press("3", "enter", "down", "T")
         assert driver.view.id == "topic"
 
     drive(test, session_on(DEMO))

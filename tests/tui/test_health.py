@@ -1,4 +1,4 @@
-"""The view of everything that is wrong: kinds, rows, and the ways from them."""
+"""The view of everything that is wrong: findings, their rows, and the ways from them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
-from metashell.tui.views.health_lists import KindList, ProblemTable
-from metashell.tui.views.health_text import HealthAnswer, ask_health
+from metashell.tui.views.health_text import FINDINGS, ROWS, HealthAnswer, ask_health
 from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
-from support.pilot import SMALL, WIDE, Driver, drive, session_on
+from support.pilot import SMALL, WIDE, Driver, drive, plain_title, session_on
 from support.shell import run_on
 from support.small_cluster import broker, cluster
 
 TOPIC_ID = bytes([7]) * 16
+_GAPS = {ord(gap): None for gap in " \n"}
+"""A sentence is wrapped where it does not fit."""
 HOSTILE = "[bold]x[/]\x1b[31m\n\u202eend"
 
 
@@ -53,11 +54,26 @@ async def opened(driver: Driver) -> HealthView:
     return view
 
 
+def table(driver: Driver, name: str = ROWS) -> RowTable:
+    """One of its tables."""
+    view = driver.view
+    assert isinstance(view, HealthView)
+    return view.tables_by_name[name]
+
+
 def subjects(driver: Driver) -> list[str]:
-    """The subjects of the rows that are shown."""
-    shown = driver.one(RowTable).shown
+    """The subjects of the rows of the finding."""
+    shown = table(driver).shown
     assert shown is not None
     return [str(subject) for subject in shown.column("subject").to_pylist()]
+
+
+def findings(driver: Driver) -> list[str]:
+    """The findings."""
+    shown = table(driver, FINDINGS).shown
+    assert shown is not None
+    found: list[str] = shown.column("finding").to_pylist()
+    return found
 
 
 def words(driver: Driver, selector: str) -> str:
@@ -65,35 +81,76 @@ def words(driver: Driver, selector: str) -> str:
     return str(driver.app.query_one(selector, Static).render())
 
 
-async def to_kind(driver: Driver, code: str) -> None:
-    """Choose a kind."""
-    kinds = driver.one(KindList)
-    kinds.focus()
-    kinds.highlighted = kinds.codes.index(code)
+async def to_finding(driver: Driver, text: str) -> None:
+    """Put the cursor on the first finding that contains a text."""
+    at = next(i for i, one in enumerate(findings(driver)) if text in one)
+    table(driver, FINDINGS).go_to_line(at)
     await driver.settled()
 
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["small", "wide"])
 def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
-    """All rows at first, then those of each kind; symbols tell levels apart."""
+    """Its findings in its words and counts, then the rows of each, then all of them."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        told = run_on(driver.view_state.source, "health").out
+        expected = said(driver.view_state.source)
+        begins = [one.partition(" ")[0] for one in told.split("\n")]
+        assert plain_title(driver) == "● 2 critical  · 2 notes"
+        assert (begins.count("critical"), begins.count("note")) == (2, 2)
+        *found, last = findings(driver)
+        assert all(one.split(" (+")[0].replace(" ", "") in told.translate(_GAPS) for one in found)
+        seen = []
+        for one in found:
+            await to_finding(driver, one)
+            seen += subjects(driver)
+        assert sorted(row["subject"] for row in expected) == sorted(seen)
+        await to_finding(driver, last)
+        assert [row["subject"] for row in expected] == subjects(driver)
+        assert last == f"all {len(expected)} rows"
+        assert view.is_inside is False
+
+    drive(test, session_on(down), size)
+
+
+def test_a_finding_is_told_whole() -> None:
+    """At 80x24 its sentence, cause, advice and command are seen; enter goes to its rows."""
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        expected = said(driver.view_state.source)
-        assert [row["subject"] for row in expected] == subjects(driver)
-        kinds = driver.one(KindList)
-        summary = said(driver.view_state.source, "health --summary")
-        assert kinds.codes == ["", *(row["code"] for row in summary)]
-        for code in kinds.codes[1:]:
-            await to_kind(driver, code)
-            assert [r["subject"] for r in expected if r["code"] == code] == subjects(driver)
-        await to_kind(driver, "")
-        assert "● offline-partitions  3" in driver.screen()
-        assert "▲ " in driver.screen()
-        assert words(driver, "#health-title").startswith("● 2 critical  ▲ 3 warnings")
+        detail = words(driver, "#health-detail")
+        assert "partitions of csv-imports are offline" in detail
+        assert "\ncause broker 104 is fenced since" in detail
+        assert "\ndo start the broker" in detail
+        assert "\n$ partitions --offline" in detail
+        height = driver.app.query_one("#health-detail", Static).size.height
+        assert height >= len(detail.splitlines())
+        assert table(driver, FINDINGS).size.height >= 4
+        await driver.press("enter")
+        assert driver.app.focused is table(driver)
+        assert "offline-partitions · topic csv-imports" in driver.screen().replace("\n", " ") or (
+            "fenced-broker · broker 104" in driver.screen()
+        )
+        await driver.press("escape")
+        assert driver.app.focused is table(driver, FINDINGS)
 
-    drive(test, session_on(down), size)
+    drive(test, session_on(DEMO))
+
+
+def test_another_size_keeps_the_findings() -> None:
+    """Whatever the height, there are findings or rows, and the cursor's is seen."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        for size in ((160, 48), (80, 20), (200, 50), (80, 18), (100, 24)):
+            await driver.pilot.resize_terminal(*size)
+            await driver.settled()
+            assert table(driver, FINDINGS).size.height >= 2, size
+            assert "csv-imports are offline" in driver.screen(), size
+
+    drive(test, session_on(DEMO))
 
 
 def test_says_that_nothing_is_wrong() -> None:
@@ -112,31 +169,18 @@ def test_says_that_nothing_is_wrong() -> None:
         drive(test, session_on(directory, path=""))
 
 
-def test_names_the_causes() -> None:
-    """In a line for each, with since when; lowered configs in others."""
-    source = metashell.open(DEMO)
-    lowered = said(source, "health lowered-config")
-    assert lowered
-
-    async def test(driver: Driver) -> None:
-        await opened(driver)
-        lines = words(driver, "#health-words").splitlines()
-        assert any(line.startswith("broker 104 is fenced since ") for line in lines)
-        assert any(": lowered " in line for line in lines)
-
-    drive(test, session_on(DEMO), WIDE)
-
-
 def test_filters_exports_and_copies() -> None:
     """The filter holds for the rows; tables and values are those shown."""
 
     async def test(driver: Driver) -> None:
         view = await opened(driver)
+        await to_finding(driver, "all ")
+        await driver.press("enter")
         every = len(subjects(driver))
         assert view.filter_text == ""
         view.filter_by("broker 103")
         await driver.settled()
-        shown = driver.one(RowTable).shown
+        shown = table(driver).shown
         assert shown is not None
         assert 0 < len(shown) < every
         about = [f"{row['subject']} {row['why']}" for row in shown.to_pylist()]
@@ -146,15 +190,16 @@ def test_filters_exports_and_copies() -> None:
         view.filter_by("")
         await driver.settled()
         assert len(subjects(driver)) == every
-        await to_kind(driver, "fenced-broker")
-        assert [name for name, _ in view.tables()] == ["fenced-broker", "health"]
+        await driver.press("escape")
+        await to_finding(driver, "are offline")
+        assert [name for name, _ in view.tables()] == ["offline-partitions", "health"]
         assert view.answer is not None
         assert pa.types.is_dictionary(view.answer.found.schema.field("action").type)
         taken = view.tables()[1][1]
         assert not any(pa.types.is_dictionary(field.type) for field in taken.schema)
         actions = [row["action"] for row in said(down(), "health --columns all")]
         assert taken.column("action").to_pylist() == actions
-        assert view.copyable() == ("command", "changes /image/cluster/brokers/103")
+        assert view.copyable() == ("command", "partitions --offline --topic clicks")
 
     drive(test, session_on(down))
 
@@ -172,20 +217,20 @@ def test_news_leave_the_cursor_where_it_is() -> None:
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        await to_kind(driver, "offline-partitions")
-        table = driver.one(RowTable)
-        table.focus()
-        table.go_to_line(1)
+        await to_finding(driver, "offline")
+        await driver.press("enter")
+        rows = table(driver)
+        rows.go_to_line(1)
         await driver.settled()
-        assert table.row is not None
-        assert table.row["subject"] == "topic t5"
+        assert rows.row is not None
+        assert rows.row["subject"] == "topic t5"
         quorum.commit(encode_batch([partition(1), partition(2)], base_offset=8))
         driver.app.news(quorum.source())
         await driver.until(lambda: len(subjects(driver)) == 4, "no news")
         await driver.settled()
         assert ["topic t1", "topic t2", "topic t4", "topic t5"] == subjects(driver)
-        assert table.row["subject"] == "topic t5"
-        assert driver.one(KindList).code == "offline-partitions"
+        assert rows.row["subject"] == "topic t5"
+        assert driver.app.focused is rows
 
     drive(test, session_on(quorum.source))
 
@@ -208,9 +253,11 @@ def test_names_are_data() -> None:
             await opened(driver)
             assert "[bold]x[/]" in driver.screen()
             assert "\x1b" not in driver.screen()
-            await to_kind(driver, "offline-partitions")
-            await driver.press("enter", "enter")
+            await to_finding(driver, "offline")
             (row,) = said(driver.view_state.source, "health offline-partitions")
+            await driver.press("enter")
+            table(driver).go_to_line(subjects(driver).index(row["subject"]))
+            await driver.press("enter")
             assert driver.app.path == row["path"]
 
         drive(test, session_on(directory))
@@ -226,9 +273,8 @@ def test_fleets(tmp_path: Path) -> None:
         assert view.answer is not None
         clusters = view.answer.found.column("cluster").unique().to_pylist()
         assert len(clusters) > 1
-        table = driver.one(ProblemTable)
-        table.focus()
-        row = table.row
+        await driver.press("enter")
+        row = table(driver).row
         assert row is not None
         assert view.path_of("rows", row) == f"/clusters/{row['cluster']}{row['path']}"
         await driver.press("enter")
@@ -242,7 +288,7 @@ def test_fleets(tmp_path: Path) -> None:
 
 
 def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first line says that it runs, and how to end it; then all is as it was."""
+    """A line says that it runs, and how to end it; then all is as it was."""
     may_end = threading.Event()
 
     def ask(view_state: ViewState, **options: Any) -> HealthAnswer:
@@ -252,12 +298,12 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
 
     async def test(driver: Driver) -> None:
         await opened(driver)
-        before = words(driver, "#health-title")
+        before = words(driver, "#health-words")
         await driver.pilot.press("d")
-        runs = "  check runs: escape cancels"
-        await driver.until(lambda: words(driver, "#health-title").endswith(runs), "not said")
+        runs = "check runs: escape cancels"
+        await driver.until(lambda: words(driver, "#health-words") == runs, "not said")
         await driver.press("escape")
-        assert before == words(driver, "#health-title")
+        assert before == words(driver, "#health-words")
         may_end.set()
 
     monkeypatch.setattr("metashell.tui.views.health.ask_health", ask)

@@ -200,8 +200,8 @@ def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None
 
     async def test(driver: Driver) -> None:
         await driver.look("health")
-        kinds = driver.view.query_one("#health-kinds")
-        assert kinds.get_component_rich_style("option-list--option-highlighted").reverse
+        cursor = driver.one(RowTable).get_component_rich_style("row-table--cursor")
+        assert cursor.reverse
         filters = driver.app.get_line_filters()
         strips = [
             s.apply_filter(f, driver.app.screen.background_colors[1])

@@ -10,9 +10,7 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
-from metashell.tui.views.health_lists import KindList
-from support.fixtures import fixture
-from support.pilot import Driver, drive, session_on
+from support.pilot import Driver, drive
 
 
 @pytest.mark.parametrize(
@@ -84,32 +82,3 @@ def test_the_focus_is_seen_among_records() -> None:
         assert chips.render().spans[0].style == "reverse bold"
 
     drive(test)
-
-
-def test_the_kinds_of_problems_have_the_lines_that_rows_leave() -> None:
-    """Few rows leave lines to the kinds, three rows always have room, and the choice is seen."""
-
-    async def test(driver: Driver) -> None:
-        await driver.look("health")
-        kinds, table = driver.one(KindList), driver.one(RowTable)
-        body = driver.app.query_one("#health-body")
-        before = kinds.size.height
-        kinds.focus()
-        for code in kinds.codes[1:]:
-            await driver.press("down")
-            assert code == kinds.code
-            assert 2 <= table.size.height - table.header_height
-            assert kinds.highlighted is not None
-            top = kinds.scroll_offset.y
-            assert top <= kinds.highlighted < top + kinds.size.height
-            if table.n_lines <= 3:
-                assert kinds.size.height >= before
-                assert body.size.height == kinds.outer_size.height + table.outer_size.height
-        shared = kinds.size
-        await driver.press("z")
-        assert (80, 22) == body.outer_size
-        assert 22 == kinds.outer_size.height + table.outer_size.height
-        await driver.press("z")
-        assert shared == kinds.size
-
-    drive(test, session_on(fixture("real-44-broker-down").input))

@@ -102,7 +102,7 @@ class LogClock:
             return time_spec
         if time_spec.is_end:
             return TimeSpec(offset=self.end_offset, text=time_spec.text)
-        origin = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}[time_spec.origin]
+        origin = self._origin_of(time_spec)
         if origin is None:
             raise NotCoveredError(f"{time_spec.text}: no record has a time to count from")
         if time_spec.time_of_day_ms is not None:
@@ -110,6 +110,18 @@ class LogClock:
         else:
             at = origin - (time_spec.before_ms or 0)
         return TimeSpec(timestamp_ms=at, text=time_spec.text)
+
+    def _origin_of(self, time_spec: TimeSpec) -> int | None:
+        origins = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}
+        return origins[time_spec.origin]
+
+    def counted_from(self, time_spec: TimeSpec) -> str:
+        """Where an age counts back from, in words; empty for any other point."""
+        origin = self._origin_of(time_spec)
+        if not time_spec.before_ms or origin is None:
+            return ""
+        is_now = time_spec.origin == "now" or (time_spec.origin == "last" and self.is_live)
+        return f"before {'now' if is_now else 'the last record'}, {iso_time(origin)}"
 
     def covered(self, time_spec: TimeSpec) -> TimeSpec:
         """The time spec as an offset or a time that the state has reached.

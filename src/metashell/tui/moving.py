@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.log.time_spec import time_spec_of
+from metashell.sources.log_clock import clock_of
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode, VisitedView
 from metashell.tui.rows.cluster_rows import batch_around
@@ -44,6 +46,8 @@ class Arrival:
     """The offset or the time, written the way the user typed it."""
     batch: tuple[int, int] | None = None
     """The first and the last offset of the batch, whose records are listed, that it lies in."""
+    counted: str = ""
+    """Where an age that was typed counts from, in words."""
 
 
 class Moving(AppPart):
@@ -193,7 +197,7 @@ class Moving(AppPart):
                 raise SourceError(view_state.why_no_cluster)
             found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
-                return Arrival(with_status(found), point)
+                return Arrival(with_status(found), point, counted=_counted(found, point))
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = view_state_there(view_state, path, moves=True, point=batch[1])
@@ -211,6 +215,8 @@ class Moving(AppPart):
         app.jobs.cancel(app, VIEW_STATE)
         if arrival.batch is None or app.view is None:
             self._arrived(arrival.view_state, arrival.point)
+            if arrival.counted:
+                app.tell(arrival.counted)
             return
         offset = int(arrival.point)
         self._arrived(arrival.view_state, None)
@@ -326,6 +332,13 @@ def with_status(view_state: ViewState) -> ViewState:
     if view_state.cluster is not None:
         view_state.cluster.status()
     return view_state
+
+
+def _counted(view_state: ViewState, point: str) -> str:
+    """Where an age counts from, in words; empty for an offset or a time."""
+    cluster = view_state.cluster
+    told = "" if cluster is None else clock_of(cluster.newest).counted_from(time_spec_of(point))
+    return told and f"{point}: {told}"
 
 
 def _records_between(view_state: ViewState, path: str) -> tuple[int, int] | None:

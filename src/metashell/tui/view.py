@@ -141,6 +141,11 @@ class View(AppPart, Vertical):
         """Whether records that say nothing are seen."""
         return False
 
+    @property
+    def filtered(self) -> str:
+        """What a filter is about, for who types one."""
+        return "these rows: what they must contain"
+
     def filter_by(self, text: str) -> None:
         """Show only what contains a text; empty for all. Called as it is typed."""
 

@@ -31,7 +31,7 @@ def said(standing: LineState) -> list[str]:
              "4.4-IV2"],
         ),
         (LineState(status=SourceStatus(offset=3, notes=("at offset 3",)), is_newest=False),
-         ["earlier state", "offset 3", "E: newest"]),
+         ["earlier state", "E: newest", "offset 3"]),
         (LineState(status=SourceStatus(metadata_version="4.3"), is_newest=False, newest_key="Z"),
          ["earlier state", "Z: newest", "4.3"]),
         (LineState(), ["end of the log", "…"]),

@@ -44,6 +44,8 @@ class FileOutput:
 
     def __init__(self, context: Context, redirect: Redirect) -> None:
         self._name, self._appends = escape(redirect.target), redirect.appends
+        self.ending = redirect.target.rpartition(".")[2]
+        """The end of its name, which chooses the form of rows."""
         self._target = os.path.realpath(redirect.target)
         self._mode = _PRIVATE if _shows_secrets(context) else _SHARED
         self._file: BinaryIO | None = None

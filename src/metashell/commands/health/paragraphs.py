@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
 from textwrap import wrap
 from typing import Any, Final, TypeAlias
 
@@ -93,6 +94,8 @@ class Paragraph:
     comes_first: bool = False
     """Whether nothing else may be done before."""
     see: tuple[str, ...] = ()
+    rows: I64 = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
+    """The rows that it tells of, the worst first."""
 
     @property
     def told(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -254,6 +257,7 @@ class _Writer:
             beware=tuple(dict.fromkeys(k.avoid for k in (kinds[0], *of_causes) if k.avoid)),
             comes_first=kinds[0].comes_first,
             see=tuple(self._see(first, causes if len(effects) else at[:0])),
+            rows=at,
         )
 
     def _counted(self, at: I64, code: int, causes: I64) -> tuple[int, int]:

@@ -22,6 +22,8 @@ from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column, complete_columns
 from metashell.commands.rows.query import (
     COLUMNS_FLAG,
+    FILE_FORMS,
+    FORM_FLAGS,
     METRICS,
     OUTPUT,
     OUTPUT_INSTEAD,
@@ -111,10 +113,18 @@ class RowsCommand(Command):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Write what is asked for."""
         parsed = self.parse(args)
+        self._take_ending(context, parsed)
         path = parsed.values.pop(TO.flags[0], None) if TO in self.manual.options else None
         if path is not None:
             return self._run_to(path, context, parsed)
         return self._run_here(context, parsed)
+
+    def _take_ending(self, context: Context, parsed: Parsed) -> None:
+        """Write rows in the form that the name of the file behind ``>`` ends in."""
+        ending = getattr(context.out, "ending", None)
+        given = {*parsed.switches, *parsed.values}
+        if ending in FILE_FORMS and given.isdisjoint((*FORM_FLAGS, *self.text_options)):
+            parsed.values[OUTPUT.flags[0]] = ending
 
     def _run_here(self, context: Context, parsed: Parsed) -> int:
         if SCHEMA.flags[0] in parsed.switches:

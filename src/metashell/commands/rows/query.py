@@ -33,6 +33,9 @@ FORMATS: Final = (
 )
 """The values of ``-o``."""
 
+FILE_FORMS: Final = ("json", "jsonl", "csv", "tsv", "yaml")
+"""The forms that the ending of a file's name chooses."""
+
 _FORMS: Final = "table, wide (all columns), json, jsonl, csv, tsv, yaml or markdown"
 _OTHERS: Final = "name writes names alone, and prometheus writes metrics."
 OUTPUT: Final = Option(
@@ -46,6 +49,7 @@ OUTPUT_INSTEAD: Final = OUTPUT._replace(
     "for rows too, as a table without -o.",
 )
 _JSON: Final = "--json"
+FORM_FLAGS: Final = (OUTPUT.flags[0], _JSON)
 SORT_FLAG: Final = "--sort"
 COLUMNS_FLAG: Final = "--columns"
 _EXIT_CODE: Final = "--exit-code"

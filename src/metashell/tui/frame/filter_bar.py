@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -11,26 +11,8 @@ from textual.widgets import Input
 
 from metashell.tui.frame.taking_focus import give_back
 
-
-class Filterable(Protocol):
-    """A part that can be filtered: a view, or a command's output."""
-
-    @property
-    def filter_text(self) -> str | None:
-        """The filter that holds; None where nothing can be filtered."""
-
-    def filter_by(self, text: str) -> None:
-        """Show only what contains a text; empty for all."""
-
-    def keep_filter(self) -> None:
-        """Take the filter as it is typed now."""
-
-    def focus_content(self) -> None:
-        """Put the focus back."""
-
-
-_FILTERING: Final = "-filtering"
-"""Class of the rack of messages on a screen that has such a line."""
+if TYPE_CHECKING:
+    from metashell.tui.view import View
 
 
 class FilterBar(Input):
@@ -53,10 +35,10 @@ class FilterBar(Input):
         Binding("down", "submit", "Keep the filter", show=False, id="filter.down"),
     ]
 
-    def __init__(self, view: Filterable) -> None:
+    def __init__(self, view: View) -> None:
         super().__init__(
             view.filter_text or "",
-            placeholder="filter: what lines must contain",
+            placeholder=f"filter {view.filtered}",
             compact=True,
             select_on_focus=False,
         )
@@ -68,13 +50,7 @@ class FilterBar(Input):
     def on_mount(self) -> None:
         """Take what is typed."""
         self._came_from = self.screen.focused
-        self.screen.query("ToastRack").add_class(_FILTERING)
         self.focus()
-
-    def on_unmount(self) -> None:
-        """Give the line back, unless another filter is typed in it."""
-        if not is_typed_in(self.screen):
-            self.screen.query("ToastRack").remove_class(_FILTERING)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""

@@ -20,10 +20,15 @@ from metashell.dataclass import dataclass
 from metashell.tui.frame.keys import CANCEL, MAXIMISE, RESTORE
 from metashell.tui.part import AppPart
 
-_ORDER: Final = ("cancel", "command", "filter", "find", "go", "quit", "help")
-"""Ids of the keys of the whole program, in the order of the footer."""
+_ORDER: Final = (
+    *("table.sort", "cancel", "command", "filter", "find", "go", "relations", "export"),
+    *("quit", "help"),
+)
+"""Ids of the keys that stand behind those of the focused part, in the order of the footer."""
 _NEEDED: Final = ("help", "command", "cancel", "filter")
-"""Ids of the keys that get room before the focused part's keys."""
+"""Ids of those that get room before the focused part's keys."""
+_RATHER: Final = ("table.sort", "relations", "export", "find", "go", "quit")
+"""Ids of the others, those first that get room first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def chosen(keys: Sequence[Shown], width: int) -> list[Shown]:
     of_all = {key.binding.id: key for key in keys if key.binding.id in _ORDER}
     own = [key for key in keys if key.binding.id not in _ORDER]
     needed = [of_all[name] for name in _NEEDED if name in of_all]
-    others = [of_all[name] for name in _ORDER if name in of_all and name not in _NEEDED]
+    others = [of_all[name] for name in _RATHER if name in of_all]
     kept: list[Shown] = []
     room = width
     for key in (*needed, *own, *others):

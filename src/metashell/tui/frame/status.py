@@ -52,7 +52,12 @@ class StatusLine(AppPart, Widget):
     """Where everything stands."""
 
     HELP: ClassVar = "The shown place in the log, and the work in progress."
-    DEFAULT_CSS = "StatusLine { height: 1; }"
+    DEFAULT_CSS = """
+    StatusLine { height: 1; }
+    StatusLine.-earlier { background: $warning; color: $background; text-style: bold; }
+    StatusLine.-earlier:ansi { color: ansi_black; }
+    StatusLine.-earlier:nocolor { text-style: bold reverse; }
+    """
 
     _content: Content | None = None
     """The content to draw; None until it is made."""
@@ -76,6 +81,7 @@ class StatusLine(AppPart, Widget):
     def show_view_state(self, view_state: ViewState) -> None:
         """Tell where a view state stands."""
         self.view_state = view_state
+        self.set_class(not view_state.is_newest, "-earlier")
         cluster = view_state.cluster
         look = self.explorer.session.look
 
@@ -194,10 +200,10 @@ class StatusLine(AppPart, Widget):
         work = self._work(width // 2 if is_open else width)
         left = width - (display_width(work) + len(GAP) if work else 0)
         said = [piece for piece in pieces(self.facts) if is_open or piece.kind == "note"]
-        text = Content(GAP).join(map(_content, fit(said, left)))
+        text = Content(GAP).join(map(self._piece, fit(said, left)))
         room = " " * max(width - text.cell_length - display_width(work), 0)
-        return Content.assemble(" ", text, room, _content(StatusPiece(work, "work")))
+        return Content.assemble(" ", text, room, self._piece(StatusPiece(work, "work")))
 
-
-def _content(piece: StatusPiece) -> Content:
-    return line(piece.text, _STYLES[piece.kind])
+    def _piece(self, piece: StatusPiece) -> Content:
+        """A piece; on the bar of an earlier state all have its colour."""
+        return line(piece.text, "" if self.has_class("-earlier") else _STYLES[piece.kind])

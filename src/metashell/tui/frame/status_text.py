@@ -76,6 +76,8 @@ def pieces(standing: LineState) -> list[StatusPiece]:
         # Names of copies differ at their end.
         said.append((cut_front(standing.cluster, _WIDEST_NAME), "place"))
     said += [(text, "place") for text in _place(standing, status)]
+    if not standing.is_newest:
+        said.append((f"{standing.newest_key}: newest", "note"))
     if standing.status is None and standing.n_clusters is None:
         said.append((ELLIPSIS, "fact"))
     if status.offset is not None:
@@ -87,8 +89,6 @@ def pieces(standing: LineState) -> list[StatusPiece]:
     if standing.show_secrets:
         said.append((SECRETS_SHOWN, "note"))
     said += [(text, "fact") for text in (*time_texts(status), *epoch_texts(status))]
-    if not standing.is_newest:
-        said.append((f"{standing.newest_key}: newest", "note"))
     if status.metadata_version:
         said.append((status.metadata_version, "fact"))
     return [StatusPiece(diagnostic(text), kind) for text, kind in said]  # type: ignore[arg-type]

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
-    from metashell.tui.frame.filter_bar import Filterable
-
 
 def take_focus(view: View) -> None:
     """Focus a view's content where the focus is nowhere, or in a view that is not seen."""
@@ -31,7 +29,7 @@ def leave_timeline(view: View) -> None:
         view.focus_content()
 
 
-def give_back(content: Filterable, before: Widget | None) -> None:
+def give_back(content: View, before: Widget | None) -> None:
     """Focus the part of a content that had the focus before, else where its user goes on."""
     around: Collection[object] = () if before is None else before.ancestors
     if before is not None and before.focusable and content in around:

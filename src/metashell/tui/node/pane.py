@@ -177,6 +177,8 @@ class NodePane(AppPart, Vertical):
         before, path_before = self._view_state, self._path
         if before is not None and (before.serial, path_before) == (view_state.serial, path):
             return
+        if path.rpartition("/")[0] != (path_before or "").rpartition("/")[0]:
+            self._of_leaf = self._of_directory = ()  # other kinds of nodes have other questions
         self._view_state, self._path = view_state, path
         is_news = (
             before is not None and before.is_newest and view_state.is_newest and path == path_before

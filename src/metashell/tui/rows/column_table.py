@@ -5,7 +5,7 @@ Columns without room scroll beside the first column, one column at a time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate, takewhile
 from typing import ClassVar, Final
 
@@ -51,7 +51,7 @@ class ColumnTable(LineList):
 
     NARROW: ClassVar[Collection[str]] = ()
     """Columns that leave the room to others on a narrow screen."""
-    STAYING: ClassVar[Collection[str]] = ("topic", "partition")
+    STAYING: ClassVar[Collection[str]] = ("topic", "partition", "code")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     BINDINGS: ClassVar = [
@@ -76,6 +76,8 @@ class ColumnTable(LineList):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._laid_out: list[TableColumn] = []
+        self.headers: Mapping[str, str] = {}
+        """By column another name that it has here."""
         self.table: pa.Table | None = None
         """All rows, in the order in which they were given."""
         self._rows: TableRows | None = None
@@ -248,7 +250,8 @@ class ColumnTable(LineList):
             if name.endswith("_bar") or not self.header_height:
                 yield ""
             else:
-                yield in_words(name if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
+                called = self.headers.get(name, name)
+                yield in_words(called if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
 
     def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
         arrow = ""

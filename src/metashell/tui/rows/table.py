@@ -84,7 +84,14 @@ class RowTable(ColumnTable):
     """
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort", id="table.sort", tooltip=_SORT_TIP),
-        Binding("c", "columns", "Columns", id="table.columns", tooltip="choose the columns"),
+        Binding(
+            "c",
+            "columns",
+            "Columns",
+            show=False,
+            id="table.columns",
+            tooltip="choose the columns",
+        ),
         # Textual's own way between widgets, also where a screen has another use for these keys.
         Binding("tab", "app.focus_next", show=False),
         Binding("shift+tab", "app.focus_previous", show=False),

@@ -13,7 +13,7 @@ class MomentScreen(Prompt[Arrival]):
 
     HELP = "Type an offset, a time or an age: `enter` goes there, `escape` goes back."
     TITLE = "go to an offset or a time"
-    HINT = "an offset, a time (2026-11-21T08:28Z), an age (-2h); enter goes, escape leaves"
+    HINT = "an offset, a time (2026-11-21T08:28Z), an age (-2h before the last record)"
 
     def make_line(self) -> Input:
         """An empty line."""

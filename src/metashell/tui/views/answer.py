@@ -6,7 +6,7 @@ A view that is made of this says which commands answer, and what it shows of the
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ COPY_COMMAND: Final = Binding(
 class AnswerRows(RowTable):
     """A table of a view; the view's help explains it."""
 
-    HELP = ""
+    HELP = "`•` marks rows and cells that changed since the previous stop."
     BEGINS_FIRST = True
 
 
@@ -333,22 +333,12 @@ class AnswerView(View, Generic[_A]):
         self._drawn_width = self.bar_width
         title = "" if answer is None else answer.title
         for name, table in self.tables_by_name.items():
-            rows = None if answer is None else answer.rows.get(name)
             table.display = name in seen
-            if rows is None:
+            if answer is None or name not in answer.rows:
                 continue
-            rows = self.rows_of(name, rows)
-            if name in seen:
-                # The title of the view stands on the first rows without a title of their own.
-                table.border_title = line(rows.heading or title)
-                title = title if rows.heading else ""
-            aimed = self._aimed if name == self.TABLES[0] else None
-            table.show(
-                self.drawn(name, rows.table), rows.changes.rows, first=rows.first,
-                afresh=afresh or aimed is not None, at=aimed, changed=rows.changes.cells,
-                rows=rows.ahead,
-            )  # fmt: skip
-            self._aimed = None if aimed is not None else self._aimed
+            # The title of the view stands on the first rows without a title of their own.
+            has_title = self.draw_table(name, answer, title if name in seen else "", afresh=afresh)
+            title = "" if has_title else title
         if answer is not None:
             self.say("title", line(title))
         self.say("words", "\n".join(answer.words) if answer is not None else "")
@@ -357,6 +347,20 @@ class AnswerView(View, Generic[_A]):
             self.table.focus()
         self.refresh_bindings()
         self.tell_row()
+
+    def draw_table(
+        self, name: str, answer: ViewAnswer, title: str = "", *, afresh: bool = False
+    ) -> bool:
+        """Show the rows of a table; whether they took the title, as they have none."""
+        table, rows = self.tables_by_name[name], self.rows_of(name, answer.rows[name])
+        table.border_title = line(rows.heading or title)
+        aimed = self._aimed if name == self.TABLES[0] else None
+        self._aimed = None if aimed is not None else self._aimed
+        table.show(
+            self.drawn(name, rows.table), rows.changes.rows, first=rows.first,
+            afresh=afresh or aimed is not None, at=aimed, changed=rows.changes.cells,
+        )  # fmt: skip
+        return bool(title) and not rows.heading
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""
@@ -468,3 +472,10 @@ class AnswerView(View, Generic[_A]):
         seen = [(name, table) for name, table in self.tables_by_name.items() if table.display]
         seen.sort(key=lambda item: item[1] is not self.table)
         return [(name, table.taken) for name, table in seen if table.taken is not None]
+
+
+def with_labels(told: Iterable[tuple[str, str]]) -> Content:
+    """Sentences below each other, each behind its label."""
+    return Content("\n").join(
+        Content.assemble((f"{label} " if label else "", "bold"), line(text)) for label, text in told
+    )

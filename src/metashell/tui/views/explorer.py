@@ -52,7 +52,7 @@ class ExplorerView(View):
             id="explorer.width",
             tooltip="make the tree wider, or as it was",
         ),
-        Binding("i", "jump_to_name", "Jump", id="tree.jump"),
+        Binding("i", "jump_to_name", "Jump", show=False, id="tree.jump"),
         *MODE_KEYS,
     ]
     DEFAULT_CSS = """
@@ -268,6 +268,14 @@ class ExplorerView(View):
             self.pane.focus_content()
         else:
             self.tree_side.focus()
+
+    @property
+    def filtered(self) -> str:
+        """The rows on the right, or the names of one directory."""
+        tree = self.tree_side
+        if self._filters_pane or tree.outline is None:
+            return super().filtered
+        return f"names in {tree.outline.path_of(tree.place)}; f searches everywhere"
 
     def filter_by(self, text: str) -> None:
         """Filter the table on the right if it is looked at, else the directory at hand."""

@@ -66,6 +66,10 @@ class FleetView(AnswerView[ViewAnswer]):
         self.verified: pa.Table | None = None
         """Rows of ``fleet --verify``; None where it was not asked."""
 
+    def on_mount(self) -> None:
+        """Call the names below /clusters what they are: several can be of one cluster."""
+        self.table.headers = {"cluster": "directory"}
+
     def show_view_state(self, view_state: ViewState) -> None:
         """Read the fleet once: who looks into a cluster, at whatever time, has not changed it."""
         before, self.view_state = self.view_state, view_state

@@ -1,93 +1,55 @@
-"""Everything that is wrong, by its kind: what ``health`` says, and the ways to each node."""
+"""Everything that is wrong: what ``health`` says, the rows of each finding, and ways to nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Container
 from textual.content import Content
-from textual.widgets import OptionList
 
 from metashell.commands.rows.cell_text import plain
-from metashell.findings.kind import SEVERITIES
 from metashell.fs.path import cluster_path
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
-from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
-from metashell.tui.text import line
-from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
-from metashell.tui.views.health_lists import KindList, ProblemTable
+from metashell.tui.rows.table import RowTable
+from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, with_labels
 from metashell.tui.views.health_text import (
-    EVERY,
+    FINDINGS,
+    ROWS,
     HealthAnswer,
     ask_health,
     ask_with_times,
-    in_short,
     subject_text,
     why_text,
 )
 from metashell.tui.views.question import ViewQuestion, ViewRows
 
-if TYPE_CHECKING:
-    pass
-
-_FIRST: Final = (
-    "cluster", "subject", "code", "partitions", "since_time", "why", "count",
-)  # fmt: skip
-"""Columns shown at first; of one kind without its code. The subject has the severity's colour."""
-_ROWS: Final = "rows"
-_WIDE_CELLS: Final = 150
-"""Columns of the screen from which on the rows' reasons fit beside the kinds."""
-_LEAST_ROWS: Final = 3
-"""Rows that have room whatever the kinds need."""
-_KINDS_PERCENT: Final = 40
-"""The kinds' share of the lines if the rows need all lines."""
-_EVERYTHING: Final = "all findings"
+_BOTH: Final = 30
+"""Lines of the view from which on there is room for the findings and the rows of one."""
 _NO_NODE: Final = "this finding has no node"
-
-
-class HealthBody(Container):
-    """The kinds of findings and their rows."""
-
-    ALLOW_MAXIMIZE = True  # the kinds alone say little
-
-    def on_resize(self) -> None:
-        """Share the lines that there are now."""
-        self.share()
-
-    def share(self) -> None:
-        """Give the kinds the lines that the rows do not need, where they stand above them."""
-        table, room = self.query_one(ProblemTable), self.size.height
-        around = table.outer_size.height - table.scrollable_content_region.height
-        needed = table.header_height + max(table.n_lines, _LEAST_ROWS) + around
-        view, kinds = self.query_ancestor(HealthView), self.query_one(KindList)
-        is_fixed = view.has_class("-wide") or view.has_class("-low")
-        most = max(room - needed, room * _KINDS_PERCENT // 100, 1)
-        kinds.styles.max_height = None if is_fixed else most
-        kinds.call_after_refresh(kinds.scroll_to_highlight)
 
 
 class HealthView(AnswerView[HealthAnswer]):
     """Everything that is wrong, and where."""
 
     HELP = (
-        "Everything that is wrong, like the command `health`. The kinds of findings come "
-        "worst first: `●` critical, `▲` warning, `·` note. Beside or below them are the "
-        "rows of the chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
-        "command `check`, which reads all files; the first line says what it found. `d` again "
-        "leaves that out.\n\n"
-        "`enter` goes to the node of a row. `m` goes to it at the offset where the finding began. "
-        "`!` runs the command below, `i` copies it."
+        "# Health\n"
+        "Everything that is wrong, like the command `health`: a finding for each cause, the worst "
+        "first. `●` is critical, `▲` a warning, `·` a note. Below is all of the finding, its "
+        "cause, and what to do. `enter` goes to the rows of the finding, which name each topic or "
+        "broker, and from a row to its node; `escape` goes back.\n\n"
+        "- `m` goes to the node at the offset where the finding began\n"
+        "- `!` runs the command below, `i` copies it\n"
+        "- `d` also runs the command `check`, which reads all files; `d` again leaves that out"
     )
-    TABLES = (_ROWS,)
+    TABLES = (FINDINGS, ROWS)
     BINDINGS: ClassVar = [
         Binding(
             "m",
@@ -101,7 +63,7 @@ class HealthView(AnswerView[HealthAnswer]):
             "run_command",
             "Run command",
             id="health.run",
-            tooltip="run the command of the row",
+            tooltip="run the command of the finding or row",
         ),
         COPY_COMMAND,
         Binding(
@@ -114,42 +76,30 @@ class HealthView(AnswerView[HealthAnswer]):
         REFRESH,
     ]
     DEFAULT_CSS = """
-    HealthView.-critical #health-title { color: $text-error; }
-    HealthView.-warning #health-title { color: $text-warning; }
-    HealthView.-fine #health-title { color: $text-success; }
-    HealthView .answer-words { max-height: 3; text-style: bold; }
-    HealthView #health-body { height: 1fr; layout: vertical; }
-    HealthView #health-kinds { height: auto; padding: 0; }
-    HealthView ProblemTable { height: 1fr; width: 1fr; }
-    HealthView.-wide #health-body { layout: horizontal; }
-    HealthView.-wide #health-kinds { width: 38; height: 1fr; max-height: 100%; }
-    HealthView .answer-detail { min-height: 3; }
-    HealthView.-low .answer-words { max-height: 0; }
-    HealthView.-low #health-kinds { max-height: 1; }
-    HealthView.-low.-wide #health-kinds { max-height: 100%; }
-    HealthView.-low .answer-detail { min-height: 1; max-height: 1; }
+    HealthView #health-findings { height: auto; max-height: 40%; }
+    HealthView.-one #health-findings { height: 1fr; max-height: 100%; min-height: 4; }
+    HealthView .answer-detail { max-height: 12; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._is_deep = False
         self._told: Sequence[str] = ()
+        self._looked_at = FINDINGS
+        self._rows_of: str | None = None
+        """The finding whose rows are shown."""
 
     def compose_tables(self) -> ComposeResult:
-        """The kinds and the rows."""
-        with HealthBody(id="health-body"):
-            yield KindList()
-            yield ProblemTable(id="health-rows")
+        """The findings are sentences, which need no header."""
+        for table in super().compose_tables():
+            if table.id == f"{self.id}-{FINDINGS}":
+                table.header_height = 0  # type: ignore[attr-defined]
+            yield table
 
     def on_resize(self, event: events.Resize) -> None:
-        """Put the kinds beside the rows where there is room."""
-        self.set_class(event.size.width >= _WIDE_CELLS, "-wide")
-
-    def fit(self) -> None:
-        """Have the kinds as high as the whole screen where they have that."""
-        super().fit()
-        for body in self.query(HealthBody):
-            body.share()
+        """Show both tables where there is room."""
+        self.set_class(event.size.height < _BOTH, "-one")
+        self.draw()
 
     # Asking.
 
@@ -166,7 +116,7 @@ class HealthView(AnswerView[HealthAnswer]):
         """Ask, and say that `check` looks for more."""
         super().begin(is_silent=is_silent)
         if self.answer is not None and self._is_deep:
-            self._say_short(check_runs=True)
+            self.say("words", "check runs: escape cancels")
 
     def ask(self, question: ViewQuestion) -> HealthAnswer:
         """The findings, without times if older files tell them, unless they were shown already."""
@@ -180,95 +130,106 @@ class HealthView(AnswerView[HealthAnswer]):
                 view_state, is_deep=is_deep, reads_older=knows_times,
                 cancelled=question.job.cancelled,
             )  # fmt: skip
-        found = self._with_rows(found)
         if not found.lacks_times:
             return found
 
         def more(job: Job) -> HealthAnswer:
-            return self._with_rows(ask_with_times(view_state, job.cancelled))
+            return ask_with_times(view_state, job.cancelled)
 
         return replace(found, more=more, more_title=READING_OLDER)
 
-    def _with_rows(self, found: HealthAnswer) -> HealthAnswer:
-        """The answer with its rows made ahead, in a job."""
-        ahead = rows_ahead(self.explorer.remembered, found.found, None, _FIRST, None)
-        rows = {_ROWS: ViewRows(table=found.found, first=_FIRST, ahead=ahead, heading=_EVERYTHING)}
-        short = in_short(found) or "\n".join(("health is not available", *found.warnings))
-        title, *words = short.split("\n")
-        return replace(found, title=title, words=words, rows=rows if len(found.found) else {})
-
-    def draw(self, *, afresh: bool = False) -> None:
-        """Show the kinds, and the rows of the chosen one."""
-        found = self.answer
-        kinds, body = self.query_one(KindList), self.query_one(HealthBody)
-        body.display = found is not None and bool(found.rows)
-        levels = () if found is None else [kind["severity"] for kind in found.kinds]
-        worst = levels[0] if levels else "note"
-        for name in (*SEVERITIES[:2], "fine"):
-            is_so = worst == name if worst in SEVERITIES[:2] else name == "fine"
-            self.set_class(found is not None and is_so, f"-{name}")
-        if found is not None:
-            kinds.show(found.kinds, None if self._aimed is None else str(self._aimed["code"]))
-            self._aimed = None
-            if found.warnings and [*found.warnings] != [*self._told]:
-                self.explorer.tell("\n".join(found.warnings), "warning")
-            self._told = found.warnings
-        super().draw(afresh=afresh)
-
-    def rows_of(self, name: str, rows: ViewRows) -> ViewRows:
-        """The rows of the chosen kind."""
-        code = self.query_one(KindList).code
-        if self.answer is None or code == EVERY:
-            return rows
-        first = [column for column in _FIRST if column != "code"]
-        return replace(rows, table=self.answer.of_kind(code), first=first, heading=code)
-
-    def _say_short(self, *, check_runs: bool = False) -> None:
-        assert self.answer is not None
-        short = in_short(self.answer, check_runs=check_runs)
-        self.say("title", line(short.partition("\n")[0]))
+    def show(self, answer: HealthAnswer) -> None:
+        """Show what was found, and tell warnings that are new."""
+        if answer.warnings and [*answer.warnings] != [*self._told]:
+            self.explorer.tell("\n".join(answer.warnings), "warning")
+        self._told = answer.warnings
+        super().show(answer)
 
     def gave_up(self, key: str) -> None:
         """Show what was found before a check that was cancelled."""
         if key == "answer" and self.answer is not None:
             self._is_deep = self.answer.is_deep
-            self._say_short()
+            self.draw()
+
+    # The tables.
+
+    def seen(self, answer: HealthAnswer) -> Sequence[str]:  # type: ignore[override]
+        """Both, or on a small screen the one that is looked at."""
+        is_one = self.has_class("-one") and answer.rows
+        return (self._looked_at,) if is_one else tuple(answer.rows)
+
+    @property
+    def finding(self) -> dict[str, Any] | None:
+        """The finding under the cursor."""
+        return self.tables_by_name[FINDINGS].row
+
+    def rows_of(self, name: str, rows: ViewRows) -> ViewRows:
+        """The rows of the finding."""
+        finding, answer = self.finding, self.answer
+        if name == FINDINGS or finding is None or answer is None:
+            return rows
+        table = answer.rows_of(finding)
+        is_all = not finding["code"]
+        first = [column for column in rows.first if is_all or column != "code"]
+        return replace(
+            rows, table=table, first=first, heading=f"{len(table):,} row{'s' * (len(table) != 1)}"
+        )
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Show the rows of another finding."""
+        if self.name_of(event.table) == FINDINGS and self.answer is not None:
+            code, before = str(event.row["code"]), self._rows_of
+            self._rows_of = code
+            self.draw_table(ROWS, self.answer, afresh=code != before)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Note which table is looked at."""
+        if isinstance(event.widget, RowTable) and self.explorer.view is self:
+            self._looked_at = self.name_of(event.widget)
+            self.refresh_bindings()
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the rows of a finding are looked at."""
+        return self._looked_at == ROWS
+
+    def leave(self) -> bool:
+        """Go back from the rows to the findings; whether rows were looked at."""
+        return self.is_inside and self._look_at(FINDINGS)
+
+    def _look_at(self, name: str) -> bool:
+        self._looked_at = name
+        self.draw()
+        self.tables_by_name[name].focus()
+        return True
 
     def detail(self, name: str, row: Mapping[str, Any]) -> Content:
-        """The meaning of the row under the cursor, and what to do."""
-        parts = [line(subject_text(row)).stylize("bold"), line(str(row["explanation"]))]
+        """All of a finding, or the meaning of a row; and what to do."""
+        command = [("$", str(row["command"]))] if row["command"] else []
+        if name == FINDINGS:
+            return with_labels([*zip(row["labels"], row["texts"], strict=True), *command])
+        parts = [("", subject_text(row)), ("", str(row["explanation"]))]
         if row["why"] or row["causes"]:
-            parts.append(line(why_text(row)))
-        parts.append(line(str(row["action"])))
-        if row["command"]:
-            parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
-        return Content("\n").join(parts)
-
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the rows of the kind chosen."""
-        event.stop()
-        super().draw()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Go to the rows of the kind."""
-        event.stop()
-        self.table.focus()
+            parts.append(("", why_text(row)))
+        return with_labels([*parts, ("do", str(row["action"])), *command])
 
     # Ways from a row.
 
     def with_node(self, then: Callable[[str], object]) -> None:
-        """Do something with the path that the row is about, also from the kinds."""
+        """Do something with the path that the finding or the row is about, if it has one."""
         row = self.table.row
-        path = None if row is None else self.path_of(_ROWS, row)
+        path = None if row is None else self.path_of(self.name_of(self.table), row)
         if path is None:
             super().with_node(then)
         else:
             then(path)
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
-        """Go to the row's node."""
+        """Go to the finding's rows, or to the row's node."""
         path = self.path_of(name, row)
-        if path is None:
+        if name == FINDINGS:
+            self._look_at(ROWS)
+        elif path is None:
             self.explorer.tell(_NO_NODE)
         else:
             self._go(path)
@@ -298,7 +259,7 @@ class HealthView(AnswerView[HealthAnswer]):
     def action_moment(self) -> None:
         """Go to the node as it was when the finding began: the record that began it is applied."""
         row = self.table.row
-        path = None if row is None else self.path_of(_ROWS, row)
+        path = None if row is None else self.path_of(self.name_of(self.table), row)
         if row is None or path is None:
             self.explorer.tell("choose a row first" if row is None else _NO_NODE)
             return
@@ -337,19 +298,15 @@ class HealthView(AnswerView[HealthAnswer]):
 
     # The interface of a view.
 
-    def focus_content(self) -> None:
-        """Focus the kinds."""
-        self.query_one(KindList).focus()
-
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The rows shown, and all of them."""
         if self.answer is None or not len(self.answer.found):
             return ()
-        shown, code = self.table.shown, self.query_one(KindList).code
+        shown, finding = self.tables_by_name[ROWS].shown, self.finding
         every = ("health", plain(self.answer.found))
-        if shown is None or not code:
-            return (every if shown is None else ("health", plain(shown)),)
-        return ((code, plain(shown)), every)
+        if shown is None or finding is None:
+            return (every,)
+        return ((finding["code"] or "health", plain(shown)), every)
 
     def copyable(self) -> tuple[str, str] | None:
         """The command of the row under the cursor."""

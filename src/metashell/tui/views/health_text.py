@@ -1,74 +1,73 @@
-"""The answer of ``health`` about a view state, sorted for its view. No widget."""
+"""The answer of ``health`` about a view state: findings, and the rows of each. No widget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.health.paragraphs import HealthVerdict
-from metashell.commands.health.rows import summary_of
+from metashell.commands.health.paragraphs import HealthVerdict, Paragraph
+from metashell.commands.health.rows import summary_of, told_count
+from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.cell_text import plain_texts
+from metashell.commands.rows.columns import text
 from metashell.dataclass import dataclass
 from metashell.findings.kind import SEVERITIES, Need
 from metashell.findings.known import all_kinds
+from metashell.schema.arena import I64
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.text import seconds_text
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
-from metashell.tui.views.question import ViewAnswer
+from metashell.tui.views.question import ViewAnswer, ViewRows
 
-SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
-EVERY: Final = ""
-"""Stands for all kinds."""
+_SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
+_MARK: Final = text("mark", "", red=(_SYMBOLS["critical"],), yellow=(_SYMBOLS["warning"],))
+_SHOWN: Final = ("mark", "finding")
 _COLUMNS: Final = (
-    "cluster",
-    "subject",
-    "code",
-    "severity",
-    "count",
-    "since_time",
-    "why",
-    "partitions",
-    "since_offset",
-    "since_before",
-    "causes",
-    "path",
-    "command",
-    "explanation",
-    "action",
+    *("cluster", "subject", "code", "severity", "count", "since_time", "why", "partitions"),
+    *("since_offset", "since_before", "causes", "path", "command", "explanation", "action"),
 )
 """The columns of a row. Columns that tell rows apart come first."""
-_MOST_TOLD: Final = 2
-"""Causes and lowered configs that are told above the kinds."""
+_FIRST: Final = ("cluster", "subject", "code", "partitions", "since_time", "why", "count")
+"""Those that are shown at first. The subject has the severity's colour."""
+FINDINGS, ROWS = "findings", "rows"
+"""The tables: what is wrong, and the rows of one of these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthAnswer(ViewAnswer):
     """The answer of ``health`` about a view state."""
 
-    said: str
-    """How it is, a line a cluster."""
-    verdict: HealthVerdict | None = None
-    """The state as data; None for a fleet, and without an answer."""
     found: pa.Table
     """All rows, the worst first."""
-    kinds: Sequence[Mapping[str, Any]] = ()
-    """A row for each kind; see `summary_of`."""
+    groups: Sequence[I64] = ()
+    """By finding, its rows; the column ``group`` says which."""
     warnings: Sequence[str] = ()
     lacks_times: bool = False
     """Whether older files were not read that tell more."""
     is_deep: bool = False
     """Whether `check` ran, too."""
 
-    def of_kind(self, code: str) -> pa.Table:
-        """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
-        if code == EVERY:
-            return self.found
-        return self.found.filter(pc.equal(plain_texts(self.found.column("code")), code))
+    def rows_of(self, finding: Mapping[str, Any]) -> pa.Table:
+        """The rows of a finding. None is kept: of all together there may be 100 MB."""
+        return self.found.take(pa.array(self.groups[finding["group"]]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A finding in words."""
+
+    severity: str
+    code: str
+    headline: str
+    lines: Sequence[tuple[str, str]]
+    """(label, text) of each sentence."""
+    command: str | None
+    rows: I64
 
 
 def ask_health(
@@ -93,9 +92,9 @@ def ask_health(
         cancelled=cancelled,
         reads_older=reads_older,
     )
-    found = _found_in(answer, in_cluster=cluster is not None)
+    found = _found_in(answer, in_cluster=cluster is not None, is_deep=is_deep)
     lacks_times = not reads_older and cluster is not None and is_unread(cluster)
-    return replace(found, lacks_times=lacks_times, is_deep=is_deep)
+    return replace(found, lacks_times=lacks_times)
 
 
 def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> HealthAnswer:
@@ -105,68 +104,96 @@ def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> Heal
     return ask_health(view_state, is_deep=False, reads_older=True, cancelled=cancelled)
 
 
-def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthAnswer:
-    """Sort the rows of an answer with all columns."""
+def _found_in(answer: CommandAnswer, *, in_cluster: bool, is_deep: bool) -> HealthAnswer:
+    """Make findings of an answer with all columns."""
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
     rows = pa.table({}) if answer.table is None else answer.table
     names = [name for name in _COLUMNS if name in rows.column_names]
     if in_cluster and "cluster" in names:
         names.remove("cluster")
-    found = HealthAnswer(
-        title="",
-        rows={},
-        said="\n".join(verdict.nothing for verdict in verdicts),
-        verdict=verdicts[0] if in_cluster and verdicts and answer.table is not None else None,
-        found=rows.select(names),
+    rows = rows.select(names)
+    if in_cluster:
+        told = [_of_paragraph(one) for one in (verdicts[0].paragraphs if verdicts else ())]
+    else:
+        told = list(_of_kinds(rows)) if len(rows) else []
+    levels = [one.severity for one in told]
+    counts = [f"{_SYMBOLS[one]} {_counted(levels.count(one), one)}" for one in SEVERITIES
+              if one in levels]  # fmt: skip
+    if not set(SEVERITIES[:2]).intersection(levels) and verdicts:
+        counts.insert(0, verdicts[0].nothing if in_cluster else "nothing is wrong")
+    title, words = "  ".join(counts), [_of_check(rows)] if is_deep and len(rows) else []
+    if not title:
+        title, words = "health is not available", [*answer.warnings]
+    tables = {FINDINGS: _findings(told, rows), ROWS: ViewRows(table=rows, first=_FIRST)}
+    return HealthAnswer(
+        title=title,
+        words=words,
+        rows=tables if len(rows) else {},
+        found=rows,
+        groups=[*(one.rows for one in told), np.arange(len(rows))],
         warnings=answer.warnings,
+        is_deep=is_deep,
     )
-    if not len(rows):
-        return found
-    # Without times: one may be outside of Python's calendar.
-    summary = summary_of(found.found)
-    is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
-    kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
-    return replace(found, kinds=kinds)
 
 
-def in_short(found: HealthAnswer, *, check_runs: bool = False) -> str:
-    """The state, and the result of `check`, in as few words as fit above the kinds themselves.
-
-    Args:
-        found: The answer of ``health``.
-        check_runs: Whether `check` is looking for more.
-    """
-    of_check = "check runs: escape cancels" if check_runs else _of_check(found)
-    levels = [kind["severity"] for kind in found.kinds]
-    if not set(SEVERITIES[:2]).intersection(levels):
-        return "\n".join(text for text in (of_check, found.said) if text)
-    told = [
-        f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
-        for level in SEVERITIES
-        if (n := levels.count(level))
-    ]
-    told.append(of_check or "(kinds of findings)")
-    return "\n".join(("  ".join(told), *_reasons(found)))
+def _counted(n: int, severity: str) -> str:
+    return f"{n:,} {severity}{'s' * (n != 1 and severity != SEVERITIES[0])}"
 
 
-def _of_check(found: HealthAnswer) -> str:
-    """How much `check` found that `health` does not know; empty where it did not run."""
-    if not found.is_deep:
-        return ""
+def _of_paragraph(one: Paragraph) -> _Told:
+    """A finding as the command words it."""
+    texts = [(label, "; ".join(texts)) for label, texts in one.told if texts]
+    more = f" (+{len(one.more)})" if one.more else ""
+    return _Told(
+        one.severity.value, one.codes[0], one.headline + more, [("", one.headline), *texts],
+        next(iter(one.see), None), one.rows,
+    )  # fmt: skip
+
+
+def _of_kinds(rows: pa.Table) -> Iterator[_Told]:
+    """A finding for each kind of the rows of several clusters."""
+    codes = plain_texts(rows.column("code"))
+    names = ("severity", "code", "subjects", "count", "explanation", "action")
+    for kind in summary_of(rows).select(names).to_pylist():
+        at = np.flatnonzero(pc.equal(codes, kind["code"]))
+        lines = [("", str(kind["explanation"])), ("do", str(kind["action"]))]
+        headline = f"{kind['code']}  {told_count(kind):,}"
+        yield _Told(kind["severity"], kind["code"], headline, lines, None, at)
+
+
+def _findings(told: Sequence[_Told], rows: pa.Table) -> ViewRows:
+    """The findings as rows, and behind them all rows together."""
+    n = len(told)
+    words: dict[str, list[str | None]] = {
+        "code": [one.code for one in told],
+        "mark": [_SYMBOLS[one.severity] for one in told],
+        "finding": [one.headline for one in told],
+        "command": [one.command for one in told],
+    }
+    last = {"finding": f"all {len(rows):,} rows"}
+    columns = {
+        name: pa.array([*texts, last.get(name, "")], pa.string()) for name, texts in words.items()
+    }
+    for at, name in enumerate(("labels", "texts")):
+        cells = [[pair[at] for pair in one.lines] for one in told]
+        columns[name] = pa.array([*cells, []], pa.list_(pa.string()))
+    columns["group"] = pa.array(range(n + 1), pa.int64())
+    codes = plain_texts(rows["code"] if told else pa.array([], pa.string()))
+    worst = [int(one.rows[pc.index(codes.take(one.rows), one.code).as_py()]) for one in told]
+    firsts = pa.array(np.array([*worst, 0], np.int64))
+    firsts = pc.if_else(pc.less(columns["group"], n), firsts, None)
+    for name in ("cluster", "path", "since_offset"):
+        if name in rows.column_names:
+            columns[name] = rows[name].take(firsts)
+    return ViewRows(table=with_colours(pa.table(columns), [_MARK]), first=_SHOWN)
+
+
+def _of_check(rows: pa.Table) -> str:
+    """How much `check` found that `health` does not know."""
     kinds = all_kinds()
-    deep = (kind for kind in found.kinds if kinds[kind["code"]].needs is Need.FILES)
-    n = sum(kind["subjects"] for kind in deep)
+    codes = pc.value_counts(plain_texts(rows.column("code"))).to_pylist()
+    n = sum(one["counts"] for one in codes if kinds[one["values"]].needs is Need.FILES)
     return f"check found {n:,} more finding{'s' * (n != 1)}" if n else "check found nothing more"
-
-
-def _reasons(found: HealthAnswer) -> Sequence[str]:
-    """A line for each of the first causes and lowered configs; their effects are in the rows."""
-    verdict = found.verdict
-    # A fleet's clusters have reasons of their own, more than there is room for.
-    if verdict is None:
-        return ()
-    told = [one for one in verdict.paragraphs if one.causes or "lowered-config" in one.codes]
-    return [one.causes[0] if one.causes else one.headline for one in told[:_MOST_TOLD]]
 
 
 def why_text(row: Mapping[str, Any]) -> str:

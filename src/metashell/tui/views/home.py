@@ -16,8 +16,7 @@ from metashell.errors import MetashellError
 from metashell.tui.error_text import error_message
 from metashell.tui.rows.bars import bars
 from metashell.tui.rows.signs import with_signs
-from metashell.tui.text import line
-from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView
+from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView, with_labels
 from metashell.tui.views.brokers import with_load
 from metashell.tui.views.home_panels import PANELS
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
@@ -138,11 +137,7 @@ class HomeView(AnswerView[ViewAnswer]):
             return Content()
         if name != _FIRST:
             return super().detail(name, row)
-        told = zip(row["labels"], row["texts"], strict=True)
-        return Content("\n").join(
-            Content.assemble((f"{label} " if label else "", "bold"), line(text))
-            for label, text in told
-        )
+        return with_labels(zip(row["labels"], row["texts"], strict=True))
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Go to the row in the view that has more, or to its node."""

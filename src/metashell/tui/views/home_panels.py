@@ -5,25 +5,21 @@ For jobs; no widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.health.paragraphs import Paragraph
-from metashell.commands.rows.cell_colours import with_colours
-from metashell.commands.rows.columns import text
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.findings.kind import SEVERITIES
 from metashell.schema.sizes import size_text
 from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.views.brokers import counted
 from metashell.tui.views.group_rows import groups_shown, needs_of_groups
-from metashell.tui.views.health_text import SYMBOLS, ask_health
+from metashell.tui.views.health_text import FINDINGS, ask_health
 from metashell.tui.views.question import ViewQuestion, ViewRows
 from metashell.tui.views.quorum_detail import leader_and_epoch, live_status
 
@@ -33,7 +29,6 @@ _RECORDS: Final = 400
 """Records that they are made from."""
 _TOPICS: Final = "topics/byName/"
 """Left out of the names of nodes: most changes are of topics."""
-_MARK: Final = text("mark", "", red=(SYMBOLS["critical"],), yellow=(SYMBOLS["warning"],))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,37 +48,14 @@ class Panel:
 
 
 def _findings(question: ViewQuestion) -> ViewRows:
-    """Paragraphs of ``health``, the worst first."""
+    """The findings of ``health``, the worst first."""
     with question.job.turn():
         found = ask_health(
             question.view_state, is_deep=False, reads_older=False, cancelled=question.job.cancelled
         )
-    told = () if found.verdict is None else found.verdict.paragraphs
-    columns = {
-        "mark": [SYMBOLS[one.severity] for one in told],
-        "finding": [one.headline + (f" (+{len(one.more)})" if one.more else "") for one in told],
-        "code": [one.codes[0] for one in told],
-    }
-    table = pa.table({name: pa.array(texts, pa.string()) for name, texts in columns.items()})
-    lines = [list(_lines_of(one)) for one in told]
-    for at, name in enumerate(("labels", "texts")):
-        cells = pa.array([[pair[at] for pair in pairs] for pairs in lines], pa.list_(pa.string()))
-        table = table.append_column(name, cells)
-    levels = [str(one.severity) for one in told]
-    counts = [
-        f"{n:,} {level}{'s' * (n != 1 and level != SEVERITIES[0])}"
-        for level in SEVERITIES
-        if (n := levels.count(level))
-    ]
-    heading = " · ".join(counts) or found.said or "not available"
-    return ViewRows(table=with_colours(table, [_MARK]), first=("mark", "finding"), heading=heading)
-
-
-def _lines_of(paragraph: Paragraph) -> Iterator[tuple[str, str]]:
-    """The headline and the lines below it, each behind its label."""
-    for label, texts in (("", (paragraph.headline,)), *paragraph.told):
-        if texts:
-            yield label, "; ".join(texts)
+    rows = found.rows.get(FINDINGS, ViewRows(table=pa.table({})))
+    n = max(len(rows.table) - 1, 0)  # the last one stands for all rows together
+    return replace(rows, table=rows.table.slice(0, n), heading=found.title)
 
 
 def _brokers(question: ViewQuestion) -> ViewRows:
@@ -100,7 +72,7 @@ def _quorum(question: ViewQuestion) -> ViewRows:
     told = "unknown"
     if len(status):
         told = leader_and_epoch(status, live_status(source), is_newest=is_newest)
-    names = ("id", "status", "log_end_offset", "lag", "last_fetch_age_ms", "endpoints")
+    names = ("id", "status", "lag", "log_end_offset", "last_fetch_age_ms", "endpoints")
     first = [name for name in names if rows.table[name].null_count < len(rows.table)]
     return replace(rows, heading=told, first=first)
 
@@ -160,7 +132,7 @@ def _disks(question: ViewQuestion) -> ViewRows:
 
 PANELS: Final = (
     Panel(name="health", title="Health", find=_findings, view="health"),
-    Panel(name="quorum", title="Quorum", find=_quorum, view="quorum", n_first=4),
+    Panel(name="quorum", title="Quorum", find=_quorum, view="quorum", n_first=3),
     Panel(name="brokers", title="Brokers", find=_brokers, view="brokers", n_first=5),
     Panel(name="topics", title="Topics", find=_topics, n_first=3),
     Panel(name="changes", title="Changes", find=_changes),

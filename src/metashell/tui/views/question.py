@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.jobs import Job
-    from metashell.tui.rows.cells import TableRows
     from metashell.tui.view_state import ViewState
 
 _MOST_COMPARED: Final = 20_000
@@ -32,8 +31,6 @@ class ViewRows:
     heading: str = ""
     """Their title."""
     changes: TableChanges = UNCHANGED
-    ahead: TableRows | None = None
-    """The rows as they are drawn, made ahead."""
     warnings: Sequence[str] = ()
 
 

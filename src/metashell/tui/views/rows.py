@@ -52,7 +52,9 @@ class RowsView(AnswerView[ViewAnswer]):
         self.view_state = view_state
 
     def take(self, result: CommandResult) -> None:
-        """Show the rows of another command."""
+        """Show the rows of another command; those that are shown stay where they are."""
+        if result is self.result:
+            return
         self.result, answer = result, result.answer
         n = sum(map(len, answer.tables))
         moment = "" if result.offset is None else f" at offset {result.offset}"

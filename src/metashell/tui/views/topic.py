@@ -30,8 +30,8 @@ _TITLES: Final = {
 }
 """By the names of the tables, from above."""
 _FIRST: Final = {
-    "findings": ("severity", "code", "partitions", "since_time", "why", "command"),
-    "partitions": ("partition", "state", "since_time", "why", "leader", "isr", "replicas", "elr"),
+    "findings": ("severity", "code", "partitions", "why", "since_time", "command"),
+    "partitions": ("partition", "state", "leader", "isr", "replicas", "elr", "why", "since_time"),
     "configs": ("key", "value", "source", "changed_offset"),
     "acls": ("principal", "operation", "permission", "resource", "pattern_type", "host"),
     "groups": ("group", "partition", "lag", "offset", "log_end_offset", "committed_time"),
@@ -56,7 +56,7 @@ class TopicView(AnswerView[ViewAnswer]):
     TABLES = tuple(_TITLES)
     BINDINGS: ClassVar = [COPY_COMMAND, REFRESH]
     DEFAULT_CSS = """
-    TopicView { overflow-y: auto; }
+    TopicView { overflow-y: auto; scrollbar-size: 0 1; }
     TopicView RowTable { height: auto; max-height: 12; }
     TopicView .answer-detail { dock: bottom; max-height: 3; background: $surface; }
     """
