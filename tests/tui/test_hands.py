@@ -8,6 +8,7 @@ import pytest
 
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.sql import SqlScreen
 from metashell.tui.tree.tree import NodeTree
@@ -218,3 +219,80 @@ def test_sql_in_several_lines() -> None:
         driver.app.kept.clear()  # the database with it
 
     drive(test, session_on(DEMO))
+
+
+def test_an_age_says_what_it_counts_from() -> None:
+    """Back from the last record, as everywhere; the shown state has a bar of its own."""
+
+    async def test(driver: Driver) -> None:
+        status = driver.one(StatusLine)
+        usual = status.styles.background
+        await driver.press("@")
+        await driver.type("-5m")
+        await driver.press("enter")
+        assert driver.told == ["-5m: before the last record, 2026-11-22T12:43:40.666Z"]
+        assert driver.screen().splitlines()[-2].startswith(" earlier state  E: newest")
+        assert usual != status.styles.background
+        await driver.press("E")
+        assert usual == status.styles.background
+
+    drive(test, session_on(DEMO))
+
+
+def test_a_message_covers_no_detail() -> None:
+    """It stands above the status, where the timeline is."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("3")
+        driver.app.tell("something")
+        await driver.settled()
+        (toast,) = driver.app.screen.query("Toast")
+        assert driver.app.timeline is not None
+        assert toast.region.y >= driver.app.timeline.region.y
+        assert toast.region.bottom <= driver.one(StatusLine).region.y
+
+    drive(test, session_on(DEMO))
+
+
+def test_the_filter_says_what_it_filters() -> None:
+    """Of the tree one directory, else rows."""
+
+    async def test(driver: Driver) -> None:
+        for path, told in (("/", "filter names in /; f searches everywhere"),):
+            driver.app.go(path)
+            await driver.press("slash")
+            assert told in driver.screen()
+            await driver.press("escape")
+        await driver.press("5", "slash")
+        assert "filter these rows: what they must contain" in driver.screen()
+
+    drive(test, session_on(DEMO))
+
+
+def test_rows_are_where_they_were() -> None:
+    """Who comes back to them finds the cursor and the scrolled rows as they were left."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("colon")
+        await driver.type("topics")
+        await driver.press("enter", "pagedown", "pagedown")
+        table = driver.one(RowTable)
+        before = table.cursor, table.scroll_y
+        assert before[1] > 0
+        await driver.press("3", "escape")
+        assert driver.view.id == "rows"
+        assert before == (table.cursor, table.scroll_y)
+
+    drive(test, session_on(DEMO))
+
+
+@pytest.mark.parametrize(("keys", "told"), [(("0",), "R x"), (("5",), "w"), (("1",), "R x")])
+def test_keys_that_matter_are_in_the_footer(keys: tuple[str, ...], told: str) -> None:
+    """At 80 columns, too."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press(*keys)
+        found = footer(driver).split()
+        assert set(told.split()) <= set(found)
+
+    drive(test, session_on(DEMO, path=""))

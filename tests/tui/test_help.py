@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from rich.color import ColorSystem
 from textual.color import Color
 from textual.containers import VerticalScroll
 
 from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
 from metashell.tui.rows.table import RowTable
 from support.bindings import shown
+from support.fixtures import DEMO
 from support.pilot import Driver, drive, session_on
 from support.seeds import chosen
 
@@ -213,3 +215,32 @@ def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(c is None or c.is_default for s in styles for c in (s.color, s.bgcolor))
 
     drive(test)
+
+
+@pytest.mark.parametrize("theme", ["metashell-dark", "metashell-light", "ansi-dark", "ansi-light"])
+def test_severity_in_sixteen_colours(theme: str) -> None:
+    """It keeps red and yellow; without colours signs tell it."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.theme = theme
+        await driver.press("down", "down", "down")  # the cursor has colours of its own
+        found: dict[str, int | None] = {}
+        for strip in driver.app.screen._compositor.render_strips():
+            for segment in strip:
+                if segment.text.strip() in ("●", "▲") and segment.style and segment.style.color:
+                    colour = segment.style.color.downgrade(ColorSystem.STANDARD)
+                    found.setdefault(segment.text.strip(), colour.number)
+        assert found["●"] in (1, 9)
+        assert found["▲"] in (3, 11)
+
+    drive(test, session_on(DEMO, path=""))
+
+
+def test_signs_are_explained() -> None:
+    """Each that Home can have is told of in its help."""
+
+    async def test(driver: Driver) -> None:
+        said = help_text(driver.app.focused, driver.app.screen)
+        assert [] == [sign for sign in "•●▲·│" if f"`{sign}`" not in said]
+
+    drive(test, session_on(DEMO, path=""))

@@ -22,6 +22,7 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.session import ExplorerSession
 from metashell.tui.view_state import ask, view_state_at, view_state_of
+from support.fixtures import DEMO
 from support.logs import make_directory, record
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 
@@ -234,6 +235,36 @@ def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         await detail.driver.press("h")
         assert 5 == detail.rows.n_lines
         assert "the newest 5 changes" in detail.driver.screen()
+
+    looking(test)
+
+
+def test_history_of_a_config_says_what_it_replaced() -> None:
+    """Where a topic sets a config, that was the cluster's value, from which health counts too."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/configs/TOPIC:payments/min.insync.replicas")
+        await driver.settled()
+        await driver.press("h")
+        assert "2 by default → 1" in driver.screen()
+        driver.app.go("/image/configs/TOPIC:wishlists/retention.ms")
+        await driver.settled()
+        await driver.press("h")
+        assert "created 2592000000" in driver.screen()
+
+    drive(test, session_on(DEMO))
+
+
+def test_a_way_to_look_stays_among_siblings() -> None:
+    """The next topic has its history, too; a node of another directory is looked at as usual."""
+
+    async def test(detail: Looking) -> None:
+        await detail.at(ORDERS)
+        await detail.driver.press("h")
+        await detail.at("/image/topics/byName/shipments")
+        assert detail.mode() is DetailMode.HISTORY
+        await detail.at("/image/cluster")
+        assert detail.mode() is DetailMode.TABLE
 
     looking(test)
 

@@ -73,6 +73,17 @@ def test_into_a_file(sample: Source) -> None:
     assert "" == Path("empty").read_text()
 
 
+def test_the_name_of_a_file_chooses_the_form(sample: Source) -> None:
+    """Of rows, unless another form is asked for; also of a command with a text of its own."""
+    for line, form in (("topics", "csv"), ("topics", "json"), ("health", "tsv")):
+        run(sample, f"{line} > a.{form}")
+        assert run_on(sample, f"{line} -o {form}").out == Path(f"a.{form}").read_text()
+    run(sample, "topics -o yaml > a.csv")
+    assert run_on(sample, "topics -o yaml").out == Path("a.csv").read_text()
+    run(sample, "pwd > a.csv")
+    assert "/\n" == Path("a.csv").read_text()
+
+
 def test_a_refused_command_keeps_the_file(sample: Source) -> None:
     """A typing mistake costs no file."""
     Path("kept").write_text("kept")

@@ -52,12 +52,7 @@ class StatusLine(AppPart, Widget):
     """Where everything stands."""
 
     HELP: ClassVar = "The shown place in the log, and the work in progress."
-    DEFAULT_CSS = """
-    StatusLine { height: 1; }
-    StatusLine.-earlier { background: $warning; color: $background; text-style: bold; }
-    StatusLine.-earlier:ansi { color: ansi_black; }
-    StatusLine.-earlier:nocolor { text-style: bold reverse; }
-    """
+    DEFAULT_CSS = "StatusLine { height: 1; }"
 
     _content: Content | None = None
     """The content to draw; None until it is made."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +15,7 @@ from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
 from metashell.fs.node import Leaf
 from metashell.fs.path import decode_name, encode_path, resolve, split
+from metashell.schema.resource_types import ResourceType
 from metashell.tui.prompts.results import CommandResult
 from metashell.tui.view_state import ViewState, ask
 
@@ -24,6 +26,7 @@ NAME: Final = "node"
 """The column that names a node below."""
 _TOPICS: Final = ("image", "topics")
 _CONFIGS: Final = ("image", "configs")
+_OF_TOPICS: Final = "/image/configs/TOPIC:"
 _TOPIC_DEPTH: Final = 4
 _IN_TOPIC: Final = "configs"
 """How the history of a topic calls the directory of its configs."""
@@ -203,20 +206,49 @@ def name_below(path: str, of: Sequence[str]) -> str:
 
 def _words(table: pa.Table, cluster: Source) -> pa.Array:
     """string[n]: each change as the command words it, and whether it is later than the state."""
-    names = ("change", "fields", "type", "reason", "offset")
-    rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+    names = ("change", "fields", "path", "offset", "type", "reason")
+    rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    has_configs = any(path.startswith(_OF_TOPICS) for _, _, path, *_ in rows)
+    defaults = _defaults(cluster.newest) if has_configs else {}
     words = [
         change_text(
-            verb,
-            fields_of(fields),
+            *_with_default(verb, fields_of(fields), path, offset, defaults),
             record=record,
             reason=reason,
             in_checkpoint=offset is None,
         )
-        for verb, fields, record, reason, offset in rows
+        for verb, fields, path, offset, record, reason in rows
     ]
     before = pc.if_else(pc.fill_null(_are_later(table, cluster), False), _LATER, "")
     return pc.binary_join_element_wise(before, pa.array(words, pa.string()), "").combine_chunks()
+
+
+def _with_default(
+    verb: str,
+    fields: Mapping[str, Any],
+    path: str,
+    offset: int | None,
+    defaults: Mapping[str, tuple[int, str]],
+) -> tuple[str, Mapping[str, Any]]:
+    """The verb and the fields of a change; a topic's new config replaces the cluster's value."""
+    since, default = defaults.get(split(path)[-1], (0, ""))
+    if not default or verb != "created" or not path.startswith(_OF_TOPICS):
+        return verb, fields
+    if offset is None or offset <= since:
+        return verb, fields
+    return "changed", {"": (f"{default} by default", fields[""][1])}
+
+
+def _defaults(newest: Source) -> Mapping[str, tuple[int, str]]:
+    """By config: the offset of the cluster's own value for all brokers, and the value."""
+    part = newest.image.part("configs")
+    columns = part.columns
+    is_broker = columns.fixed("resource_type") == ResourceType.BROKER
+    at = np.flatnonzero(is_broker & (columns.span("resource_name").counts == 0))
+    names, values = (columns.span(name).take(at).texts() for name in ("name", "value"))
+    rows = part.changed[at]
+    offsets = newest.image.records.frames_at(rows).offset[rows].tolist()
+    return dict(zip(names, zip(offsets, values, strict=True), strict=True))
 
 
 def _are_later(table: pa.Table, cluster: Source) -> pa.ChunkedArray:
