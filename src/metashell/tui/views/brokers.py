@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from textual import events
 from textual.binding import Binding
 from textual.content import Content
 
@@ -29,6 +30,8 @@ _REGISTERED: Final = (
     "incarnation", "features",
 )  # fmt: skip
 """Columns of ``nodes``."""
+_BOTH: Final = 30
+"""Lines of the view from which on brokers and racks have room."""
 _MOST_NAMED: Final = 12
 _BROKERS: Final = "brokers"
 _RACKS: Final = "racks"
@@ -61,6 +64,8 @@ class BrokersView(AnswerView[ViewAnswer]):
         Binding("w", "what_if", "Without", id="brokers.without"),
     ]
 
+    DEFAULT_CSS = "BrokersView.-both #brokers-brokers { height: auto; max-height: 60%; }"
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.by_rack = False
@@ -85,10 +90,17 @@ class BrokersView(AnswerView[ViewAnswer]):
         }
         return ViewAnswer(title=heading(table), rows=rows)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Show brokers and racks where there is room."""
+        self.set_class(event.size.height >= _BOTH, "-both")
+        self.draw()
+
     def seen(self, answer: ViewAnswer) -> Sequence[str]:
-        """Brokers or racks."""
+        """Brokers or racks, or both."""
         if answer is not self.answer:
             return super().seen(answer)
+        if self.has_class("-both"):
+            return (_BROKERS, _RACKS)
         return (_RACKS,) if self.by_rack else (_BROKERS,)
 
     def drawn(self, name: str, table: pa.Table) -> pa.Table:
@@ -156,8 +168,9 @@ class BrokersView(AnswerView[ViewAnswer]):
 
     def action_by_rack(self) -> None:
         """Count by rack, or by broker again."""
-        self.by_rack = not self.by_rack
+        self.by_rack = self.name_of(self.table) != _RACKS
         self.draw()
+        self.tables_by_name[_RACKS if self.by_rack else _BROKERS].focus()
 
     def action_pick(self) -> None:
         """Pick the broker under the cursor, or all of the rack, or take that back."""
