@@ -16,7 +16,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from metashell.commands.shared.columns import display_width
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, quiet_key
 
 Row: TypeAlias = tuple[int, int, int]
 """(line, from, to): what of a line stands on a row of the screen."""
@@ -41,10 +41,7 @@ def moving_keys(prefix: str, *, last: str = "Last", letters: bool = True) -> lis
         ("home", "edge(False)", "First", "first"),
         ("end", "edge(True)", last, "last"),
     )
-    return [
-        Binding(keys, action, name, show=False, id=f"{prefix}.{way}")
-        for keys, action, name, way in moves
-    ]
+    return [quiet_key(keys, action, name, f"{prefix}.{way}") for keys, action, name, way in moves]
 
 
 class LineList(AppPart, ScrollView, can_focus=True):
@@ -149,14 +146,14 @@ class TextRows(AppPart, ScrollView, can_focus=True):
     """Text that can be scrolled, and selected with the mouse."""
 
     BINDINGS: ClassVar = [
-        Binding("up", "scroll_up", "Up", show=False, id="lines.up"),
-        Binding("down", "scroll_down", "Down", show=False, id="lines.down"),
-        Binding("left", "scroll_left", "Left", show=False, id="lines.left"),
-        Binding("right", "scroll_right", "Right", show=False, id="lines.right"),
-        Binding("home", "scroll_home", "To the top", show=False, id="lines.first"),
-        Binding("end", "scroll_end", "To the end", show=False, id="lines.last"),
-        Binding("pageup", "page_up", "Page up", show=False, id="lines.page-up"),
-        Binding("pagedown", "page_down", "Page down", show=False, id="lines.page-down"),
+        quiet_key("up", "scroll_up", "Up", "lines.up"),
+        quiet_key("down", "scroll_down", "Down", "lines.down"),
+        quiet_key("left", "scroll_left", "Left", "lines.left"),
+        quiet_key("right", "scroll_right", "Right", "lines.right"),
+        quiet_key("home", "scroll_home", "To the top", "lines.first"),
+        quiet_key("end", "scroll_end", "To the end", "lines.last"),
+        quiet_key("pageup", "page_up", "Page up", "lines.page-up"),
+        quiet_key("pagedown", "page_down", "Page down", "lines.page-down"),
     ]
     rows: list[Row]
     """The rows as they are wrapped."""

@@ -1,18 +1,41 @@
-"""Gives every part of the program access to the program."""
+"""What all parts of the program have: the way to the program, and how keys are declared."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
 
 if TYPE_CHECKING:
     from metashell.tui.app import Explorer
 
 
 class AppPart:
-    """Mixed into widgets and screens."""
+    """Mixed into widgets, which know Textual's app alone."""
 
     @property
     def explorer(self) -> Explorer:
-        """The program that it is a part of."""
-        widget: Any = self
-        return cast("Explorer", widget.app)
+        """The program."""
+        app: Explorer = self.app  # type: ignore[attr-defined]
+        return app
+
+
+def shown_key(
+    keys: str, action: str, name: str, key_id: str, tooltip: str = "", *, show: bool = True
+) -> Binding:
+    """A key of a part.
+
+    Args:
+        keys: The keys, separated by commas.
+        action: What they do.
+        name: Their name in the footer.
+        key_id: What the configuration file calls them.
+        tooltip: What they do, in words, where the name does not say all.
+        show: Whether the footer has them where there is room.
+    """
+    return Binding(keys, action, name, show=show, id=key_id, tooltip=tooltip)
+
+
+def quiet_key(keys: str, action: str, name: str, key_id: str, tooltip: str = "") -> Binding:
+    """A key that no footer has; help has it."""
+    return shown_key(keys, action, name, key_id, tooltip, show=False)

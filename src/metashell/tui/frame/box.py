@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList
 
 from metashell.tui.frame.key_bar import KeyBar
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, quiet_key, shown_key
 
 _T = TypeVar("_T")
 
@@ -19,16 +18,16 @@ _T = TypeVar("_T")
 class Box(AppPart, ModalScreen[_T]):
     """A line or a list above a view; gives what the user chose. Its keys can be listed."""
 
-    BINDINGS: ClassVar = [Binding("question_mark,f1", "app.help", "Help", id="help")]
+    BINDINGS: ClassVar = [shown_key("?,f1", "app.help", "Help", "help")]
 
 
 class ListBox(Box[_T | None]):
     """A box with one list; gives None if the user goes back."""
 
     BINDINGS: ClassVar = [
-        Binding("escape,q", "leave", "Back", id="list.leave"),
-        Binding("j", "move(1)", "Down", show=False, id="list.letter-down"),
-        Binding("k", "move(-1)", "Up", show=False, id="list.letter-up"),
+        shown_key("escape,q", "leave", "Back", "list.leave"),
+        quiet_key("j", "move(1)", "Down", "list.letter-down"),
+        quiet_key("k", "move(-1)", "Up", "list.letter-up"),
     ]
     DEFAULT_CSS = """
     ListBox {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Input
 
 from metashell.tui.frame.taking_focus import give_back
+from metashell.tui.part import quiet_key, shown_key
 
 if TYPE_CHECKING:
     from metashell.tui.view import View
@@ -30,9 +30,9 @@ class FilterBar(Input):
     FilterBar, FilterBar:focus { height: 1; background: $surface; padding: 0 1; }
     """
     BINDINGS: ClassVar = [
-        Binding("escape", "drop", "Drop the filter", id="filter.drop"),
-        Binding("enter", "submit", "Keep it", id="filter.keep"),
-        Binding("down", "submit", "Keep the filter", show=False, id="filter.down"),
+        shown_key("escape", "drop", "Drop the filter", "filter.drop"),
+        shown_key("enter", "submit", "Keep it", "filter.keep"),
+        quiet_key("down", "submit", "Keep the filter", "filter.down"),
     ]
 
     def __init__(self, view: View) -> None:

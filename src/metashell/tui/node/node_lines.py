@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
-from textual.binding import Binding
 
 from metashell.commands.shared.columns import display_width
 from metashell.tui.lines import TextRows, folded
 from metashell.tui.node.value import ValueLine
+from metashell.tui.part import shown_key
 from metashell.tui.rows.filter_line import nothing_left, show_filter
 
 
@@ -32,7 +32,7 @@ class LineView(TextRows):
     }
     """
     COMPONENT_CLASSES: ClassVar = {"lines--key", "lines--changed", "lines--match"}
-    BINDINGS: ClassVar = [Binding("w", "wrap", "Wrap", id="node.wrap")]
+    BINDINGS: ClassVar = [shown_key("w", "wrap", "Wrap", "node.wrap")]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

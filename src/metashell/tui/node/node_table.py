@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import ClassVar
 
-from textual.binding import Binding
-
 from metashell.tui.node.history import NAME
 from metashell.tui.node.node_detail import DetailMode
+from metashell.tui.part import shown_key
 from metashell.tui.rows.table import RowTable
 
 
@@ -16,15 +15,13 @@ class NodeTable(RowTable):
     """The table of a node: a row leads to a node, or in a history to the state after a change."""
 
     BINDINGS: ClassVar = [
-        Binding(
-            "enter", "to_node", "Go to node", id="node.open", tooltip="go to the node of the row"
-        ),
-        Binding(
+        shown_key("enter", "to_node", "Go to node", "node.open", "go to the node of the row"),
+        shown_key(
             "enter",
             "to_state",
             "Go to that state",
-            id="node.travel",
-            tooltip="show the cluster as it was after the change",
+            "node.travel",
+            "show the cluster as it was after the change",
         ),
     ]
 

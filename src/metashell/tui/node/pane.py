@@ -23,7 +23,7 @@ from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.path_title import PathTitle
 from metashell.tui.node.value import ValueLine
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, shown_key
 from metashell.tui.rows.table import RowTable
 from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.text import line, say
@@ -70,12 +70,12 @@ MODE_KEYS: Final = (
         for mode, key, title in _TABS
         if key != "d"
     ),
-    Binding(
+    shown_key(
         "d",
         "other_table",
         "Children",
-        id="node.children",
-        tooltip="show the plain children of a directory, or its table",
+        "node.children",
+        "show the plain children of a directory, or its table",
     ),
 )
 """The keys of the tabs: they are seen from the tree too, so they work there as well."""

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.suggester import SuggestionReady
@@ -22,7 +21,7 @@ from metashell.commands.framework.command import Completion
 from metashell.fs.escape import escape
 from metashell.places.uri import holds_credentials
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, quiet_key, shown_key
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 10_000
 
-HIDE: Final = Binding("escape", "hide", "Hide", id="line.hide", tooltip="hide the proposals")
+HIDE: Final = shown_key("escape", "hide", "Hide", "line.hide", "hide the proposals")
 """Offered by a line that stays open without proposals."""
 
 Completer = Callable[["ViewState", str, Callable[[], bool]], Sequence[Completion]]
@@ -212,9 +211,9 @@ class CompletingInput(AppPart, Input):
     )
     DEFAULT_CSS = "CompletingInput { height: 1; background: $surface; }"
     BINDINGS: ClassVar = [
-        Binding("tab", "take", "Complete", id="line.complete"),
-        Binding("down", "choose(1)", "Choose", show=False, id="line.next"),
-        Binding("up", "choose(-1)", "Before", show=False, id="line.previous"),
+        shown_key("tab", "take", "Complete", "line.complete"),
+        quiet_key("down", "choose(1)", "Choose", "line.next"),
+        quiet_key("up", "choose(-1)", "Before", "line.previous"),
     ]
 
     BEHIND: ClassVar[str] = " "

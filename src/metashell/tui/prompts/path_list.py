@@ -8,12 +8,12 @@ from typing import ClassVar
 import pyarrow as pa
 from rich.cells import cell_len
 from rich.text import Text
-from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
 from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.part import shown_key
 from metashell.tui.prompts.output_lines import cleaned
 
 
@@ -36,8 +36,8 @@ class PathList(LineList):
     COMPONENT_CLASSES: ClassVar = {"path-list--cursor"}
     BINDINGS: ClassVar = [
         *moving_keys("list", letters=False),
-        Binding("enter", "choose", "Go there", id="list.choose"),
-        Binding("x", "export", "Export", id="export"),
+        shown_key("enter", "choose", "Go there", "list.choose"),
+        shown_key("x", "export", "Export", "export"),
     ]
 
     class Chosen(Message):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
@@ -15,7 +14,7 @@ from textual.widgets import Input
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, quiet_key, shown_key
 from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.records.filters import Chip, chip_of
 from metashell.tui.screens.prompt import Prompt
@@ -33,10 +32,10 @@ class ChipBar(AppPart, Widget, can_focus=True):
         "an option of `log` and its value."
     )
     BINDINGS: ClassVar = [
-        Binding("left", "move(-1)", "Previous", show=False, id="chips.left"),
-        Binding("right", "move(1)", "Next", show=False, id="chips.right"),
-        Binding("delete,backspace", "remove", "Remove", id="chips.remove"),
-        Binding("enter", "edit", "Change", id="chips.edit"),
+        quiet_key("left", "move(-1)", "Previous", "chips.left"),
+        quiet_key("right", "move(1)", "Next", "chips.right"),
+        shown_key("delete,backspace", "remove", "Remove", "chips.remove"),
+        shown_key("enter", "edit", "Change", "chips.edit"),
     ]
     ALLOW_MAXIMIZE = False
     DEFAULT_CSS = """

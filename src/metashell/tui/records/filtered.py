@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
-from textual.binding import Binding
 from textual.timer import Timer
 
 from metashell.commands.framework.command import Completion
@@ -14,6 +13,7 @@ from metashell.errors import MetashellError
 from metashell.records.window import Filter, LogReader
 from metashell.tui.error_text import error_message
 from metashell.tui.jobs import Job
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.filters import (
     ALL,
@@ -41,20 +41,9 @@ class FilteredRecords(View):
     """A view of records with filters; it has a `ChipBar`."""
 
     BINDINGS: ClassVar = [
-        Binding(
-            "a", "add", "Add filter", id="records.add", tooltip="add a filter, an option of log"
-        ),
-        Binding(
-            "c", "clear", "Drop filters", show=False, id="records.clear", tooltip="drop all filters"
-        ),
-        Binding(
-            "h",
-            "noops",
-            "NoOps",
-            show=False,
-            id="records.noops",
-            tooltip="show NoOps, or hide them",
-        ),
+        shown_key("a", "add", "Add filter", "records.add", "add a filter, an option of log"),
+        quiet_key("c", "clear", "Drop filters", "records.clear", "drop all filters"),
+        quiet_key("h", "noops", "NoOps", "records.noops", "show NoOps, or hide them"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

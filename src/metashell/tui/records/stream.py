@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
@@ -18,6 +17,7 @@ from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.records.window import RecordLine
 from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.records.short_lines import short_line
 from metashell.tui.rows.component_style import over_widget
@@ -64,12 +64,12 @@ class RecordList(LineList):
         "runs."
     )
     BINDINGS: ClassVar = [
-        Binding("enter", "choose", "Go to node", id="records.choose"),
+        shown_key("enter", "choose", "Go to node", "records.choose"),
         *moving_keys("records", last="Newest"),
-        Binding("J", "batch(1)", "Next batch", show=False, id="records.next-batch"),
-        Binding("K", "batch(-1)", "Previous batch", show=False, id="records.previous-batch"),
-        Binding("left", "scroll_line(-1)", "Left", show=False, id="records.left"),
-        Binding("right", "scroll_line(1)", "Right", show=False, id="records.right"),
+        quiet_key("J", "batch(1)", "Next batch", "records.next-batch"),
+        quiet_key("K", "batch(-1)", "Previous batch", "records.previous-batch"),
+        quiet_key("left", "scroll_line(-1)", "Left", "records.left"),
+        quiet_key("right", "scroll_line(1)", "Right", "records.right"),
     ]
     COMPONENT_CLASSES: ClassVar = {
         "record-list--cursor",

@@ -11,7 +11,6 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 from rich.text import Text
-from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
 
@@ -19,6 +18,7 @@ from metashell.commands.rows.cell_text import is_number
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
@@ -55,15 +55,17 @@ class ColumnTable(LineList):
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     BINDINGS: ClassVar = [
-        Binding("enter", "choose", "Open", id="table.choose", tooltip="open what the row is about"),
+        shown_key("enter", "choose", "Open", "table.choose", "open what the row is about"),
         *moving_keys("table", letters=False),
-        Binding("right", "beside(1)", "Right", show=False, id="table.right"),
-        Binding("left", "beside(-1)", "Left", show=False, id="table.left"),
-        Binding("ctrl+right", "column(-1)", "Last column", show=False, id="table.last-column",
-                tooltip="go to the last column"),
-        Binding("ctrl+left", "column(0)", "First column", show=False, id="table.first-column",
-                tooltip="go to the first column"),
-    ]  # fmt: skip
+        quiet_key("right", "beside(1)", "Right", "table.right"),
+        quiet_key("left", "beside(-1)", "Left", "table.left"),
+        quiet_key(
+            "ctrl+right", "column(-1)", "Last column", "table.last-column", "go to the last column"
+        ),
+        quiet_key(
+            "ctrl+left", "column(0)", "First column", "table.first-column", "go to the first column"
+        ),
+    ]
     header_height = 1
     cursor_column = 0
     """The column that the user chose."""

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from metashell.tui.frame.box import ListBox
+from metashell.tui.part import shown_key
 from metashell.tui.text import line
 
 
@@ -30,7 +31,7 @@ class ColumnsScreen(ListBox[list[str]]):
     TITLE = "columns"
     DEFAULT_CSS = "ColumnsScreen > Vertical { width: 44; }"
     BINDINGS: ClassVar = [
-        Binding("space", "toggle_column", "Take or leave", id="columns.toggle"),
+        shown_key("space", "toggle_column", "Take or leave", "columns.toggle"),
         Binding("enter", "take", "Show", priority=True, id="columns.show"),
     ]
 

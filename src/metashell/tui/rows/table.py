@@ -20,6 +20,7 @@ from textual.strip import Strip
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number, shown_texts
 from metashell.tui.jobs import Job
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
@@ -83,15 +84,8 @@ class RowTable(ColumnTable):
     }
     """
     BINDINGS: ClassVar = [
-        Binding("s", "sort", "Sort", id="table.sort", tooltip=_SORT_TIP),
-        Binding(
-            "c",
-            "columns",
-            "Columns",
-            show=False,
-            id="table.columns",
-            tooltip="choose the columns",
-        ),
+        shown_key("s", "sort", "Sort", "table.sort", _SORT_TIP),
+        quiet_key("c", "columns", "Columns", "table.columns", "choose the columns"),
         # Textual's own way between widgets, also where a screen has another use for these keys.
         Binding("tab", "app.focus_next", show=False),
         Binding("shift+tab", "app.focus_previous", show=False),

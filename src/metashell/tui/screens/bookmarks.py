@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from metashell.tui.frame.box import ListBox
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
 
@@ -25,8 +25,8 @@ class BookmarksScreen(ListBox[None]):
     )
     TITLE = "bookmarks"
     BINDINGS: ClassVar = [
-        Binding("B", "leave", "Back", show=False, id="bookmarks.leave"),
-        Binding("delete,d", "forget", "Forget", id="bookmarks.forget"),
+        quiet_key("B", "leave", "Back", "bookmarks.leave"),
+        shown_key("delete,d", "forget", "Forget", "bookmarks.forget"),
     ]
 
     def __init__(self) -> None:

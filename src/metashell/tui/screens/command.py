@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, Static
 
@@ -28,6 +27,7 @@ from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
 from metashell.tui.prompts.results import CommandResult
@@ -97,20 +97,17 @@ class CommandScreen(Box[None]):
     CommandScreen #output-notes { max-height: 6; color: $text-warning; }
     """
     BINDINGS: ClassVar = [
-        Binding("escape", "leave", "Close", id="command.close"),
-        Binding("colon", "type", "Command", show=False, id="command"),
-        Binding("shift+tab", "look", "Output", id="command.output"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="command.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="command.page-down"),
-        Binding("q", "app.quit", "Quit", id="quit"),
-        Binding("y", "copy", "Copy", id="copy.path"),
-        Binding("Y", "copy", "Copy", show=False, id="copy.value"),
-        Binding("t", "beneath('timeline')", "Timeline", show=False, id="time.focus"),
+        shown_key("escape", "leave", "Close", "command.close"),
+        quiet_key(":", "type", "Command", "command"),
+        shown_key("shift+tab", "look", "Output", "command.output"),
+        quiet_key("pageup", "page(-1)", "Page up", "command.page-up"),
+        quiet_key("pagedown", "page(1)", "Page down", "command.page-down"),
+        shown_key("q", "app.quit", "Quit", "quit"),
+        shown_key("y", "copy", "Copy", "copy.path"),
+        quiet_key("Y", "copy", "Copy", "copy.value"),
+        quiet_key("t", "beneath('timeline')", "Timeline", "time.focus"),
         *(
-            Binding(
-                spec.key, f"beneath('view', '{spec.id}')", spec.title, show=False,
-                id=f"view.{spec.id}",
-            )
+            quiet_key(spec.key, f"beneath('view', '{spec.id}')", spec.title, f"view.{spec.id}")
             for spec in VIEWS
             if spec.key.isdecimal()
         ),

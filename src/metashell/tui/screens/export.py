@@ -8,7 +8,6 @@ from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
-from textual.binding import Binding
 from textual.widgets import Input
 
 from metashell.commands.export.destination import STDOUT, ExportPlace
@@ -22,6 +21,7 @@ from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
+from metashell.tui.part import shown_key
 from metashell.tui.screens.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ExportScreen(Prompt[str]):
         "into a Kafka directory."
     )
     TITLE = "export"
-    BINDINGS: ClassVar = [Binding("tab", "next_table", "Next table", id="export.table")]
+    BINDINGS: ClassVar = [shown_key("tab", "next_table", "Next table", "export.table")]
 
     def __init__(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
         super().__init__()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.widgets import Input, Label, Static
@@ -20,6 +19,7 @@ from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.part import shown_key
 from metashell.tui.prompts.completing import HIDE, CompletingInput
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream
 from metashell.tui.prompts.path_list import PathList
@@ -183,8 +183,8 @@ class FindScreen(Box[None]):
     FindScreen #find-state.-wrong { color: $text-error; text-style: bold; }
     """
     BINDINGS: ClassVar = [
-        Binding("escape", "leave", "Back", id="find.leave"),
-        Binding("ctrl+t", "elsewhere", "Here or everywhere", id="find.start"),
+        shown_key("escape", "leave", "Back", "find.leave"),
+        shown_key("ctrl+t", "elsewhere", "Here or everywhere", "find.start"),
     ]
 
     def __init__(self, text: str = "") -> None:
@@ -405,7 +405,7 @@ class _FindLine(CompletingInput):
     """The line: without proposals its keys lead on."""
 
     BINDINGS: ClassVar = [
-        Binding("down", "choose(1)", "Results", id="find.results"),
+        shown_key("down", "choose(1)", "Results", "find.results"),
         HIDE,
     ]
 

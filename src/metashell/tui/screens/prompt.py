@@ -6,13 +6,13 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.part import shown_key
 from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.text import lines
 
@@ -31,7 +31,7 @@ class Prompt(Box[_T | None]):
 
     TITLE: ClassVar[str | None] = ""
     HINT: ClassVar[str] = ""
-    BINDINGS: ClassVar = [Binding("escape", "leave", "Back", id="prompt.leave")]
+    BINDINGS: ClassVar = [shown_key("escape", "leave", "Back", "prompt.leave")]
     DEFAULT_CSS = """
     Prompt {
         align: center top;

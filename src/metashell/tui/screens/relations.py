@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList
@@ -15,6 +14,7 @@ from textual.widgets.option_list import Option
 from metashell.tui.frame.box import ListBox
 from metashell.tui.jobs import Job
 from metashell.tui.node.relations import Relation, Relations, relations_of
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class _Neighbours(OptionList):
     """The lines of the tree."""
 
     BINDINGS: ClassVar = [
-        Binding("enter", "select", "Go there", id="relations.go"),
-        Binding("right,l", "screen.into", "Neighbours", id="relations.into"),
-        Binding("left,h", "screen.out", "Back", id="relations.out"),
+        shown_key("enter", "select", "Go there", "relations.go"),
+        shown_key("right,l", "screen.into", "Neighbours", "relations.into"),
+        shown_key("left,h", "screen.out", "Back", "relations.out"),
     ]
 
 
@@ -77,7 +77,7 @@ class RelationsScreen(ListBox[None]):
         "A letter goes to a group: `t` topic, `c` configs, `p` partitions, `b` brokers, `a` "
         "ACLs, `u` quotas, `r` records. `alt+left` brings you back to where you were."
     )
-    BINDINGS: ClassVar = [Binding("R", "leave", "Back", show=False, id="relations.leave")]
+    BINDINGS: ClassVar = [quiet_key("R", "leave", "Back", "relations.leave")]
     DEFAULT_CSS = """
     RelationsScreen > Vertical { height: 90%; max-height: 44; }
     RelationsScreen OptionList { height: 1fr; }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
@@ -14,6 +13,7 @@ from metashell.commands.framework.command_line import quote
 from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.prompts.completing import EnteredLines
 from metashell.tui.prompts.results import CommandResult
 from metashell.tui.text import line, lines
@@ -38,10 +38,10 @@ class SqlScreen(Box[None]):
         "closes."
     )
     BINDINGS: ClassVar = [
-        Binding("ctrl+r", "run", "Run", id="sql.run"),
-        Binding("ctrl+up", "recall(-1)", "Before", id="sql.before"),
-        Binding("ctrl+down", "recall(1)", "Behind", show=False, id="sql.behind"),
-        Binding("escape", "leave", "Back", id="sql.leave"),
+        shown_key("ctrl+r", "run", "Run", "sql.run"),
+        shown_key("ctrl+up", "recall(-1)", "Before", "sql.before"),
+        quiet_key("ctrl+down", "recall(1)", "Behind", "sql.behind"),
+        shown_key("escape", "leave", "Back", "sql.leave"),
     ]
     DEFAULT_CSS = """
     SqlScreen { background: transparent; align: left bottom; }

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 from textual.style import Style
 from textual.timer import Timer
@@ -14,7 +13,7 @@ from textual.widget import Widget
 
 from metashell.records.density import Axis
 from metashell.tui.frame.taking_focus import give_back
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, quiet_key, shown_key
 from metashell.tui.text import line
 from metashell.tui.timeline.bar import Stand, draw
 from metashell.tui.timeline.help import HELP
@@ -53,34 +52,23 @@ class Timeline(AppPart, Widget, can_focus=True):
     ALLOW_SELECT = False
     ALLOW_MAXIMIZE = False
     BINDINGS: ClassVar = [
-        Binding(
-            "left", "move(-1)", "Earlier", id="timeline.earlier", tooltip="travel a column back"
-        ),
-        Binding("right", "move(1)", "Later", id="timeline.later", tooltip="travel a column on"),
-        Binding("shift+left,ctrl+left", "move(-10)", "Back", show=False, id="timeline.earlier-10"),
-        Binding("shift+right,ctrl+right", "move(10)", "On", show=False, id="timeline.later-10"),
-        Binding("home", "to_begin", "Oldest", show=False, id="timeline.begin"),
-        Binding("end", "to_end", "Newest", show=False, id="timeline.end"),
-        Binding(
-            "space", "app.play", "Play", id="timeline.play", tooltip="play the log like a recording"
-        ),
-        Binding(
-            "plus,equals_sign",
-            "faster(2)",
-            "Faster",
-            show=False,
-            id="timeline.faster",
-            tooltip="play twice as fast",
-        ),
-        Binding("minus", "faster(0.5)", "Slower", show=False, id="timeline.slower"),
-        Binding(
+        shown_key("left", "move(-1)", "Earlier", "timeline.earlier", "travel a column back"),
+        shown_key("right", "move(1)", "Later", "timeline.later", "travel a column on"),
+        quiet_key("shift+left,ctrl+left", "move(-10)", "Back", "timeline.earlier-10"),
+        quiet_key("shift+right,ctrl+right", "move(10)", "On", "timeline.later-10"),
+        quiet_key("home", "to_begin", "Oldest", "timeline.begin"),
+        quiet_key("end", "to_end", "Newest", "timeline.end"),
+        shown_key("space", "app.play", "Play", "timeline.play", "play the log like a recording"),
+        quiet_key("+,=", "faster(2)", "Faster", "timeline.faster", "play twice as fast"),
+        quiet_key("-", "faster(0.5)", "Slower", "timeline.slower"),
+        shown_key(
             "a",
             "axis",
             "Time/offsets",
-            id="timeline.axis",
-            tooltip="make columns equally wide in time, or in offsets",
+            "timeline.axis",
+            "make columns equally wide in time, or in offsets",
         ),
-        Binding("escape,t", "leave", "Leave", id="timeline.leave", tooltip="go back to the view"),
+        shown_key("escape,t", "leave", "Leave", "timeline.leave", "go back to the view"),
     ]
 
     def __init__(self) -> None:

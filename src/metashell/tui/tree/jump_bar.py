@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
-from metashell.tui.part import AppPart
+from metashell.tui.part import AppPart, shown_key
 
 if TYPE_CHECKING:
     from metashell.tui.tree.tree import NodeTree
@@ -22,7 +21,7 @@ _NONE: Final = "no name contains "
 class _JumpLine(Input):
     """The input for the beginning of a name."""
 
-    BINDINGS: ClassVar = [Binding("enter", "submit", "Stay there", id="jump.stay")]
+    BINDINGS: ClassVar = [shown_key("enter", "submit", "Stay there", "jump.stay")]
 
 
 class JumpBar(AppPart, Horizontal):
@@ -34,9 +33,9 @@ class JumpBar(AppPart, Horizontal):
         "back."
     )
     BINDINGS: ClassVar = [
-        Binding("escape", "drop", "Back", id="jump.leave"),
-        Binding("down", "move(1)", "Next", id="jump.next"),
-        Binding("up", "move(-1)", "Previous", id="jump.previous"),
+        shown_key("escape", "drop", "Back", "jump.leave"),
+        shown_key("down", "move(1)", "Next", "jump.next"),
+        shown_key("up", "move(-1)", "Previous", "jump.previous"),
     ]
     DEFAULT_CSS = """
     JumpBar { height: 1; background: $surface; padding: 0 1; }

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
 from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.component_style import over_widget
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.filter import TreeFilter
@@ -49,10 +49,10 @@ class NodeTree(LineList):
     )
     BINDINGS: ClassVar = [
         *moving_keys("tree"),
-        Binding("enter", "choose", "Open", id="tree.open"),
-        Binding("right,l", "into", "Open", show=False, id="tree.into"),
-        Binding("left", "out", "Close", show=False, id="tree.out"),
-        Binding("backspace", "parent", "Parent", show=False, id="tree.parent"),
+        shown_key("enter", "choose", "Open", "tree.open"),
+        quiet_key("right,l", "into", "Open", "tree.into"),
+        quiet_key("left", "out", "Close", "tree.out"),
+        quiet_key("backspace", "parent", "Parent", "tree.parent"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"node-tree--{part}" for part in ("cursor", "directory", "guide", "mark", "note")

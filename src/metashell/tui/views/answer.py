@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 import pyarrow as pa
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.tui.error_text import error_lines
 from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.row_node import path_of, why_no_node
 from metashell.tui.rows.table import RowTable
@@ -37,11 +37,9 @@ _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what takes long to tell of a row."""
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there)."""
-REFRESH: Final = Binding(
-    "r", "refresh_rows", "Look again", show=False, id="answer.refresh", tooltip="ask again"
-)
-COPY_COMMAND: Final = Binding(
-    "i", "copy_command", "Copy command", id="answer.copy", tooltip="copy the command of the row"
+REFRESH: Final = quiet_key("r", "refresh_rows", "Look again", "answer.refresh", "ask again")
+COPY_COMMAND: Final = shown_key(
+    "i", "copy_command", "Copy command", "answer.copy", "copy the command of the row"
 )
 
 
@@ -65,9 +63,7 @@ class AnswerView(View, Generic[_A]):
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
     BINDINGS: ClassVar = [
-        Binding(
-            "backspace", "back", "Back", show=False, id="answer.back", tooltip="go back to all rows"
-        )
+        quiet_key("backspace", "back", "Back", "answer.back", "go back to all rows")
     ]
     DEFAULT_CSS = """
     AnswerView > Static { height: auto; padding: 0 1; }

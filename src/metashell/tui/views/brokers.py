@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from textual import events
-from textual.binding import Binding
 from textual.content import Content
 
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.bars import bars
 from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.rows.signs import with_signs
@@ -58,10 +58,10 @@ class BrokersView(AnswerView[ViewAnswer]):
     ASKS = "counting leaders and replicas"
     TABLES = (_BROKERS, _RACKS, _WITHOUT)
     BINDINGS: ClassVar = [
-        Binding("r", "by_rack", "Racks", id="brokers.rack"),
-        Binding("a", "pick", "Pick", id="brokers.pick"),
-        Binding("n", "pick_none", "None", show=False, id="brokers.none"),
-        Binding("w", "what_if", "Without", id="brokers.without"),
+        shown_key("r", "by_rack", "Racks", "brokers.rack"),
+        shown_key("a", "pick", "Pick", "brokers.pick"),
+        quiet_key("n", "pick_none", "None", "brokers.none"),
+        shown_key("w", "what_if", "Without", "brokers.without"),
     ]
 
     DEFAULT_CSS = "BrokersView.-both #brokers-brokers { height: auto; max-height: 60%; }"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal
 
 from metashell.tui.node.pane import MODE_KEYS, NodePane
+from metashell.tui.part import quiet_key
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
 from metashell.tui.view_state import ViewState
@@ -36,23 +36,9 @@ class ExplorerView(View):
     )
     shows_path = True
     BINDINGS: ClassVar = [
-        Binding(
-            "backspace",
-            "parent",
-            "Parent",
-            show=False,
-            id="explorer.parent",
-            tooltip="go to the directory above",
-        ),
-        Binding(
-            "w",
-            "widen",
-            "Width",
-            show=False,
-            id="explorer.width",
-            tooltip="make the tree wider, or as it was",
-        ),
-        Binding("i", "jump_to_name", "Jump", show=False, id="tree.jump"),
+        quiet_key("backspace", "parent", "Parent", "explorer.parent", "go to the directory above"),
+        quiet_key("w", "widen", "Width", "explorer.width", "make the tree wider, or as it was"),
+        quiet_key("i", "jump_to_name", "Jump", "tree.jump"),
         *MODE_KEYS,
     ]
     DEFAULT_CSS = """

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
-from textual.binding import Binding
 from textual.content import Content
 
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
+from metashell.tui.part import shown_key
 from metashell.tui.text import lines
 from metashell.tui.view_state import ask
 from metashell.tui.views.answer import REFRESH, AnswerView
@@ -55,7 +55,7 @@ class FleetView(AnswerView[ViewAnswer]):
     IS_AWAITED = False
     TABLES = ("fleet",)
     BINDINGS: ClassVar = [
-        Binding("v", "verify", "Verify", id="fleet.verify", tooltip="compare copies of a cluster"),
+        shown_key("v", "verify", "Verify", "fleet.verify", "compare copies of a cluster"),
         REFRESH,
     ]
 

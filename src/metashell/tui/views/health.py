@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.content import Content
 
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
+from metashell.tui.part import shown_key
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
 from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, with_labels
@@ -51,27 +51,23 @@ class HealthView(AnswerView[HealthAnswer]):
     )
     TABLES = (FINDINGS, ROWS)
     BINDINGS: ClassVar = [
-        Binding(
+        shown_key(
             "m",
             "moment",
             "Its beginning",
-            id="health.moment",
-            tooltip="go to the node at the offset where the finding began",
+            "health.moment",
+            "go to the node at the offset where the finding began",
         ),
-        Binding(
-            "exclamation_mark",
+        shown_key(
+            "!",
             "run_command",
             "Run command",
-            id="health.run",
-            tooltip="run the command of the finding or row",
+            "health.run",
+            "run the command of the finding or row",
         ),
         COPY_COMMAND,
-        Binding(
-            "d",
-            "deep",
-            "Deep check",
-            id="health.deep",
-            tooltip="also run the command check, or leave it out",
+        shown_key(
+            "d", "deep", "Deep check", "health.deep", "also run the command check, or leave it out"
         ),
         REFRESH,
     ]

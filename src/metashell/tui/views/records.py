@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.widgets import Static
 
 from metashell.records.window import PieceMatches, RecordLine
 from metashell.tui.jobs import Job
+from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.chips import ChipBar
 from metashell.tui.records.detail import RecordDetail, record_detail
 from metashell.tui.records.filtered import FilteredRecords
@@ -44,10 +44,10 @@ class RecordsView(FilteredRecords):
     HELP = RecordList.HELP
     lists_records = True
     BINDINGS: ClassVar = [
-        Binding("d", "details", "Details", id="records.details"),
-        Binding("n", "next(1)", "Next like it", id="records.next"),
-        Binding("N", "next(-1)", "Previous like it", show=False, id="records.previous"),
-        Binding("m", "as_of", "Cluster as of", id="records.as-of"),
+        shown_key("d", "details", "Details", "records.details"),
+        shown_key("n", "next(1)", "Next like it", "records.next"),
+        quiet_key("N", "next(-1)", "Previous like it", "records.previous"),
+        shown_key("m", "as_of", "Cluster as of", "records.as-of"),
     ]
     DEFAULT_CSS = """
     RecordsView #records-body { layout: vertical; height: 1fr; }
