@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 from metashell.commands.rows import columns
 from metashell.commands.rows.cell_colours import with_colours
-from metashell.tui.remembered import Remembered
 from metashell.tui.rows.cells import (
     TableRows,
     content_width,
     order_of,
     place_of,
-    rows_ahead,
 )
 
 TABLE = pa.table(
@@ -144,26 +141,3 @@ def test_texts_that_are_held_once() -> None:
     assert [cell.plain for cell in TableRows(once, ["text"], None, None).row(1)] == ["alpha"]
     assert content_width(once.column("text")) == content_width(each.column("text"))
     assert place_of(once, {"n": 2, "text": "alpha"}) == 1
-
-
-def test_rows_ahead() -> None:
-    """They are formatted before they are drawn, and taken for the columns that are shown."""
-    remembered = Remembered(None)
-    table = pa.table({"name": ["a", "b"], "n": [1, 22], "more": ["x", "y"]})
-    first = ("n", "name", "of another command")
-    marked, changed = pa.array([True, False]), {"name": pa.array([False, True])}
-    rows = rows_ahead(remembered, table, marked, first, changed)
-    with patch.object(TableRows, "_texts", side_effect=AssertionError):
-        assert ["• 1", "a"] == [cell.plain for cell in rows.row(0)]
-        assert ["  22", "•b"] == [cell.plain for cell in rows.row(1)]
-        assert 2 == len(rows.widths)
-    assert rows.are_all_of(table, ["n", "name"])
-    assert not rows.are_all_of(table, ["name", "n"])
-    assert not rows.are_all_of(table.slice(0), ["n", "name"])
-    assert not TableRows(table, ["n"], pa.array([1, 0]), None).are_all_of(table, ["n"])
-
-    remembered.choose_columns(table.column_names, ["more"])
-    assert rows_ahead(remembered, table, None, first, None).are_all_of(table, ["more"])
-    assert rows_ahead(Remembered(None), table, None, (), None).are_all_of(table, table.column_names)
-    nothing = pa.table({})
-    assert rows_ahead(remembered, nothing, None, first, None).are_all_of(nothing, ())

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from metashell.dataclass import dataclass
-from metashell.tui.rows.cells import rows_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.node.value import ValueLine
-    from metashell.tui.remembered import Remembered
-    from metashell.tui.rows.cells import TableRows
 
 
 class DetailMode(StrEnum):
@@ -51,8 +48,6 @@ class NodeDetail:
     marked: pa.Array | None = None
     changed: Mapping[str, pa.Array] | None = None
     """By column, cells that changed since the previous stop."""
-    rows: TableRows | None = None
-    """The rows as they are drawn, made ahead."""
     note: str = ""
     """A remark shown with the content."""
     lacks_times: bool = False
@@ -63,11 +58,3 @@ class NodeDetail:
     """The offset of the record that last changed the node."""
     path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
     """The path of the node that a row is about."""
-
-
-def with_rows(detail: NodeDetail, remembered: Remembered) -> NodeDetail:
-    """The look with its rows made ahead, in a job."""
-    if detail.table is None:
-        return detail
-    rows = rows_ahead(remembered, detail.table, detail.marked, detail.first, detail.changed)
-    return replace(detail, rows=rows)

@@ -18,7 +18,7 @@ from metashell.tui.error_text import error_lines, error_text
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.history import NAME
 from metashell.tui.node.inspector import NodeInspector
-from metashell.tui.node.node_detail import DetailMode, NodeDetail, with_rows
+from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.path_title import PathTitle
@@ -245,20 +245,20 @@ class NodePane(AppPart, Vertical):
         if view_state is None or path is None:
             return
 
-        jobs, remembered = self.explorer.jobs, self.explorer.remembered
+        jobs = self.explorer.jobs
         jobs.cancel(self, _OLDER)
 
         def work(job: Job) -> NodeDetail:
             def tell(detail: NodeDetail) -> None:
-                job.tell(self._show, with_rows(detail, remembered))
+                job.tell(self._show, detail)
 
             seen = NodeInspector(view_state, path, job.cancelled, reads_older=reads_older)
-            return with_rows(seen.look(of_leaf, of_directory, tell), remembered)
+            return seen.look(of_leaf, of_directory, tell)
 
         def with_times(job: Job) -> NodeDetail:
             seen = NodeInspector(view_state, path, job.cancelled, reads_older=True)
             seen.read_older()
-            return with_rows(seen.look(of_leaf, of_directory), remembered)
+            return seen.look(of_leaf, of_directory)
 
         def done(detail: NodeDetail) -> None:
             self._show(detail)
@@ -302,7 +302,7 @@ class NodePane(AppPart, Vertical):
             at = {detail.table.column_names[0]: came_from} if is_afresh and came_from else None
             table.show(
                 detail.table, detail.marked, first=detail.first, afresh=is_afresh, at=at,
-                changed=detail.changed, rows=detail.rows,
+                changed=detail.changed,
             )  # fmt: skip
         else:
             lines.show(detail.lines or (), afresh=is_afresh)

@@ -81,7 +81,8 @@ class TableRows:
         whole: bool = False,
     ) -> None:
         shown = table.select(list(names))
-        self._given = table, tuple(names)
+        self.names = tuple(names)
+        """The columns shown, in order."""
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
         self._styles = [SIGN if is_drawn(name) else "" for name in names]
@@ -102,20 +103,6 @@ class TableRows:
         """By column, whether its cells stand to the right."""
         self._widths: list[int] = []
         self._blocks: dict[int, list[list[Text]]] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns shown, in order."""
-        return self._given[1]
-
-    def are_all_of(self, table: pa.Table, names: Sequence[str]) -> bool:
-        """Whether they are all rows of a table as they are, in these columns."""
-        return self._order is None and self._given[0] is table and self._given[1] == tuple(names)
-
-    def get_ready(self) -> None:
-        """Format what is drawn first; called where nobody waits for a key."""
-        if len(self) and self.widths:
-            self.row(0)
 
     def __len__(self) -> int:
         return self._shown.num_rows if self._order is None else len(self._order)
@@ -215,28 +202,6 @@ def columns_of(table: pa.Table, first: Sequence[str], remembered: Remembered) ->
         remembered: The user's choices.
     """
     return remembered.columns(table.column_names) or tuple(first) or tuple(table.column_names)
-
-
-def rows_ahead(
-    remembered: Remembered,
-    table: pa.Table,
-    marked: pa.Array | None,
-    first: Sequence[str],
-    changed: Mapping[str, pa.Array] | None,
-) -> TableRows:
-    """Rows for `RowTable.show`, made in a job: to format them takes as long as to draw them.
-
-    Args:
-        remembered: The user's choice of columns.
-        table: The argument of `RowTable.show`.
-        marked: Likewise.
-        first: Likewise.
-        changed: Likewise.
-    """
-    names = columns_of(table, there(table, first), remembered)
-    rows = TableRows(table, names, None, marked, changed or {})
-    rows.get_ready()
-    return rows
 
 
 def there(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:

@@ -123,7 +123,6 @@ class RowTable(ColumnTable):
         self._given: tuple[pa.Table, pa.Array | None] | None = None
         """Rows that are shown, or will be once they are arranged, and their marks."""
         self._marked: pa.Array | None = None
-        self._rows_ahead: TableRows | None = None
         self.changed: Mapping[str, pa.Array] = {}
         """By column, bool[n]: cells that changed since the previous stop."""
         self._order: pa.Array | None = None
@@ -150,7 +149,6 @@ class RowTable(ColumnTable):
         afresh: bool = False,
         at: Mapping[str, Any] | None = None,
         changed: Mapping[str, pa.Array] | None = None,
-        rows: TableRows | None = None,
     ) -> None:
         """Show rows in place of those before; order, filter and place of the cursor are kept.
 
@@ -164,9 +162,8 @@ class RowTable(ColumnTable):
                 and the order is the one that the user chose for such rows.
             at: The row that the cursor goes to then, by values of some of its columns.
             changed: By column, bool[n]: cells that changed since the previous stop.
-            rows: The rows made by `rows_ahead`; None if they are not made yet.
         """
-        self.changed, self._rows_ahead = changed or {}, rows
+        self.changed = changed or {}
         is_first = self._given is None
         self._given, self._first = (table, marked), there(table, first)
         if afresh:
@@ -415,10 +412,7 @@ class RowTable(ColumnTable):
         self.table, self._marked = self._given
         self._order = order
         names = columns_of(self.table, self._first, self.explorer.remembered)
-        rows = self._rows_ahead
-        if rows is None or order is not None or not rows.are_all_of(self.table, names):
-            rows = TableRows(self.table, names, order, self._marked, self.changed)
-        self._rows, self._rows_ahead = rows, None
+        self._rows = TableRows(self.table, names, order, self._marked, self.changed)
         show_filter(self, self._filter, len(self._rows), len(self.table))
         at = self._place(row)
         if goes_up and (at is None or at >= self.size.height - self.header_height):
