@@ -7,7 +7,7 @@ import pyarrow as pa
 from metashell.commands.partitions.command import COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.fs.node import JsonValue
-from metashell.tui.node.value_changes import changed_lines
+from metashell.tui.node.value import changed_lines
 from metashell.tui.rows.changes import changed_cells
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.widgets import Static
 
-from metashell.tui.rows.row_node import path_of
+from metashell.tui.rows.cluster_rows import path_of
 from metashell.tui.views.rows import RowsView
 from support.pilot import Driver, drive
 

@@ -8,8 +8,7 @@ import pytest
 
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.fleet import FleetView
-from metashell.tui.views.fleet_text import copies_words
+from metashell.tui.views.fleet import FleetView, copies_words
 from support.fleets import backups
 from support.pilot import Driver, drive, session_on
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from metashell.tui.views.home import HomeView
-from metashell.tui.views.home_panels import PANELS
+from metashell.tui.views.home import PANELS, HomeView
 from support.fixtures import DEMO
 from support.pilot import SMALL, Driver, drive, session_on
 from support.screens import BROKER, Screen

@@ -8,7 +8,7 @@ import pytest
 
 from kraftgen.batch import encode_batch
 from metashell.tui.node.node_detail import DetailMode
-from metashell.tui.records.words import with_words
+from metashell.tui.records.short_lines import with_words
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView
 from support.live import Cluster

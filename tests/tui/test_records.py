@@ -11,7 +11,7 @@ from textual.message import Message
 
 from kraftgen.batch import Codec, Record, encode_batch, encode_batch_record
 from metashell.schema.model import load_registry
-from metashell.tui.records.chips import ChipBar, ChipPrompt
+from metashell.tui.records.filtered import ChipBar, ChipPrompt
 from metashell.tui.records.model import Gap
 from metashell.tui.records.stream import TYPE
 from metashell.tui.screens.export import ExportScreen

@@ -15,7 +15,7 @@ from metashell.records.density import Axis
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
-from metashell.tui.timeline import known as timeline_known
+from metashell.tui.timeline import jumps as timeline_known
 from metashell.tui.timeline.play import Player
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.timeline.track import Track

@@ -18,17 +18,14 @@ from textual.widget import AwaitMount
 from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, InternalError, MetashellError, SourceError
-from metashell.tui.error_text import error_text
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
-from metashell.tui.frame.idle_keys import is_idle, nothing_done
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
 from metashell.tui.frame.main_screen import MainScreen
-from metashell.tui.frame.passing import PassingMessages
+from metashell.tui.frame.passing import PassingMessages, is_idle, nothing_done
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
-from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.terminal import keep_terminal
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
@@ -36,8 +33,9 @@ from metashell.tui.moving import VIEW_STATE, Moving, with_status
 from metashell.tui.places import Places
 from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.session import ExplorerSession
+from metashell.tui.text import error_text
 from metashell.tui.type_ahead import TypeAhead
-from metashell.tui.view import VIEWS, View, ViewSpec, first_view
+from metashell.tui.view import VIEWS, View, ViewSpec, first_view, leave_timeline, take_focus
 from metashell.tui.view_state import (
     CommandAnswer,
     ViewState,

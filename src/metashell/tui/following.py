@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.shared.status import stored_status
 from metashell.errors import MetashellError
 from metashell.places.uri import is_uri
-from metashell.tui.error_text import error_message
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.jobs import Job
+from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
     from metashell.commands.shared.status import SourceStatus

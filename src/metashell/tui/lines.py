@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, TypeAlias
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding
@@ -14,9 +15,56 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 
 from metashell.commands.shared.columns import display_width
 from metashell.tui.part import AppPart, quiet_key
+from metashell.tui.text import line
+
+_FILTERED: Final = "-filtered"
+"""Class of a widget that has such a line."""
+
+
+def show_filter(widget: Widget, text: str, n_shown: int, n_all: int) -> None:
+    """Show a widget's filter on its border; without enough room the count gives way to the text.
+
+    Args:
+        widget: The widget whose rows are filtered.
+        text: The text that rows must contain; empty for no filter, and no line.
+        n_shown: The number of rows that contain it.
+        n_all: The number of all rows.
+    """
+    widget.set_class(bool(text), _FILTERED)
+    said = line(f"filter {text}: {n_shown:,} of {n_all:,}") if text else None
+    if widget.border_subtitle != (None if said is None else said.markup):
+        widget.border_subtitle = said
+
+
+def nothing_left(what: str, text: str) -> str:
+    """The message for a filter that leaves nothing.
+
+    Args:
+        what: The kind of thing that is filtered, in the singular.
+        text: The filter.
+    """
+    return f"no {what} contains '{line(text).plain}': escape drops the filter"
+
+
+def over_widget(widget: Widget, name: str) -> Style:
+    """The colour and the text style of a component as they are on the widget's own background.
+
+    Textual's partial styles take colours that depend on what is below, such as ``$text-muted``,
+    as if that were black.
+    """
+    style = widget.get_component_rich_style(name)
+    return Style.from_color(style.color) + Style(
+        bold=style.bold,
+        dim=style.dim,
+        italic=style.italic,
+        underline=style.underline,
+        reverse=style.reverse,
+    )
+
 
 Row: TypeAlias = tuple[int, int, int]
 """(line, from, to): what of a line stands on a row of the screen."""

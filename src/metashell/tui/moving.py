@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from metashell.errors import MetashellError
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
-    from metashell.tui.prompts.results import CommandResult
+    from metashell.tui.view_state import CommandResult
 
 VIEW_STATE: Final = "view-state"
 """Key of the job that makes another view state."""

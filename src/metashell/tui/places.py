@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from metashell.tui.prompts.results import CommandResult
+    from metashell.tui.view_state import CommandResult
 
 _MOST: Final = 200
 

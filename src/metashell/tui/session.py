@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.dataclass import dataclass
 from metashell.errors import InternalError
-from metashell.tui.memory import ready_for_keys
+from metashell.tui.jobs import ready_for_keys
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.source import FleetSource

@@ -1,7 +1,4 @@
-"""Data as text on the screen: never markup, and with no character that steers a terminal.
-
-Everything that comes from a cluster goes through here before a widget has it.
-"""
+"""Data as text on the screen: never markup, and with nothing that steers a terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +8,26 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual.content import Content
 
-from metashell.fs.escape import escape, escape_text
+from metashell.errors import MetashellError
+from metashell.fs.escape import diagnostic, escape, escape_text
 
 if TYPE_CHECKING:
     from textual.widgets import Static
+
+
+def error_lines(error: MetashellError) -> list[str]:
+    """The message and the hint, a line each."""
+    return [diagnostic(line) for line in error.lines("")]
+
+
+def error_text(error: MetashellError) -> str:
+    """The message and the hint, below each other."""
+    return "\n".join(error_lines(error))
+
+
+def error_message(error: MetashellError) -> str:
+    """The message alone, in a line."""
+    return diagnostic(error.message)
 
 
 def line(text: str, style: str = "") -> Content:

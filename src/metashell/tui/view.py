@@ -16,12 +16,11 @@ from metashell.tui.text import line
 from metashell.tui.view_state import WHY_NOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     import pyarrow as pa
 
-    from metashell.tui.prompts.results import CommandResult
-    from metashell.tui.view_state import ViewState
+    from metashell.tui.view_state import CommandResult, ViewState
 
 
 HOME: Final = ""
@@ -272,3 +271,29 @@ def first_view(view_state: ViewState, path: str) -> str:
     if view_state.fleet is not None and path in (HOME, "/"):
         return FLEET
     return "home" if path == HOME and view_state.has_image else TREE
+
+
+def take_focus(view: View) -> None:
+    """Focus a view's content where the focus is nowhere, or in a view that is not seen."""
+    explorer = view.explorer
+    if explorer.view is not view or explorer.screen is not view.screen:
+        return
+    focused = explorer.focused
+    if focused is None or any(isinstance(a, View) and a is not view for a in focused.ancestors):
+        view.focus_content()
+
+
+def leave_timeline(view: View) -> None:
+    """Focus a view's content where the timeline has the focus: another view was asked for."""
+    timeline = view.explorer.timeline
+    if timeline is not None and view.explorer.focused is timeline:
+        view.focus_content()
+
+
+def give_back(content: View, before: Widget | None) -> None:
+    """Focus the part of a content that had the focus before, else where its user goes on."""
+    around: Collection[object] = () if before is None else before.ancestors
+    if before is not None and before.focusable and content in around:
+        before.focus()
+    else:
+        content.focus_content()

@@ -20,7 +20,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, SourceError
 from metashell.fs.escape import diagnostic, for_terminal
 from metashell.fs.path import cluster_path
-from metashell.tui.error_text import error_message
+from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from metashell.fs.node import Directory
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
+
 
 _MOST_WARNINGS: Final = 1_000
 NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
@@ -355,3 +356,16 @@ def is_older(view_state: ViewState, shown: ViewState) -> bool:
         return False
     found, known = view_state.opened.status().offset, shown.opened.status().offset
     return found is not None and known is not None and found < known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandResult:
+    """The result of a command that has rows."""
+
+    line: str
+    """The command line."""
+    answer: CommandAnswer
+    cwd: str
+    """The directory that it ran in."""
+    offset: int | None = None
+    """The offset of the earlier state that the rows are about; None for the newest, or another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metashell.commands.shared.columns import display_width
-from metashell.tui.rows.bars import SHARE, bar, bars, sparkline
+from metashell.tui.rows.signs import SHARE, bar, bars, sparkline
 
 
 def test_bar_is_as_long_as_its_part() -> None:

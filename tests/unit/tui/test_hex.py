@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metashell.tui.records.hex import fitting_width, hex_lines
+from metashell.tui.records.short_lines import fitting_width, hex_lines
 
 
 def test_hex_lines() -> None:

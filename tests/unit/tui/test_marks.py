@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metashell.tui.tree.marks import Marks
+from metashell.tui.tree.fetching import Marks
 
 
 def test_lines_without_a_mark_are_not_drawn_again() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.status import SourceStatus
-from metashell.tui.frame.status_text import LineState, StatusPiece, cut, fit, pieces, work_text
+from metashell.tui.frame.status import LineState, StatusPiece, cut, fit, pieces, work_text
 from support.strategies import CHARACTERS
 
 STATUS = SourceStatus(

@@ -6,7 +6,7 @@ import asyncio
 
 from textual.app import App, ComposeResult
 
-from metashell.tui.rows.whole_text import WholeText
+from metashell.tui.node.node_table import WholeText
 from support.rest import resting
 
 

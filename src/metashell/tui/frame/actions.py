@@ -18,9 +18,9 @@ from metashell.tui.view_state import is_below
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.tui.prompts.results import CommandResult
     from metashell.tui.records.filters import Chip
     from metashell.tui.rows.table import RowTable
+    from metashell.tui.view_state import CommandResult
 
 _NO_TABLE: Final = (
     "there is no table to export here: a directory, 2 Records, 3 Health and 5 Brokers have one"
@@ -102,7 +102,7 @@ class Actions(AppPart):
 
     def action_travel_to(self) -> None:
         """Ask for an offset or a time, and go there."""
-        from metashell.tui.screens.moment import MomentScreen
+        from metashell.tui.screens.go_to import MomentScreen
 
         self._push_on_view_state(MomentScreen, self.explorer.arrive)
 
@@ -284,7 +284,7 @@ class Actions(AppPart):
         Returns:
             An absolute path of the whole tree.
         """
-        from metashell.tui.rows.row_node import path_of
+        from metashell.tui.rows.cluster_rows import path_of
 
         view_state, table = self.explorer.view_state, _table(self.explorer.focused)
         row = None if table is None else table.row

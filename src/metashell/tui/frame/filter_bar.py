@@ -8,8 +8,8 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Input
 
-from metashell.tui.frame.taking_focus import give_back
 from metashell.tui.part import quiet_key, shown_key
+from metashell.tui.view import give_back
 
 if TYPE_CHECKING:
     from metashell.tui.view import View

@@ -16,8 +16,7 @@ from metashell.fs.change_texts import change_text
 from metashell.fs.node import Leaf
 from metashell.fs.path import decode_name, encode_path, resolve, split
 from metashell.schema.resource_types import ResourceType
-from metashell.tui.prompts.results import CommandResult
-from metashell.tui.view_state import ViewState, ask
+from metashell.tui.view_state import CommandResult, ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source

@@ -21,23 +21,22 @@ from metashell.fs.node import Directory, JsonValue, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.dump import to_json
 from metashell.sources.older import is_unread, read_older
-from metashell.tui.error_text import error_message
 from metashell.tui.node.described import Description, description_of, path_below
-from metashell.tui.node.head import head_of
 from metashell.tui.node.history import find_history, is_of_coordinator
-from metashell.tui.node.node_detail import DetailMode, NodeDetail
+from metashell.tui.node.node_detail import DetailMode, NodeDetail, head_of
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
     ValueLine,
+    changed_lines,
     clipped,
     text_lines,
     value_lines,
 )
-from metashell.tui.node.value_changes import changed_lines
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.changes import changed_cells
+from metashell.tui.text import error_message
 from metashell.tui.tree.listing import ChangedNodes
 from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below, view_state_of
 

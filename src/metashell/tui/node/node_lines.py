@@ -8,10 +8,9 @@ from typing import ClassVar
 from rich.text import Text
 
 from metashell.commands.shared.columns import display_width
-from metashell.tui.lines import TextRows, folded
+from metashell.tui.lines import TextRows, folded, nothing_left, show_filter
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import shown_key
-from metashell.tui.rows.filter_line import nothing_left, show_filter
 
 
 class LineView(TextRows):

@@ -14,19 +14,16 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
-from metashell.tui.error_text import error_lines, error_text
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.history import NAME
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_table import NodeTable
-from metashell.tui.node.path_title import PathTitle
+from metashell.tui.node.node_table import NodeTable, PathTitle, WholeText
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart, shown_key
 from metashell.tui.rows.table import RowTable
-from metashell.tui.rows.whole_text import WholeText
-from metashell.tui.text import line, say
+from metashell.tui.text import error_lines, error_text, line, say
 from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:

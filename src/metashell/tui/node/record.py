@@ -11,12 +11,11 @@ import numpy as np
 from metashell.commands.rows.cell_text import shown_texts
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.error_text import error_message
 from metashell.tui.node.value import ValueLine, value_lines
 from metashell.tui.records.detail import hidden_raw
-from metashell.tui.records.hex import hex_lines
-from metashell.tui.records.words import with_words
+from metashell.tui.records.short_lines import hex_lines, with_words
 from metashell.tui.rows.cells import row_at
+from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
     import pyarrow as pa

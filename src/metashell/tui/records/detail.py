@@ -27,7 +27,7 @@ from metashell.schema.resource_types import ResourceType
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
 from metashell.schema.timestamps import iso_time
-from metashell.tui.records.words import with_words
+from metashell.tui.records.short_lines import with_words
 
 _TRANSACTIONAL: Final = 0x10
 _MOST_HEADERS: Final = 65_536

@@ -13,7 +13,7 @@ from metashell.redact import REDACTED
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.value import ValueLine
 from metashell.tui.records.detail import Bytes, RecordDetail, position_text
-from metashell.tui.records.hex import fitting_width, hex_lines
+from metashell.tui.records.short_lines import fitting_width, hex_lines
 
 _HIDDEN: Final = "not shown: this record may hold secrets"
 _AROUND: Final = 4

@@ -18,9 +18,9 @@ from metashell.errors import SourceError
 from metashell.records.filter import Selection
 from metashell.records.window import Filter, LogPiece, LogReader, PieceMatches, RecordLine
 from metashell.schema.arena import I64
-from metashell.tui.error_text import error_message
 from metashell.tui.records.detail import RecordDetail
 from metashell.tui.records.filters import Chip, context_of, filter_of
+from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source

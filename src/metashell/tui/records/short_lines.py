@@ -1,18 +1,67 @@
-"""Shortens the line of a record in a list: partitions and configs take fewer words.
-
-It also finds the matches of a search in the short line. Pure functions.
-"""
+"""Records as text: lines, values in words, and bytes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.topics import resource_directory
+from metashell.parts.known import all_parts
 from metashell.records.window import RecordLine
+from metashell.records.words import worded
+from metashell.schema.model import snake_case
 from metashell.schema.resource_types import ResourceType
+
+_LEVEL: Final = "featureLevel"
+_BOTH: Final = "{word} ({code})"
+
+
+def with_words(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's fields with words for codes: ``TOPIC (2)`` in place of ``2``.
+
+    Args:
+        kind: The type of the record, as ``log`` has it.
+        data: Its fields by Kafka's names, secrets hidden. A code without a name stays a number.
+    """
+    messages = (event.message for part in all_parts() for event in part.events)
+    found = worded(next((m for m in messages if snake_case(m).upper() == kind), kind), data, _BOTH)
+    level = data.get(_LEVEL)
+    if data.get("name") == METADATA_VERSION and isinstance(level, int):
+        found[_LEVEL] = _BOTH.format(word=metadata_version_name(level), code=level)
+    return found
+
+
+_MOST: Final = 4096
+"""Bytes that are shown."""
+
+
+def hex_lines(data: bytes, position: int = 0, width: int = 16, most: int = _MOST) -> Iterator[str]:
+    """Lines with the bytes in hex and as ASCII.
+
+    Args:
+        data: The bytes.
+        position: The position written before the first byte.
+        width: Bytes in a line.
+        most: The largest number of bytes written; a last line counts the others.
+    """
+    digits = max(len(f"{position + min(len(data), most):x}"), 4)
+    for at in range(0, min(len(data), most), width):
+        row = data[at : min(at + width, most)]
+        half = width // 2
+        left, right = row[:half].hex(" "), row[half:].hex(" ")
+        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in row)
+        yield f"{position + at:0{digits}x}  {left:<{half * 3 - 1}}  {right:<{half * 3 - 1}}  {text}"
+    if len(data) > most:
+        yield f"... {len(data) - most} more bytes"
+
+
+def fitting_width(columns: int) -> int:
+    """How many bytes a line of so many columns can show: 16 or 8."""
+    return 16 if columns >= 6 + 49 + 2 + 16 else 8
+
 
 _NAME: Final = "[A-Za-z0-9._-]"
 _PARTITION: Final = re.compile(rf"topic=({_NAME}+) partitionId=(?=[0-9]+(?: |$))")

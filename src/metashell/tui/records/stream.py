@@ -16,11 +16,10 @@ from textual.strip import Strip
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.records.window import RecordLine
-from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.lines import LineList, moving_keys, over_widget
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.records.short_lines import short_line
-from metashell.tui.rows.component_style import over_widget
 
 WIDE: Final = 110
 """From this width on, times have milliseconds, and the types of metadata are not cut."""

@@ -21,10 +21,10 @@ from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
-from metashell.tui.rows.sorting import Sort
 from metashell.tui.rows.table_lines import cut_column
 from metashell.tui.rows.widths import (
     BLANKS,
+    Sort,
     TableColumn,
     column_at,
     scrolled_to,

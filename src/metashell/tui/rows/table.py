@@ -20,14 +20,14 @@ from textual.strip import Strip
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number, shown_texts
 from metashell.tui.jobs import Job
+from metashell.tui.lines import nothing_left, show_filter
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
-from metashell.tui.rows.filter_line import nothing_left, show_filter
 from metashell.tui.rows.signs import stands_for
-from metashell.tui.rows.sorting import Sort, sort_again
 from metashell.tui.rows.table_lines import Styles, draw_row, header_styles_of, styles_of
+from metashell.tui.rows.widths import Sort, sort_again
 
 __all__ = ["RowTable", "order_of"]
 

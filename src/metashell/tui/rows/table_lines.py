@@ -17,8 +17,8 @@ from textual.strip import Strip
 
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.dataclass import dataclass
+from metashell.tui.lines import over_widget
 from metashell.tui.rows.cells import SIGN
-from metashell.tui.rows.component_style import over_widget
 from metashell.tui.rows.widths import BLANKS, TableColumn
 
 _LEAST_DISTANCE: Final = 0.35

@@ -1,4 +1,4 @@
-"""How wide the columns of a table are, and where they stand. Pure."""
+"""The columns of a table: how wide they are, where they stand, and their order. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from typing import Final
 from rich.text import Text
 
 from metashell.dataclass import dataclass
+
+Sort = tuple[str, bool]
+"""(column, whether descending)."""
+
+
+def sort_again(name: str, current: Sort | None, *, descends: bool) -> Sort | None:
+    """The order of a column that is taken: its usual one, then in reverse, then none."""
+    if current == (name, not descends):
+        return None
+    return (name, not descends) if current == (name, descends) else (name, descends)
+
 
 BLANKS: Final = 2
 """Cells beside the text of a cell."""

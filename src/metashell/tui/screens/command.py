@@ -23,17 +23,15 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
-from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
-from metashell.tui.prompts.results import CommandResult
-from metashell.tui.text import line
+from metashell.tui.text import error_lines, line
 from metashell.tui.view import VIEWS
-from metashell.tui.view_state import CommandAnswer, ViewState, ask
+from metashell.tui.view_state import CommandAnswer, CommandResult, ViewState, ask
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits

@@ -15,7 +15,6 @@ from metashell.commands.framework.command_line import Word, complete_at, quote, 
 from metashell.errors import MetashellError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.error_text import error_lines
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -25,6 +24,7 @@ from metashell.tui.prompts.output_lines import MOST_LINES, Stream
 from metashell.tui.prompts.path_list import PathList
 from metashell.tui.prompts.typed_path import topic_path
 from metashell.tui.screens.command import complete_on
+from metashell.tui.text import error_lines
 from metashell.tui.tree.tree_lines import cut
 from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below
 

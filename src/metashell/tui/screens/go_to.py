@@ -1,4 +1,4 @@
-"""A line for a path."""
+"""Lines for a path, and for an offset or a time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from textual.widgets import Input
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError, PathError
-from metashell.tui.error_text import error_lines
+from metashell.tui.moving import Arrival
 from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.prompts.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.screens.prompt import Prompt
+from metashell.tui.text import error_lines
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
@@ -91,3 +92,20 @@ class GoToScreen(Prompt[None]):
         if self.line.value.strip().isdecimal():
             return f"{session.key('time.at', '@')} goes to an offset"
         return f"{session.key('find', 'f')} finds a name in the whole tree"
+
+
+class MomentScreen(Prompt[Arrival]):
+    """A line for an offset or a time; gives what is there."""
+
+    HELP = "Type an offset, a time or an age: `enter` goes there, `escape` goes back."
+    TITLE = "go to an offset or a time"
+    HINT = "an offset, a time (2026-11-21T08:28Z), an age (-2h before the last record)"
+
+    def make_line(self) -> Input:
+        """An empty line."""
+        return Input(compact=True)
+
+    def submit(self, text: str) -> None:
+        """Look for what was typed; where it is wrong, it stays to be mended."""
+        arrive = self.explorer.way_to(text)
+        self.work(f"going to {text}", lambda _: arrive(), self.dismiss)

@@ -9,12 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
-from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import shown_key
 from metashell.tui.prompts.completing import CompletingInput
-from metashell.tui.text import lines
+from metashell.tui.text import error_text, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

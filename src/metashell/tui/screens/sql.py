@@ -10,14 +10,12 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from metashell.commands.framework.command_line import quote
-from metashell.tui.error_text import error_text
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.prompts.completing import EnteredLines
-from metashell.tui.prompts.results import CommandResult
-from metashell.tui.text import line, lines
-from metashell.tui.view_state import CommandAnswer, ask
+from metashell.tui.text import error_text, line, lines
+from metashell.tui.view_state import CommandAnswer, CommandResult, ask
 
 if TYPE_CHECKING:
     from metashell.errors import MetashellError

@@ -20,6 +20,77 @@ if TYPE_CHECKING:
     from metashell.records.density import Axis
     from metashell.tui.timeline.track import Cell, Track
 
+
+COMPONENTS: Final = {
+    f"timeline--{name}"
+    for name in (
+        *("topics", "nodes", "configs", "security", "quorum", "other", "no_ops"),
+        *("fault", "election", "before", "label", "remark", "offline", "under"),
+    )
+}
+CSS: Final = """
+Timeline {
+    height: 2;
+    text-wrap: nowrap;
+    text-overflow: ellipsis;
+    .timeline--topics { color: $text-primary; }
+    .timeline--nodes { color: $text-success; }
+    .timeline--configs { color: $text-accent; }
+    .timeline--security { color: $text-warning; }
+    .timeline--quorum { color: $text-secondary; }
+    .timeline--other { color: $foreground; }
+    .timeline--no_ops { color: $text-muted; }
+    .timeline--label { color: $text-muted; }
+    .timeline--fault { color: $text-error; text-style: bold; }
+    .timeline--offline { color: $text-error; text-style: bold; }
+    .timeline--under { color: $text-warning; }
+    .timeline--remark { color: $text-warning; text-style: bold; }
+    .timeline--election { color: $foreground; text-style: bold; }
+    .timeline--before { color: $foreground; text-style: bold; }
+}
+Timeline:focus { background: $surface; }
+"""
+
+
+HELP: Final = """\
+# Timeline
+
+The whole log: the oldest state of the files is on the left, the newest on the right. All views show
+the state at `▼`, or at a **reverse** sign. `|` marks changes since the previous stop.
+
+A higher column has more records: a step up is several times more. NoOps do not count. The colour
+shows the kind of most records: topics and partitions, brokers and controllers, configs, security,
+the quorum. The text below names them, also for the column under the mouse. `.` is a column without
+a change: it has only NoOps, which an idle controller writes. An empty one has no records. `^` is
+an election of a controller, `!` a fault. A tall screen has a line with these signs.
+
+If partitions were offline or under-replicated, a second line shows when. `▁` to `▄` is the number
+of offline partitions. `░` to `▓` is the number of under-replicated ones, if none is offline.
+
+| Key | |
+|---|---|
+| left, right | a column; with shift or ctrl ten |
+| home, end | the oldest state; the newest, and follow it |
+| `[` `]` | the previous or next batch with a change |
+| `{` `}` | the previous or next change of the selected node, or below it; outside Explorer of the \
+row's node |
+| `<` `>` | the previous or next change of leader: of the selected topic or partition, else of the \
+quorum |
+| `,` `.` | the previous or next rise of offline or under-replicated partitions |
+| `(` `)` | the previous or next fault in the log's files; this may decode the whole log |
+| space | play; at the end, play from the beginning; any key stops |
+| `+` `-` | play faster, slower |
+| a | columns equally wide in time, or in offsets |
+| escape, t | back to the view |
+
+With the mouse: click, drag, or turn the wheel. `@` goes to any offset or time.
+
+Playing stops at every change of the state and skips the time between. Times on the bar never go
+back. Where a clock went back, its batches stand at the latest time before. In a large directory
+such as `/image/topics`, `{` and `}` stop at every record about such nodes.
+"""
+
+
 LEGEND: Final = (
     ("█", "topics", "topics"),
     ("█", "nodes", "brokers"),

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events
+from textual import events, on
 from textual.content import Content
 from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
 from metashell.records.density import Axis
-from metashell.tui.frame.taking_focus import give_back
 from metashell.tui.part import AppPart, quiet_key, shown_key
 from metashell.tui.text import line
-from metashell.tui.timeline.bar import Stand, draw
-from metashell.tui.timeline.help import HELP
-from metashell.tui.timeline.jumper import Jumper
-from metashell.tui.timeline.known import TimelineFacts, find_out
+from metashell.tui.timeline.bar import COMPONENTS, CSS, HELP, Stand, draw
+from metashell.tui.timeline.jumps import Jumper, TimelineFacts, find_out
 from metashell.tui.timeline.play import Player
-from metashell.tui.timeline.state_watch import StateWatch
-from metashell.tui.timeline.style import COMPONENTS, CSS
+from metashell.tui.timeline.states import StateWatch
 from metashell.tui.timeline.track import Track
+from metashell.tui.view import give_back
 
 if TYPE_CHECKING:
     from metashell.commands.shared.status import SourceStatus
@@ -56,8 +53,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         shown_key("right", "move(1)", "Later", "timeline.later", "travel a column on"),
         quiet_key("shift+left,ctrl+left", "move(-10)", "Back", "timeline.earlier-10"),
         quiet_key("shift+right,ctrl+right", "move(10)", "On", "timeline.later-10"),
-        quiet_key("home", "to_begin", "Oldest", "timeline.begin"),
-        quiet_key("end", "to_end", "Newest", "timeline.end"),
+        quiet_key("home", "edge(False)", "Oldest", "timeline.begin"),
+        quiet_key("end", "edge(True)", "Newest", "timeline.end"),
         shown_key("space", "app.play", "Play", "timeline.play", "play the log like a recording"),
         quiet_key("+,=", "faster(2)", "Faster", "timeline.faster", "play twice as fast"),
         quiet_key("-", "faster(0.5)", "Slower", "timeline.slower"),
@@ -318,17 +315,11 @@ class Timeline(AppPart, Widget, can_focus=True):
         offset = track.beside(self.at, columns, self._width, self.axis)
         self._aim_or_tell(offset, columns, by_column=True)
 
-    def action_to_begin(self) -> None:
-        """Go to the oldest state."""
-        track = self._with_track(self.action_to_begin)
+    def action_edge(self, is_end: bool) -> None:
+        """Go to the oldest or the newest state."""
+        track = self._with_track(lambda: self.action_edge(is_end))
         if track is not None:
-            self.aim(track.low)
-
-    def action_to_end(self) -> None:
-        """Go to the newest state."""
-        track = self._with_track(self.action_to_end)
-        if track is not None:
-            self.aim(track.high)
+            self.aim(track.high if is_end else track.low)
 
     def step(self, by: int) -> None:
         """Move to the next (or previous) batch that changes anything."""
@@ -445,15 +436,12 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._pointed = None
         self.refresh()
 
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Go on."""
+    @on(events.MouseScrollDown)
+    @on(events.MouseScrollUp)
+    def _on_wheel(self, event: events.MouseEvent) -> None:
+        """Go on, or back."""
         event.stop()
-        self.step(1)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Go back."""
-        event.stop()
-        self.step(-1)
+        self.step(1 if isinstance(event, events.MouseScrollDown) else -1)
 
     def _point_at(self, x: int) -> None:
         track = self._with_track(lambda: self._point_at(x))

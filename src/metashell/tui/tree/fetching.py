@@ -1,20 +1,178 @@
-"""Jobs that fetch the names of directories that were opened in the tree."""
+"""The tree's jobs: listing directories, marking what changed, and filtering names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory
-from metashell.tui.error_text import error_text
 from metashell.tui.jobs import Job
-from metashell.tui.tree.listing import list_directory, walk
+from metashell.tui.lines import show_filter
+from metashell.tui.text import error_text
+from metashell.tui.tree.listing import ChangedNodes, list_directory, walk, with_text
 from metashell.tui.tree.outline import FetchedNames, NodeKey
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from metashell.tui.tree.tree import NodeTree
+
+
+class TreeFilter:
+    """Which names of a tree are shown.
+
+    Args:
+        tree: The tree: its `narrow` is called with the names that are left.
+    """
+
+    def __init__(self, tree: NodeTree) -> None:
+        self._tree = tree
+        self._typed_for: NodeKey | None = None
+        """The directory for which a text is being typed: matches in others take the cursor."""
+
+    @property
+    def filter_text(self) -> str:
+        """The filter of the directory at hand; empty for none."""
+        outline = self._tree.outline
+        listing = None if outline is None else outline.listing(self._tree.place)
+        return "" if listing is None else listing.text
+
+    def filter_by(self, text: str) -> None:
+        """Show only those names of the directory at hand that contain a text, as it is typed."""
+        if self._typed_for is None:
+            self._typed_for = self._tree.place
+        self._filter(self._typed_for, text)
+
+    def keep_filter(self) -> None:
+        """Take the text as it is typed now: the next one is for the directory at hand then."""
+        self._typed_for = None
+
+    def drop_filter(self) -> str:
+        """Drop the filter of the directory at hand, else of one above it, else of any.
+
+        Returns:
+            The filter that held; empty where no directory has one.
+        """
+        outline = self._tree.outline
+        if outline is None:
+            return ""
+        texts, key = outline.filters(), outline.filtered_around(self._tree.place)
+        if key is None:
+            key = max(texts, key=len, default=None)
+        if key is None:
+            return ""
+        self._filter(key, "")
+        return texts[key]
+
+    def show(self) -> None:
+        """Say which filter holds where the cursor is."""
+        outline = self._tree.outline
+        assert outline is not None
+        key = outline.filtered_around(self._tree.place)
+        listing = None if key is None else outline.listing(key)
+        if listing is None:
+            show_filter(self._tree, "", 0, 0)
+        else:
+            show_filter(self._tree, listing.text, len(listing.visible), len(listing.names))
+
+    def renew(self, texts: Mapping[NodeKey, str]) -> None:
+        """Filter another view state, which was listed with older filters, as is asked for now."""
+        assert self._tree.outline is not None
+        found = self._tree.outline.filters()
+        for key in texts.keys() | found.keys():
+            if texts.get(key) != found.get(key):
+                self._filter(key, texts.get(key, ""))
+
+    def _filter(self, key: NodeKey, text: str) -> None:
+        tree = self._tree
+        outline, jobs = tree.outline, tree.explorer.jobs
+        listing = None if outline is None else outline.listing(key)
+        if outline is None or listing is None:
+            return
+        if not text:
+            jobs.cancel(tree, "filter")
+            tree.narrow(key, "", None)
+            return
+        names = listing.names
+
+        def work(job: Job) -> list[str]:
+            return list(with_text(names, text, job.cancelled))
+
+        def done(shown: list[str]) -> None:
+            now = outline.listing(key)
+            if now is not None and now.names is names:
+                tree.narrow(key, text, shown)
+
+        jobs.start(f"filtering {outline.path_of(key)}", work, done, owner=tree, key="filter")
+
+
+_AFTER_S: Final = 0.05
+"""How long the lines must rest before anything is asked."""
+_KEPT: Final = 20_000
+
+
+class Marks:
+    """The known marks of the lines of a tree.
+
+    Args:
+        tree: The tree.
+    """
+
+    def __init__(self, tree: NodeTree) -> None:
+        self._tree = tree
+        self._known: dict[NodeKey, bool] = {}
+        self._changes: ChangedNodes | None = None
+        self._timer: Timer | None = None
+
+    def begin(self, changes: ChangedNodes | None) -> None:
+        """Forget everything: another view state is shown."""
+        self._changes = changes
+        self._known.clear()
+
+    def has(self, key: NodeKey) -> bool:
+        """Whether a node is known to have changed."""
+        return self._known.get(key, False)
+
+    def ask(self) -> None:
+        """Ask about the lines that can be seen, once they rest."""
+        if self._changes is None or not self._tree.is_mounted:
+            return
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._tree.set_timer(_AFTER_S, self._fetch)
+
+    def _fetch(self) -> None:
+        changes = self._changes
+        asked: dict[NodeKey, list[str]] = {}
+        for line in self._tree.visible_lines():
+            if line.depth and not line.note and line.key not in self._known:
+                asked.setdefault(line.place, []).append(line.name)
+        if changes is None or not asked:
+            return
+
+        def work(job: Job) -> dict[NodeKey, bool]:
+            marks: dict[NodeKey, bool] = {}
+            for key, names in asked.items():
+                if job.cancelled():
+                    break
+                found = zip(names, changes.of(key, names), strict=True)
+                marks.update(((*key, name), is_changed) for name, is_changed in found)
+            return marks
+
+        def done(marks: dict[NodeKey, bool]) -> None:
+            if changes is self._changes:
+                self._take(marks)
+
+        self._tree.explorer.jobs.start("", work, done, owner=self._tree, key="marks")
+
+    def _take(self, marks: dict[NodeKey, bool]) -> None:
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        self._known.update(marks)
+        if any(marks.values()):
+            self._tree.refresh()
+
 
 _TIDY_S: Final = 0.25
 

@@ -16,14 +16,11 @@ from textual.message import Message
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
-from metashell.tui.lines import LineList, moving_keys
+from metashell.tui.lines import LineList, moving_keys, over_widget
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.rows.component_style import over_widget
-from metashell.tui.tree.fetching import Fetching
-from metashell.tui.tree.filter import TreeFilter
+from metashell.tui.tree.fetching import Fetching, Marks, TreeFilter
 from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.tree.listing import ChangedNodes, TreeDetail, list_tree
-from metashell.tui.tree.marks import Marks
 from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
 from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line, width_of
 

@@ -16,14 +16,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
-from metashell.tui.error_text import error_lines
-from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.part import quiet_key, shown_key
+from metashell.tui.rows.cluster_rows import path_of, why_no_node
 from metashell.tui.rows.columns import in_words
-from metashell.tui.rows.row_node import path_of, why_no_node
 from metashell.tui.rows.table import RowTable
-from metashell.tui.text import line, lines
-from metashell.tui.view import View
+from metashell.tui.text import error_lines, line, lines
+from metashell.tui.view import View, take_focus
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
 if TYPE_CHECKING:

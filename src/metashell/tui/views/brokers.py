@@ -12,9 +12,8 @@ from textual import events
 from textual.content import Content
 
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.rows.bars import bars
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.rows.signs import with_signs
+from metashell.tui.rows.signs import bars, with_signs
 from metashell.tui.text import line
 from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion

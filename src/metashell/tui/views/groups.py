@@ -11,13 +11,12 @@ from textual.content import Content
 
 from metashell.errors import MetashellError
 from metashell.fs.pattern import quote
-from metashell.tui.error_text import error_message
-from metashell.tui.text import lines
+from metashell.tui.text import error_message, lines
 from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
-from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.group_rows import (
     GROUP_COLUMNS,
     Extra,
+    find_commits,
     group_title,
     groups_heading,
     groups_shown,

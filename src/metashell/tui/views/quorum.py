@@ -14,14 +14,13 @@ import pyarrow as pa
 
 from metashell.fs.escape import diagnostic
 from metashell.tui.moving import MOMENT
-from metashell.tui.rows.bars import bars, sparkline
 from metashell.tui.rows.cluster_rows import applied_at
-from metashell.tui.rows.signs import with_signs
+from metashell.tui.rows.signs import bars, sparkline, with_signs
 from metashell.tui.views.answer import AnswerView
-from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
 from metashell.tui.views.quorum_detail import (
     OBSERVER,
+    LagHistory,
     epochs_table,
     lags_of,
     live_status,

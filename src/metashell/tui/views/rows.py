@@ -18,8 +18,7 @@ from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.tui.prompts.results import CommandResult
-    from metashell.tui.view_state import ViewState
+    from metashell.tui.view_state import CommandResult, ViewState
 
 
 class RowsView(AnswerView[ViewAnswer]):
