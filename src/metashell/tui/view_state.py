@@ -7,25 +7,26 @@ live source make a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.cluster import member_at
-from metashell.commands.framework.command import Context
+from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.command_line import Word
 from metashell.commands.shared.captured import CapturedAnswer
 from metashell.dataclass import dataclass
-from metashell.errors import ExitCode, SourceError
+from metashell.errors import ExitCode, PathError, SourceError
 from metashell.fs.escape import diagnostic, for_terminal
-from metashell.fs.path import cluster_path
+from metashell.fs.node import Directory
+from metashell.fs.path import cluster_path, normalise, resolve
 from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.fs.node import Directory
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source
 
@@ -348,6 +349,36 @@ def ask(
         # A name with * in it is that name.
         status = run_words(context, [Word(word) for word in words])
     return CommandAnswer(status, out.text, out.tables, warnings, context, out.verdicts)
+
+
+def quiet_context(
+    view_state: ViewState, cancelled: Callable[[], bool], *, cwd: str = "/", **more: Any
+) -> Context:
+    """A context on a view state of which nothing is printed."""
+    return Context(
+        root=view_state.root,
+        out=Nowhere(is_terminal=True),
+        warn=lambda _: None,
+        cwd=cwd,
+        cancelled=cancelled,
+        source=view_state.source,
+        fleet=view_state.fleet,
+        **more,
+    )
+
+
+def directory_at(view_state: ViewState, path: str) -> str:
+    """The directory that relative paths begin in: the node's own, else the one it is in.
+
+    To be called in a job.
+    """
+    path = normalise(path)
+    while path != "/":
+        with suppress(PathError):
+            if isinstance(resolve(view_state.root, path).node, Directory):
+                break
+        path = path.rpartition("/")[0] or "/"
+    return path
 
 
 def is_older(view_state: ViewState, shown: ViewState) -> bool:

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.shared.node_times import NodeTimeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
@@ -38,7 +37,14 @@ from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.changes import changed_cells
 from metashell.tui.text import error_message
 from metashell.tui.tree.listing import ChangedNodes
-from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below, view_state_of
+from metashell.tui.view_state import (
+    CommandAnswer,
+    ViewState,
+    ask,
+    is_below,
+    quiet_context,
+    view_state_of,
+)
 
 MOST_CHANGES: Final = 20_000
 """Changes that a history shows: the newest."""
@@ -93,14 +99,7 @@ class NodeInspector:
             # The cluster alone, as if nothing else were open.
             view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
         self._view_state, self._reads_older = view_state, reads_older
-        self._context = Context(
-            root=view_state.root,
-            out=Nowhere(is_terminal=True),
-            warn=lambda _: None,
-            source=view_state.source,
-            fleet=view_state.fleet,
-            cancelled=cancelled,
-        )
+        self._context = quiet_context(view_state, cancelled)
 
     def read_older(self) -> None:
         """Read older files ahead; see `metashell.sources.older.read_older`."""

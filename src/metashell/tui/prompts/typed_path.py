@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Completion, Context, Nowhere
+from metashell.commands.framework.command import Completion
 from metashell.commands.framework.command_line import complete_at
 from metashell.commands.framework.completion import complete_paths
 from metashell.commands.framework.targets import path_hint
 from metashell.dataclass import dataclass
 from metashell.errors import NoSuchPathError, PathError
-from metashell.fs.node import Directory
 from metashell.fs.path import (
     decode_name,
     encode_name,
@@ -22,7 +21,7 @@ from metashell.fs.path import (
     normalise,
     resolve,
 )
-from metashell.tui.view_state import view_state_there
+from metashell.tui.view_state import quiet_context, view_state_there
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
@@ -41,19 +40,6 @@ class PathTarget:
     """Whether the line is no path, but the name of the topic that is there."""
 
 
-def directory_at(view_state: ViewState, path: str) -> str:
-    """The directory that relative paths begin in: the node's own, else the one it is in."""
-    path = normalise(path)
-    while path != "/":
-        try:
-            if isinstance(resolve(view_state.root, path).node, Directory):
-                break
-        except PathError:
-            pass
-        path = path.rpartition("/")[0] or "/"
-    return path
-
-
 def propose(
     view_state: ViewState, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
 ) -> list[Completion]:
@@ -63,15 +49,7 @@ def propose(
     # The line is no shell's: what would be a quote there is a part of a name here.
     before = "/".join(encode_name(part, quoting=True) if part not in ("", ".", "..") else part
                       for part in head.split("/"))  # fmt: skip
-    context = Context(
-        root=view_state.root,
-        out=Nowhere(),
-        warn=lambda _: None,
-        cwd=cwd,
-        cancelled=cancelled,
-        source=view_state.source,
-        fleet=view_state.fleet,
-    )
+    context = quiet_context(view_state, cancelled, cwd=cwd)
     found = complete_paths(context, before + last)
     return [
         Completion(head + complete_at(each.text, len(each.text)).word, -len(typed), each.display)

@@ -13,15 +13,13 @@ from textual.widgets import Input, Label, Static
 from metashell.commands import get
 from metashell.commands.framework.aliases import expand_aliases
 from metashell.commands.framework.cluster import member_at
-from metashell.commands.framework.command import Completion, Context, Nowhere
+from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.command_line import complete_at, split
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.statement import last_statement, statements
 from metashell.commands.rows.command import RowsCommand
-from metashell.errors import PathError, UsageError
+from metashell.errors import UsageError
 from metashell.fs.escape import escape
-from metashell.fs.node import Directory
-from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
@@ -31,7 +29,14 @@ from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines
 from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
 from metashell.tui.text import error_lines, line
 from metashell.tui.view import VIEWS
-from metashell.tui.view_state import CommandAnswer, CommandResult, ViewState, ask
+from metashell.tui.view_state import (
+    CommandAnswer,
+    CommandResult,
+    ViewState,
+    ask,
+    directory_at,
+    quiet_context,
+)
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
@@ -199,7 +204,7 @@ class CommandScreen(Box[None]):
         history = list(kept)
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
-            cwd = directory_of(view_state, where)
+            cwd = directory_at(view_state, where)
             stream = Stream(job, lambda lines: _say(said, lines), follows=follows)
             try:
                 answer = ask(
@@ -312,10 +317,6 @@ def _say(where: TextLines, lines: Sequence[str]) -> None:
         where.write(lines)
 
 
-def _ignore(_text: str) -> None:
-    pass
-
-
 def _state(view_state: ViewState, answer: CommandAnswer) -> Source | None:
     """The state of the cluster at hand that a command left: `at` makes another."""
     if view_state.fleet is None:
@@ -327,20 +328,6 @@ def _state(view_state: ViewState, answer: CommandAnswer) -> Source | None:
 def _follows(text: str) -> bool:
     words = text.split()
     return bool(words) and (words[0] == "watch" or any(word in _FOLLOW for word in words[1:]))
-
-
-def directory_of(view_state: ViewState, path: str) -> str:
-    """The directory that a path is, or lies in; to be called in a job."""
-    while path != "/":
-        try:
-            place = resolve(view_state.root, path)
-        except PathError:
-            path = path.rpartition("/")[0] or "/"
-            continue
-        if isinstance(place.node, Directory):
-            return path
-        path = path.rpartition("/")[0] or "/"
-    return "/"
 
 
 def usage_of(text: str, habits: Habits) -> str:
@@ -364,7 +351,7 @@ def _complete(
     view_state: ViewState, text: str, where: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """The shell's proposals for a line."""
-    return complete_on(view_state, text, directory_of(view_state, where), habits, cancelled)
+    return complete_on(view_state, text, directory_at(view_state, where), habits, cancelled)
 
 
 def complete_on(
@@ -374,17 +361,7 @@ def complete_on(
     begin, waits = last_statement(text)
     if text.lstrip().startswith(("!", "#")) or waits:
         return ()
-    context = Context(
-        root=view_state.root,
-        out=Nowhere(is_terminal=True),
-        warn=_ignore,
-        cwd=cwd,
-        interactive=True,
-        cancelled=cancelled,
-        source=view_state.source,
-        fleet=view_state.fleet,
-        habits=habits,
-    )
+    context = quiet_context(view_state, cancelled, cwd=cwd, interactive=True, habits=habits)
     return complete_line(context, text[begin:])
 
 

@@ -13,7 +13,6 @@ from textual.widgets import Input
 from metashell.commands.export.destination import STDOUT, ExportPlace
 from metashell.commands.export.tables import BINARY
 from metashell.commands.export.tables import WRITERS as TABLE_WRITERS
-from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import without_colours
 from metashell.commands.rows.cell_text import is_json, plain_texts
@@ -23,6 +22,7 @@ from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
 from metashell.tui.part import shown_key
 from metashell.tui.screens.prompt import Prompt
+from metashell.tui.view_state import quiet_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,15 +158,7 @@ def _place(
     view_state: ViewState, cancelled: Callable[[], bool], *, force: bool = False
 ) -> ExportPlace:
     """Where exports of a view state may go; to be called in a job."""
-    context = Context(
-        root=view_state.root,
-        out=Nowhere(),
-        warn=lambda _: None,
-        cancelled=cancelled,
-        source=view_state.source,
-        fleet=view_state.fleet,
-    )
-    return ExportPlace(context, force)
+    return ExportPlace(quiet_context(view_state, cancelled), force)
 
 
 def _rows(table: pa.Table) -> str:

@@ -11,9 +11,10 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError, PathError
 from metashell.tui.moving import Arrival
 from metashell.tui.prompts.completing import CompletingInput
-from metashell.tui.prompts.typed_path import PathTarget, directory_at, follow, propose
+from metashell.tui.prompts.typed_path import PathTarget, follow, propose
 from metashell.tui.screens.prompt import Prompt
 from metashell.tui.text import error_lines
+from metashell.tui.view_state import directory_at
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
