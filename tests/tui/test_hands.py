@@ -240,7 +240,7 @@ def test_an_age_says_what_it_counts_from() -> None:
 
 
 def test_a_message_covers_no_detail() -> None:
-    """It stands above the status, where the timeline is."""
+    """It stands where the timeline is."""
 
     async def test(driver: Driver) -> None:
         await driver.press("3")

@@ -1,4 +1,4 @@
-"""What all parts of the program have: the way to the program, and how keys are declared."""
+"""Gives every part of the program access to the program, and declares keys."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def shown_key(
 
     Args:
         keys: The keys, separated by commas.
-        action: What they do.
-        name: Their name in the footer.
-        key_id: What the configuration file calls them.
-        tooltip: What they do, in words, where the name does not say all.
+        action: The action.
+        name: Its name in the footer.
+        key_id: The name in the configuration file.
+        tooltip: The action in words, where the name does not say all.
         show: Whether the footer has them where there is room.
     """
     return Binding(keys, action, name, show=show, id=key_id, tooltip=tooltip)

@@ -142,7 +142,7 @@ class View(AppPart, Vertical):
 
     @property
     def filtered(self) -> str:
-        """What a filter is about, for who types one."""
+        """The subject of a filter, told to who types one."""
         return "these rows: what they must contain"
 
     def filter_by(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a node's pane is made of: its title, its table, and all of a change."""
+"""Parts of a node's pane: its title, its table, and all of a change."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _COLUMNS: Final = (
 )
 """The columns of a row. Columns that tell rows apart come first."""
 _FIRST: Final = ("cluster", "subject", "code", "partitions", "since_time", "why", "count")
-"""Those that are shown at first. The subject has the severity's colour."""
+"""Columns that are shown at first. The subject has the severity's colour."""
 FINDINGS, ROWS = "findings", "rows"
 """The tables: what is wrong, and the rows of one of these."""
 
