@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from metashell import tui
 
 _LIBRARIES: Final = ("textual", "rich")
@@ -28,7 +26,6 @@ _MADE: Final = (
     "_has_",
     "_default_",
 )
-_FILES: Final = sorted(Path(tui.__path__[0]).rglob("*.py"))
 
 
 def is_private(name: str) -> bool:
@@ -64,16 +61,20 @@ def is_of_library(module: str) -> bool:
     return module.partition(".")[0] in _LIBRARIES
 
 
-@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
-def test_no_private_module_is_imported(path: Path) -> None:
+def test_no_private_module_is_imported() -> None:
     """No part of an imported name begins with an underscore."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        assert [] == [
-            name for name in names if is_of_library(name) and any(map(is_private, name.split(".")))
-        ]
+    found = []
+    for path in Path(tui.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [
+                f"{path.name}: {name}"
+                for name in names
+                if is_of_library(name) and any(map(is_private, name.split(".")))
+            ]
+    assert [] == found
 
 
 def test_no_private_name_is_used_or_replaced() -> None:
