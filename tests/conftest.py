@@ -86,6 +86,8 @@ _ONE_A_FILE = _TESTS / "tui"
 """Each test here starts the explorer."""
 _PROPERTIES = _TESTS / "property"
 """Few tests here, each of which draws many examples."""
+_WALKS = "tests/tui/test_walks.py"
+"""Each test here takes a second or more, and shares nothing with the others."""
 _SPARK = "tests/spark/"
 """Tests here share a session, and some start Java themselves."""
 
@@ -161,7 +163,7 @@ def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep the tests of a file in one process, and all that share a Spark session."""
+    """Keep the tests of a file in one process, and all that share a Spark session; not walks."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduler(LoadFileScheduling):
@@ -173,6 +175,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def _group(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
+    if file == _WALKS:
+        return nodeid
     return _SPARK if file.startswith(_SPARK) else file
 
 

@@ -307,7 +307,7 @@ _PLACES: Final = {
 
 
 @pytest.mark.long
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))
 def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
     """What is typed in one go does what it does with a rest at each key."""
@@ -350,7 +350,7 @@ _BEHIND: Final = {
 
 
 @pytest.mark.long
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("first", "keys"), _BEHIND.values(), ids=list(_BEHIND))
 def test_at_once_behind_others(first: tuple[str, ...], keys: tuple[str, ...]) -> None:
     """The same, once what is at work at the beginning has ended."""
