@@ -12,9 +12,8 @@ from typing import Final
 
 from metashell import commands
 from metashell.cli.arguments import OPTIONS
-from metashell.cli.settings import ANYWHERE, NO_CONFIG
+from metashell.cli.settings import ANYWHERE, CONFIG_FILE, NO_CONFIG, variable_of
 from metashell.cli.usage import EXAMPLES
-from metashell.cli.variables import CONFIG_FILE, variable_of
 from metashell.commands.framework.command import Command
 from metashell.commands.framework.options import Option
 from metashell.version import __version__

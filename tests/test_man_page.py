@@ -9,8 +9,7 @@ import subprocess
 import pytest
 
 from metashell.cli.arguments import OPTIONS
-from metashell.cli.settings import ANYWHERE
-from metashell.cli.variables import variable_of
+from metashell.cli.settings import ANYWHERE, variable_of
 from metashell.errors import ExitCode
 from support.scripts import script
 from support.waiting import LIMIT_S

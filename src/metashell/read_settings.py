@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from metashell.dataclass import dataclass
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
 
 OLDER_BYTES: Final = 64 << 20
 """A directory's older files of at most so many bytes together are read to tell times, unasked."""

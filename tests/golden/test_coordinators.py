@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, GROUP, SHARE, TRANSACTION
+from metashell.answers.coordinator_tables import COORDINATOR_KINDS, GROUP, SHARE, TRANSACTION
 from metashell.answers.coordinators import CoordinatorKey, coordinators_table
 from metashell.commands.framework.command_line import quote_words
 from metashell.sources.source import Source

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import metashell
-from metashell.answers.coordinator_kinds import GROUP, TRANSACTION, CoordinatorKind
+from metashell.answers.coordinator_tables import GROUP, TRANSACTION, CoordinatorKind
 from metashell.answers.groups import groups_table, members_table
 from metashell.answers.offsets import offsets_table
 from metashell.answers.transactions import transactions_table

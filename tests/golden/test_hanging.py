@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_kinds import TRANSACTION
+from metashell.answers.coordinator_tables import TRANSACTION
 from metashell.answers.hanging import open_producers, open_table, producers_table, with_hanging
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
 from metashell.image.coordinators.producers import fold_producers

@@ -6,11 +6,11 @@ from functools import partial
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import GROUP
 from metashell.answers.offsets import offsets_table, with_lag
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.node_files.checkpoint_file import TopicPartition
 from metashell.node_files.log_directory import read_log_directory
-from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.read_settings import READ_DEFAULTS
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from metashell.sources.partition_logs import PartitionLogs

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from metashell.answers.hanging import producers_table
 from metashell.image.coordinators.producers import fold_producers
+from metashell.node_files.checkpoint_file import TopicPartition
 from metashell.node_files.log_directory import read_log_directory
-from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.sources.partition_logs import PartitionLogs
 from support.coordinators import AllRead
 from support.fixtures import fixture_dir

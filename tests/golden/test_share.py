@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from metashell.answers.coordinator_kinds import SHARE
+from metashell.answers.coordinator_tables import SHARE
 from metashell.answers.groups import share_table
 from metashell.image.coordinators.share_state import RECORD_STATES, fold_share
 from metashell.log.chain import COMPACTED

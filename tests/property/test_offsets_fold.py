@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.image.coordinators.offsets import fold_offsets
+from metashell.image.coordinators.commits import fold_offsets
 from metashell.records.keyed_records import Markers
 
 _EVENT = st.one_of(

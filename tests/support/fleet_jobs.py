@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from metashell.sources.fleet.errors import FleetRow
+from metashell.sources.fleet.member import FleetRow
 from metashell.sources.fleet.pool import run_all
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.causes import Causes
 from metashell.answers.config_defaults import BROKER, default_of
-from metashell.answers.coordinator_kinds import CoordinatorKind
+from metashell.answers.coordinator_tables import CoordinatorKind
 from metashell.answers.election import NOBODY, elect
 from metashell.answers.health import Health
 from metashell.answers.nodes import BROKER as BROKER_ROLE

@@ -14,8 +14,14 @@ from typing import Any, Final, NoReturn
 
 from metashell import commands
 from metashell.cli.arguments import DEMO
-from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER, SECRETS, OptionSetting, values_of
-from metashell.cli.variables import CONFIG_FILE
+from metashell.cli.settings import (
+    CONFIG_FILE,
+    IN_OPTIONS,
+    OF_A_CLUSTER,
+    SECRETS,
+    OptionSetting,
+    values_of,
+)
 from metashell.commands.framework.aliases import NO_HABITS, Habits, alias_words, expand_aliases
 from metashell.commands.framework.command_line import quote_words, split
 from metashell.commands.framework.options import Option

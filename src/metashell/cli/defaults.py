@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from metashell import commands
 from metashell.cli.arguments import BY_NAME, DEMO, TUI, Arguments
-from metashell.cli.settings import NO_CONFIG, SOURCE_FLAGS, OptionSetting
-from metashell.cli.variables import read_variables, wants_no_config
+from metashell.cli.settings import (
+    NO_CONFIG,
+    SOURCE_FLAGS,
+    OptionSetting,
+    read_variables,
+    wants_no_config,
+)
 from metashell.commands.framework.aliases import clusters_text
 from metashell.errors import MetashellError, SourceError, UsageError
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Final
 
 from metashell.cli.arguments import TUI, Arguments
-from metashell.cli.output import Diagnostics, OutputError
-from metashell.cli.running import told_to_run
-from metashell.commands.framework.command import Context
+from metashell.cli.output import Diagnostics, OutputError, StreamOutput
+from metashell.commands.framework.command import Context, Output
 from metashell.commands.framework.run import run_line, run_words
 from metashell.commands.framework.statement import CommandLine, open_script, script_lines
 from metashell.dataclass import dataclass
@@ -193,3 +195,45 @@ def _check_terminal() -> None:
 def _is_terminal(stream: object) -> bool:
     isatty = getattr(stream, "isatty", None)
     return isatty is not None and bool(isatty())
+
+
+_PATIENCE_S: Final = 1.0
+_REDRAW_S: Final = 1.0
+
+
+@contextmanager
+def told_to_run(diagnostics: Diagnostics, out: Output, name: str) -> Iterator[None]:
+    """Tell that a command runs, until it writes something or ends.
+
+    Args:
+        diagnostics: Where it is told.
+        out: Where the command writes.
+        name: The command.
+    """
+    if not diagnostics.is_terminal:
+        yield
+        return
+    ended, began_s, line = Event(), time.monotonic(), ""
+
+    def has_written() -> bool:
+        return isinstance(out, StreamOutput) and out.has_text
+
+    def tell() -> None:
+        nonlocal line
+        patience_s = _PATIENCE_S
+        while not (ended.wait(patience_s) or has_written()):
+            patience_s = _REDRAW_S
+            told = f"{name}: running for {time.monotonic() - began_s:.0f} s, ^C ends it"
+            told = told[: max(diagnostics.width - 1, 0)]
+            # A bar tells more, and stays.
+            diagnostics.draw(told, over=line)
+            line = told
+
+    thread = Thread(target=tell, name="told_to_run", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        diagnostics.erase()

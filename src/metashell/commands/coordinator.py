@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.answers.coordinator_kinds import (
+from metashell.answers.coordinator_tables import (
     COORDINATOR_KINDS,
     GROUP,
     SHARE,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.rows.columns import integer, one_table, text
+from metashell.commands.rows.columns import CHANGED, KIND, integer, kind_of, one_table, text
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.columns import layout
 from metashell.commands.shared.node_times import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts
 from metashell.commands.shared.part_command import WHERE, PartCommand

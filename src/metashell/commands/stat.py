@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.rows.columns import integer, one_table, text, time_at
+from metashell.commands.rows.columns import (
+    CHANGED,
+    KIND,
+    integer,
+    kind_of,
+    one_table,
+    text,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.commands.shared.node_times import (
     NodeTimeline,

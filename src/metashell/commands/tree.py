@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import Targets, shown, write_chunks
-from metashell.commands.rows.columns import one_table, text
+from metashell.commands.rows.columns import DEPTH, KIND, kind_of, one_table, text
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.node_columns import DEPTH, KIND, kind_of
 from metashell.commands.rows.query import RowsQuery
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError

@@ -10,6 +10,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks import coordinator_log
+from metashell.checks.coordinator_log import check_epochs as check_epochs_of
+from metashell.checks.coordinator_log import read_batches
 from metashell.checks.finding import CheckReport, Finding
 from metashell.checks.fsck import CheckedFile, check_batches, check_name, check_records, facts_of
 from metashell.checks.fsck_index import check_index
@@ -30,8 +32,6 @@ from metashell.checks.quorum_findings import (
     check_ids,
     read_node_files,
 )
-from metashell.checks.topic_log import check_epochs as check_epochs_of
-from metashell.checks.topic_log import read_batches
 from metashell.errors import ExitCode, SourceError
 from metashell.findings.kind import About, Need, Severity
 from metashell.findings.known import all_kinds

@@ -8,17 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.checks.finding import Finding
 from metashell.checks.quorum_findings import listed, read_node_files
 from metashell.findings.kind import AtStart, FindingKind
+from metashell.image.image import Image
 from metashell.judgement.address_findings import AdvertisedAddress, endpoints_of, grouped, nodes
 from metashell.judgement.evidence import Evidence
 from metashell.judgement.node_roles import node_of
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
 
 _VOTERS: Final = "controller.quorum.voters"
 _BOOTSTRAP: Final = "controller.quorum.bootstrap.servers"

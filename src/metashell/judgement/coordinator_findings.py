@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.config_defaults import BROKER, default_of
-from metashell.answers.coordinator_kinds import GROUP, SHARE, TRANSACTION
+from metashell.answers.coordinator_tables import GROUP, SHARE, TRANSACTION
 from metashell.answers.hanging import HangingVerdict
 from metashell.answers.offsets import retention_of
 from metashell.answers.topic_settings import positive_int

@@ -23,7 +23,7 @@ from metashell.sources.fleet.rows import (
 
 if TYPE_CHECKING:
     from metashell.sources.fleet.agreement import Compared, Divergence
-    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.member import FleetRow
     from metashell.sources.fleet.rows import ComparedQuery
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.source import Source

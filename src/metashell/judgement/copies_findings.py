@@ -14,7 +14,7 @@ from metashell.judgement.quorum_words import headline
 from metashell.sources.fleet.rows import vote_facts, vote_facts_of
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.member import FleetRow
     from metashell.sources.fleet.source import FleetSource
 
 

@@ -26,7 +26,7 @@ from metashell.answers.causes import (
 )
 from metashell.answers.config_problems import leftover_throttles, lowered_configs
 from metashell.answers.configs import ConfigQuestion, configs_table
-from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
+from metashell.answers.coordinator_tables import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.partitions import Reasons

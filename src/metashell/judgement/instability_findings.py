@@ -7,7 +7,7 @@ not count; neither do changes of partitions that a reduced log merged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,9 @@ from metashell.image.keyed import join_spans
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.judgement.evidence import Evidence
 from metashell.parts.partition_fields import LISTS
+from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.timestamps import iso_time
-
-if TYPE_CHECKING:
-    from metashell.records.records import Records
 
 _MOST_TOLD: Final = 100
 """Brokers and voters that are told one by one, the worst first."""

@@ -12,8 +12,8 @@ from metashell.checks.finding import Finding
 from metashell.errors import SourceError
 from metashell.findings.kind import AtStart, Need
 from metashell.node_files import epoch_checkpoint, partition_metadata
+from metashell.node_files.checkpoint_file import OffsetCheckpoint
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.places.bounded_file import read_if_present
 from metashell.places.place import child_of
 from metashell.places.uri import shown

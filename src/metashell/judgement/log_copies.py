@@ -11,7 +11,7 @@ from metashell.checks.votes import OffsetAndEpoch, VoterLog
 from metashell.judgement.commitment import DiskCopy, Voters
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.member import FleetRow
 
 
 _LEFT_OUT: Final = "{}: it is left out; `check` there says what helps"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from metashell.checks.finding import Finding
 from metashell.findings.kind import FindingKind
 from metashell.image.features import METADATA_VERSION
 from metashell.image.fold import group_keys, sort_events
+from metashell.image.image import Image
 from metashell.image.keyed import join_parts, unknown_removals
 from metashell.judgement.evidence import Evidence
 from metashell.schema.timestamps import span_text
 from metashell.schema.uuids import uuid_text
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
 
 INTERVAL: Final = "metadata.log.max.snapshot.interval.ms"
 _HAS_INTERVAL: Final = 8

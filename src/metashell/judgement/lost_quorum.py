@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.checks.finding import Finding
 from metashell.checks.votes import MOST_COPIES, VoterLog, majorities
@@ -25,7 +25,7 @@ from metashell.judgement.commitment import (
     contradiction,
     judge,
 )
-from metashell.judgement.copies import DIFFERS, DIVERGED, asking_here, compare_copies
+from metashell.judgement.copies import DIFFERS, DIVERGED, Ask, asking_here, compare_copies
 from metashell.judgement.evidence import Evidence, find
 from metashell.judgement.log_copies import (
     Doubt,
@@ -35,12 +35,9 @@ from metashell.judgement.log_copies import (
     remarks,
     voting,
 )
+from metashell.sources.fleet.member import FleetRow
 from metashell.sources.fleet.rows import vote_facts, vote_facts_of
-
-if TYPE_CHECKING:
-    from metashell.judgement.copies import Ask
-    from metashell.sources.fleet.errors import FleetRow
-    from metashell.sources.source import Source
+from metashell.sources.source import Source
 
 _OF_ADDRESSES: Final = (
     "voter-endpoint-differs",

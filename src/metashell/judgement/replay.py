@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from metashell.checks.digest import part_digests, part_rows
+from metashell.checks.digest import FactKey, part_digests, part_rows
 from metashell.checks.finding import CheckReport, Finding, place_of
 from metashell.checks.invariants import check_removed, place
 from metashell.fs.node import Directory, Node
@@ -22,12 +22,9 @@ from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import load
 from metashell.parts.known import find_part
 from metashell.records.records import Records
+from metashell.redact import Redaction
 from metashell.schema.resource_types import ResourceType
-
-if TYPE_CHECKING:
-    from metashell.checks.digest import FactKey
-    from metashell.redact import Redaction
-    from metashell.sources.source import Source
+from metashell.sources.source import Source
 
 _CODES: Final = {
     FaultKind.DAMAGED: "batch-unreadable",

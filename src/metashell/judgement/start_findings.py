@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.nodes import nodes_of
 from metashell.answers.releases import OLDEST_FOR_4, newest_levels, parse_version, release_of
@@ -17,6 +17,7 @@ from metashell.checks.quorum_findings import listed, read_node_files
 from metashell.errors import SourceError
 from metashell.findings.kind import AtStart, FindingKind
 from metashell.image.features import METADATA_VERSION, metadata_version_name
+from metashell.image.image import Image
 from metashell.image.quorum_members import voters_in_log, voters_of
 from metashell.judgement.evidence import Evidence
 from metashell.judgement.node_roles import (
@@ -31,18 +32,14 @@ from metashell.judgement.node_roles import (
 )
 from metashell.log.names import BOOTSTRAP, METADATA_DIRECTORY, list_names
 from metashell.node_files import quorum_state
+from metashell.node_files.checkpoint_file import OffsetCheckpoint
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.meta_properties import FILE_NAME
 from metashell.node_files.node_directories import NO_READABLE, no_meta_properties
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint
 from metashell.places.place import child_of, names_in
 from metashell.places.uri import shown
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
-    from metashell.quorum.description import LiveStatus
-
+from metashell.quorum.description import LiveStatus
 
 _FIRST_DYNAMIC: Final = 21
 """The level (3.9-IV0) of the first release that knows kraft.version 1."""
@@ -364,7 +361,7 @@ def _is_other_voter(evidence: Evidence, node: int) -> bool:
 
 def _unreachable(node: int | None, image: Image, status: LiveStatus) -> Iterator[Finding]:
     """The other voters that take no connection where the log says that they listen."""
-    from metashell.quorum.reach import unreachable
+    from metashell.quorum.race import unreachable
 
     members = voters_of(image.quorum, status.description)
     voters = {one.id: one.endpoints or () for one in members if one.id != node}

@@ -7,9 +7,12 @@ org.apache.kafka.server.common.CheckpointFile.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from metashell.errors import SourceError
+from metashell.places.bounded_file import MIB, AnyPlace, child_of, name_of, read_if_present
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
@@ -75,3 +78,59 @@ def numbers_of(line: str, limits: tuple[int, ...], place: str, what: str) -> tup
 def malformed(line: str, place: str, what: str) -> SourceError:
     """The error for a line that is something else than it should be."""
     return SourceError(f"{place}: not {what}: {line[:_SHOWN]!r}")
+
+
+_LIMIT_BYTES: Final = 64 * MIB
+_ENTRY: Final = re.compile(r"\s*([A-Za-z0-9._-]{1,249})\s+([0-9]{1,10})\s+(-?[0-9]{1,19})\s*")
+"""Kafka lets a topic have no other characters."""
+
+
+class OffsetCheckpoint(StrEnum):
+    """A file of this kind, by its name."""
+
+    RECOVERY_POINT = "recovery-point-offset-checkpoint"
+    HIGH_WATERMARK = "replication-offset-checkpoint"
+    LOG_START = "log-start-offset-checkpoint"
+    CLEANER = "cleaner-offset-checkpoint"
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic by its name."""
+
+    topic: str
+    partition: int
+
+
+def read_offset_checkpoint(
+    directory: AnyPlace, which: OffsetCheckpoint
+) -> Mapping[TopicPartition, int] | None:
+    """Read a file of a log directory; None where there is none.
+
+    Raises:
+        SourceError: It can't be read or is malformed.
+    """
+    place = child_of(directory, which)
+    data = read_if_present(place, limit_bytes=_LIMIT_BYTES)
+    return None if data is None else parse_offset_checkpoint(data, name_of(place))
+
+
+def parse_offset_checkpoint(data: bytes, file: str) -> Mapping[TopicPartition, int]:
+    """Parse the file's content; of two entries for a log the last counts, as in Kafka.
+
+    Args:
+        data: The content.
+        file: Its name, for errors.
+
+    Raises:
+        SourceError: A line is malformed, of an unknown version or missing.
+    """
+    found: dict[TopicPartition, int] = {}
+    for i, line in enumerate(entry_lines(data, file), 3):
+        match = _ENTRY.fullmatch(line)
+        if match is not None:
+            partition, offset = int(match[2]), int(match[3])
+            if partition <= INT32_MAX and -INT64_MAX - 1 <= offset <= INT64_MAX:
+                found[TopicPartition(match[1], partition)] = offset
+                continue
+        raise malformed(line, f"{file}:{i}", "a topic, a partition and an offset")
+    return found

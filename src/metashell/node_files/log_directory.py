@@ -13,14 +13,14 @@ from typing import Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.node_files.log_name import LogName, LogState, is_ignored, parse_log_name
-from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
-from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
-from metashell.node_files.offset_checkpoint import (
+from metashell.node_files.checkpoint_file import (
     OffsetCheckpoint,
     TopicPartition,
     read_offset_checkpoint,
 )
+from metashell.node_files.log_name import LogName, LogState, is_ignored, parse_log_name
+from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
+from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
 from metashell.places.place import Place, child_of, entries_in
 
 METADATA_TOPIC: Final = "__cluster_metadata"

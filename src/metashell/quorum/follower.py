@@ -6,15 +6,18 @@ never waited for long: what it sleeps in, `Follower.stop` wakes it from.
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from ssl import SSLContext
+from typing import Final
 
 from metashell.errors import InternalError, MetashellError, SourceError
 from metashell.quorum.answers import read_cluster_id
 from metashell.quorum.description import LiveStatus
 from metashell.quorum.observer import Observer
+from metashell.quorum.pace import IDLE_S
 from metashell.quorum.protocol import Api, describe_cluster_body
 from metashell.quorum.race import Race
 from metashell.quorum.session import PeerError, QuorumSession
@@ -22,6 +25,7 @@ from metashell.quorum.steps import (
     Connect,
     Elapsed,
     Event,
+    LogStore,
     Lost,
     Read,
     Received,
@@ -29,12 +33,8 @@ from metashell.quorum.steps import (
     Stop,
 )
 from metashell.quorum.transport import ConnectError, Connection, LostError
-
-if TYPE_CHECKING:
-    import ssl
-
-    from metashell.security.sasl import Mechanism
-    from metashell.security.settings import Address
+from metashell.security.sasl import Mechanism, make_mechanism
+from metashell.security.settings import Address, Security
 
 THREAD: Final = "metashell-quorum"
 STOP_WAIT_S: Final = 2.0
@@ -255,3 +255,49 @@ def _answer(
         answer = session.received(n_bytes) if n_bytes else None
         if answer is not None or not n_bytes:
             return None if answer is None else read_cluster_id(answer)
+
+
+def new_follower(
+    addresses: Sequence[Address],
+    store: LogStore,
+    security: Security,
+    *,
+    cluster_id: str | None,
+    follow: bool,
+    patience_s: float,
+) -> Follower:
+    """A follower that has not begun; the arguments are those of `Observer`."""
+    timeout_ms = security.request_timeout_ms
+    observer = Observer(
+        addresses,
+        store,
+        new_mechanism=_mechanisms(security),
+        cluster_id=cluster_id,
+        follow=follow,
+        patience_s=patience_s,
+        silence_s=IDLE_S if timeout_ms is None else timeout_ms / 1000,
+    )
+    return Follower(observer, _context(security))
+
+
+def _mechanisms(security: Security) -> Callable[[str], Mechanism | None]:
+    settings = security.sasl
+    if settings is None:
+        return lambda _: None
+
+    def make(host: str) -> Mechanism:
+        return make_mechanism(settings, host)
+
+    return make
+
+
+def _context(security: Security) -> Callable[[], SSLContext] | None:
+    if security.protocol not in {"SSL", "SASL_SSL"}:
+        return None
+
+    def make() -> SSLContext:
+        from metashell.security.tls import make_context
+
+        return make_context(security.tls)
+
+    return make

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.quorum.attempts import Trouble
 from metashell.security.settings import Address
-
-if TYPE_CHECKING:
-    import ssl
 
 CONNECT_S: Final = 5.0
 """How long a host may take to accept a connection."""

@@ -12,10 +12,11 @@ import binascii
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -41,9 +42,6 @@ from metashell.security.der import (
 from metashell.security.jks import MAGIC as JKS_MAGIC
 from metashell.security.jks import JksEntry, read_jks, unprotect
 from metashell.security.settings import KeyStore
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 _LIMIT_BYTES: Final = 8 * MIB
 _JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"

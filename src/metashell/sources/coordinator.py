@@ -25,7 +25,7 @@ from metashell.log.partition import (
     read_segment,
 )
 from metashell.log.time_spec import Point, TimeSpec, time_spec_of, time_spec_text
-from metashell.node_files.offset_checkpoint import (
+from metashell.node_files.checkpoint_file import (
     OffsetCheckpoint,
     TopicPartition,
     read_offset_checkpoint,

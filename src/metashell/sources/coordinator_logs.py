@@ -24,11 +24,11 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import CoordinatorPartition, PartitionLog, read_partition
+from metashell.node_files.checkpoint_file import OffsetCheckpoint, TopicPartition
 from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory
 from metashell.node_files.log_name import LogName
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.places.place import Place, child_of, shown
 from metashell.read_settings import ReadSettings
 from metashell.records.keyed_records import KeyedRecords, lost_text

@@ -33,7 +33,7 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     from metashell.fs.nodes.leaves import LeavesDirectory
     from metashell.image.coordinators.producers import fold_producers
     from metashell.image.coordinators.surviving import LeafSources, ThingRows
-    from metashell.node_files.offset_checkpoint import TopicPartition
+    from metashell.node_files.checkpoint_file import TopicPartition
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(source)

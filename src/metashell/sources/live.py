@@ -11,8 +11,7 @@ from metashell.errors import SourceError
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
-from metashell.quorum.follower import STOP_WAIT_S, Follower
-from metashell.quorum.following import new_follower
+from metashell.quorum.follower import STOP_WAIT_S, Follower, new_follower
 from metashell.read_settings import ReadSettings
 from metashell.security.settings import Address, Security
 from metashell.sources.source import Source

@@ -20,7 +20,7 @@ from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_tabl
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.image.coordinators.producers import fold_producers
-from metashell.node_files.offset_checkpoint import TopicPartition
+from metashell.node_files.checkpoint_file import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import ReadReport, read_each, report_faults
 from metashell.sources.log_clock import clock_of

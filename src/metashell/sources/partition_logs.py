@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.log.log_tail import LogTail
+from metashell.node_files.checkpoint_file import OffsetCheckpoint, TopicPartition
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory
 from metashell.node_files.log_name import LogName, LogState
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 
 if TYPE_CHECKING:
     from metashell.sources.coordinator_logs import ReadReport

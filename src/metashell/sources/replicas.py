@@ -35,12 +35,12 @@ from metashell.image.coordinators.record_tables import part_schema, part_table
 from metashell.log.layout import TRANSACTIONAL
 from metashell.log.replica_files import ReplicaFiles, read_replica
 from metashell.log.unread import Unread, UnreadReport
+from metashell.node_files.checkpoint_file import OffsetCheckpoint, TopicPartition
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.config import KafkaConfig
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, look_at_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import conflicting_identities
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.parts.coordinators.replicas import PART
 from metashell.places.parallel import in_parallel
 from metashell.places.place import child_of

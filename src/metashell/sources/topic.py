@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from metashell.checks.topic_log import RecoveryCut
+from metashell.checks.coordinator_log import RecoveryCut
 from metashell.errors import SourceError
 from metashell.fs.node import Directory
 from metashell.fs.nodes.root import RootDirectory
@@ -16,21 +15,19 @@ from metashell.log.directory import MetadataLog
 from metashell.log.log_tail import LogTail
 from metashell.log.names import METADATA_TOPIC_ID, Listing, list_names
 from metashell.log.read import SLACK, Loaded
-from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
-from metashell.node_files.log_name import LogName, parse_log_name
-from metashell.node_files.offset_checkpoint import (
+from metashell.node_files.checkpoint_file import (
     OffsetCheckpoint,
     TopicPartition,
     read_offset_checkpoint,
 )
+from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
+from metashell.node_files.log_name import LogName, parse_log_name
 from metashell.node_files.partition_metadata import read_partition_metadata
 from metashell.places.place import Place, base_name, child_of, is_file, parent_of
+from metashell.read_settings import ReadSettings
 from metashell.sources.coordinator import committed_end
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
-
-if TYPE_CHECKING:
-    from metashell.read_settings import ReadSettings
 
 
 class TopicSource(SourceWithoutImage):

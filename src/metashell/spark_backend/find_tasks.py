@@ -24,7 +24,7 @@ from metashell.fs.glob import Match
 from metashell.fs.node import Directory, FixedDirectory, Grid, Node
 from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse
 from metashell.read_settings import ReadSettings
-from metashell.sources.fleet.errors import why
+from metashell.sources.fleet.member import why
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.reduced import source_of
 from metashell.sources.source import Source

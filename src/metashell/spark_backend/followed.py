@@ -18,10 +18,10 @@ from metashell.errors import MetashellError, SourceError
 from metashell.log.chain import METADATA, LogKind
 from metashell.log.log_tail import LogTail
 from metashell.log.partition import CoordinatorPartition
+from metashell.node_files.checkpoint_file import OffsetCheckpoint, TopicPartition
 from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory, read_log_directory
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import LogReplica, by_node

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.answers.assume import Assumptions
-from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, GROUP, SHARE
+from metashell.answers.coordinator_tables import COORDINATOR_KINDS, GROUP, SHARE
 from metashell.answers.coordinators import (
     CoordinatorKey,
     coordinators_table,

@@ -9,8 +9,7 @@ import pytest
 from metashell.cli.arguments import OPTIONS, parse_arguments
 from metashell.cli.choices import choose_source
 from metashell.cli.defaults import Defaults
-from metashell.cli.settings import ANYWHERE
-from metashell.cli.variables import read_variables, variable_of
+from metashell.cli.settings import ANYWHERE, read_variables, variable_of
 from metashell.errors import UsageError
 from unit.cli.conftest import Program
 

@@ -16,8 +16,8 @@ from metashell.cli.output import (
     encode,
     terminal_width,
 )
-from metashell.cli.running import told_to_run
 from metashell.cli.sources import ProgressBar, bar_text
+from metashell.cli.work import told_to_run
 from metashell.commands.shared.colour import wants_colour
 from metashell.fs.escape import Coloured
 from support.waiting import wait_until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
 from metashell.sources.opening import open_fleet

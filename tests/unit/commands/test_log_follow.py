@@ -18,7 +18,7 @@ from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name, segment_name
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
-from metashell.commands.log import follow as log_follow
+from metashell.commands.log import run as log_follow
 from metashell.log.chain import LogKind
 from metashell.log.read import windows
 from metashell.records import stream as log_stream

@@ -12,7 +12,7 @@ import pytest
 from kraftgen.batch import Record, encode_batch
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
-from metashell.commands.log import follow as log_follow
+from metashell.commands.log import run as log_follow
 from metashell.read_settings import READ_DEFAULTS
 from metashell.sources.coordinator import open_coordinator
 from support.shell import Captured

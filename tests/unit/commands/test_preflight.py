@@ -173,7 +173,7 @@ def test_voters_that_take_no_connection(
         tried.extend(endpoints)
         return {tried[1]: "connection refused"}
 
-    monkeypatch.setattr("metashell.quorum.reach.unreachable", silent)
+    monkeypatch.setattr("metashell.quorum.race.unreachable", silent)
     name = "metashell.sources.opening.open_quorum"
     monkeypatch.setattr(name, lambda *_, **__: quorum.source())
     told = asked(capsys, node, "--against", "127.0.0.1:9093")

@@ -17,7 +17,7 @@ from metashell.findings.kind import Need
 from metashell.findings.known import all_kinds
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.image.quorum_members import voters_of
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint
+from metashell.node_files.checkpoint_file import OffsetCheckpoint
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import SAMPLE, copy_of, fixture_dir

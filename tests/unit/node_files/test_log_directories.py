@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from metashell.errors import SourceError
+from metashell.node_files.checkpoint_file import OffsetCheckpoint, TopicPartition
 from metashell.node_files.log_directory import LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.node_directories import ConflictKind, conflicts_in, group_by_node
-from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.node_files.partition_metadata import PartitionMetadata, read_partition_metadata
 from metashell.places.place import place_of
 from support.fixtures import copy_of, fixture_dir

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metashell.errors import SourceError
 from metashell.node_files import checkpoint_file
-from metashell.node_files.offset_checkpoint import (
+from metashell.node_files.checkpoint_file import (
     OffsetCheckpoint,
     parse_offset_checkpoint,
     read_offset_checkpoint,

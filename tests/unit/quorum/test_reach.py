@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from metashell.quorum.reach import unreachable
+from metashell.quorum.race import unreachable
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from metashell.commands.fleet.answer import rows_table
 from metashell.commands.rows.cell_colours import CellColour, colours_of
-from metashell.sources.fleet.errors import FleetRow
+from metashell.sources.fleet.member import FleetRow
 from metashell.sources.opening import open_fleet
 from metashell.tui.views.fleet import differences, fleet_table, heading, watched
 from support.fleets import backups

@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from metashell.answers.usage.usage import Usage, usage_of_file
-from metashell.image.coordinators.commits import COMMITS
-from metashell.image.coordinators.offsets import NO_PRODUCER, commit_outcomes
+from metashell.image.coordinators.commits import COMMITS, NO_PRODUCER, commit_outcomes
 from metashell.image.fold import group_keys
 from metashell.image.keyed import join_spans
 from metashell.log.control import CONTROL_NAMES

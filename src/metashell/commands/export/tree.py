@@ -10,17 +10,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Grid, Node
 from metashell.fs.path import join
+from metashell.fs.texts import GridTexts
 from metashell.fs.walk import Failed, refuse
 from metashell.schema.dump import finite, null, to_json
-
-if TYPE_CHECKING:
-    from metashell.fs.texts import GridTexts
 
 _STEP: Final = 1024
 """Pieces that are put together into one."""

@@ -26,7 +26,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word, quote
 from metashell.commands.framework.run import run_words
 from metashell.commands.framework.targets import shown, stop_if_cancelled
-from metashell.commands.rows.node_columns import kind_name
+from metashell.commands.rows.columns import kind_name
 from metashell.commands.rows.query import RowMapping
 from metashell.commands.shared.node_times import moment_cells
 from metashell.errors import UsageError

@@ -19,9 +19,8 @@ from metashell.commands.framework.completion import (
 )
 from metashell.commands.framework.options import Option, Parsed, parse_options
 from metashell.commands.framework.targets import Targets, stop_if_cancelled
-from metashell.commands.rows.columns import one_table, text
+from metashell.commands.rows.columns import CHANGED, DEPTH, KIND, one_table, text
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.node_columns import CHANGED, DEPTH, KIND
 from metashell.commands.rows.query import OUTPUT, RowMapping, RowsQuery
 from metashell.errors import ExitCode, NoSuchPathError, PathError
 from metashell.fs.escape import escape

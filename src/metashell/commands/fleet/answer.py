@@ -37,7 +37,7 @@ from metashell.places.place import shown
 from metashell.quorum.description import majority_of
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
-from metashell.sources.fleet.errors import FIELDS, FleetRow
+from metashell.sources.fleet.member import FIELDS, FleetRow
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import (
     cluster_id_of,

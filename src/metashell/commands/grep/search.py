@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from metashell.commands.find.literal import required_literal
 from metashell.commands.find.search import write_encoded
@@ -23,10 +23,8 @@ from metashell.fs.escape import Coloured, escape_text
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import encode_name
+from metashell.fs.texts import GridTexts, Texts
 from metashell.fs.walk import Failed, GridVisit, NameWriter, indices, walk, written_grid
-
-if TYPE_CHECKING:
-    from metashell.fs.texts import GridTexts, Texts
 
 _CHUNK_LEAVES: Final = 16_384
 _CHUNK_LINES: Final = 1024

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_words
 from metashell.commands.health.paragraphs import HealthVerdict
 from metashell.commands.shared.captured import CapturedAnswer
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def verdict_of(context: Context, words: Sequence[str] = ()) -> HealthVerdict | None:

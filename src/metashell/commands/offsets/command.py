@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import shown, write_lines
 from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
-from metashell.commands.quorum.report import epochs_of, summary_of
+from metashell.commands.quorum.report import Summary, epochs_of, summary_of
 from metashell.commands.rows.columns import CellKind
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -21,13 +21,9 @@ from metashell.commands.rows.stream import cells
 from metashell.commands.shared.wrapped import wrapped
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
+from metashell.fs.node import JsonValue
+from metashell.image.quorum_members import Epoch
 from metashell.schema.timestamps import iso_time, span_text
-
-if TYPE_CHECKING:
-    from metashell.commands.quorum.report import Summary
-    from metashell.fs.node import JsonValue
-    from metashell.image.quorum_members import Epoch
-
 
 _UNKNOWN = "-"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,14 +19,12 @@ from metashell.commands.shared.coordinator_logs import QueryReport
 from metashell.commands.shared.names import tell_unknown
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
+from metashell.image.image import Image
+from metashell.node_files.log_directory import LogDirectory
 from metashell.schema.sizes import size_text
 from metashell.schema.timestamps import iso_time
 from metashell.sources.partition_ends import latest_ms
 from metashell.sources.replicas import SCHEMA, log_directories_here, replicas_table
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
-    from metashell.node_files.log_directory import LogDirectory
 
 _STATES: Final = tuple(state.text for state in ReplicaState)
 

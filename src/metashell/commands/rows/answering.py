@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
+from metashell.commands.rows.cell_text import newest_day, short_times
 from metashell.commands.rows.columns import CLUSTER, DISK_BYTES, Column
 from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery, form_of, status_after
-from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.rows.stream import RowWriter
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.errors import ExitCode

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from metashell.commands.framework.command import Completion
 from metashell.dataclass import dataclass
+from metashell.fs.node import Directory, Node
 
 
 class CellKind(StrEnum):
@@ -169,3 +170,29 @@ def complete_columns(columns: Sequence[Column], word: str, *, descending: bool) 
         for column in columns
         if column.name.startswith(prefix)
     ]
+
+
+KIND: Final = text("kind", "directory or leaf.")
+DEPTH: Final = integer("depth", "How many levels it is below PATH.")
+CHANGED: Final = (
+    time_at("changed_time", "Time of the record that last changed it; null: none tells."),
+    integer("changed_offset", "That record's offset; null: none tells."),
+    integer("changed_epoch", "Its leader epoch.", shown=False),
+    text("changed_type", "Its type; null: none tells."),
+    integer(
+        "changed_at_or_before",
+        "Where only a checkpoint tells of the change: the last offset that it holds.",
+        shown=False,
+    ),
+)
+"""When a node was last changed; see `metashell.commands.shared.node_times.moment_cells`."""
+
+
+def kind_of(node: Node | None) -> str:
+    """The cell of `KIND`."""
+    return kind_name(is_dir=isinstance(node, Directory))
+
+
+def kind_name(*, is_dir: bool) -> str:
+    """The name of a node's kind, by whether it is a directory."""
+    return "directory" if is_dir else "leaf"

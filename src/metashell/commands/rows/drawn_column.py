@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.rows.cell_colours import CellColour, coloured_cells, words_of
-from metashell.commands.rows.cell_text import is_list, is_number, shown_texts
+from metashell.commands.rows.cell_text import is_list, is_number, short_times, shown_texts
 from metashell.commands.rows.columns import AT_OR_BEFORE, NEEDED, Column, Shrink
-from metashell.commands.rows.short_times import short_times
 from metashell.commands.shared.colour import RED, YELLOW
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.wrapped import pieces

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_text import newest_day
 from metashell.commands.rows.columns import IDENTIFYING, Column, Shrink
 from metashell.commands.rows.drawn_column import (
     CHUNK_ROWS,
@@ -35,7 +36,6 @@ from metashell.commands.rows.drawn_column import (
     is_narrow,
     widest,
 )
-from metashell.commands.rows.short_times import newest_day
 from metashell.commands.shared.colour import PLAIN, has_colour
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.wrapped import wrapped

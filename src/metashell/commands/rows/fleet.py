@@ -27,7 +27,7 @@ from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.redact import Redaction
 from metashell.sources.engine import core_count
-from metashell.sources.fleet.errors import error_fields, error_of, why
+from metashell.sources.fleet.member import error_fields, error_of, why
 
 if TYPE_CHECKING:
     from metashell.commands.rows.command import RowsCommand

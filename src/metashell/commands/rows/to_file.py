@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from metashell.commands.export.destination import STDOUT, ExportPlace
+from metashell.commands.export.destination import STDOUT, ExportPlace, Sink
+from metashell.commands.framework.command import Context
 from metashell.dataclass import dataclass
-
-if TYPE_CHECKING:
-    from metashell.commands.export.destination import Sink
-    from metashell.commands.framework.command import Context
 
 
 @dataclass(slots=True)

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, SHARE, CoordinatorKind
-from metashell.answers.coordinator_tables import PartitionState, rows_of
+from metashell.answers.coordinator_tables import (
+    COORDINATOR_KINDS,
+    SHARE,
+    CoordinatorKind,
+    PartitionState,
+    rows_of,
+)
 from metashell.commands.shared.names import and_meant, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError

@@ -8,8 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.coordinator_kinds import TRANSACTION
-from metashell.answers.coordinator_tables import PartitionState
+from metashell.answers.coordinator_tables import TRANSACTION, PartitionState
 from metashell.answers.hanging import HangingVerdict, with_hanging
 from metashell.answers.transactions import transaction_rows
 from metashell.commands.rows.query import RowsQuery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.answers.coordinator_kinds import TRANSACTION
+from metashell.answers.coordinator_tables import TRANSACTION
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (

@@ -21,6 +21,9 @@ from metashell.image.coordinators.commits import (
     CommitKeys,
     Commits,
     NumberedCommits,
+    OffsetsState,
+    commit_outcomes,
+    fold_offsets,
     number_commits,
 )
 from metashell.image.coordinators.groups import (
@@ -30,7 +33,6 @@ from metashell.image.coordinators.groups import (
     GroupType,
     fold_groups,
 )
-from metashell.image.coordinators.offsets import OffsetsState, commit_outcomes, fold_offsets
 from metashell.image.fold import find_sorted, group_keys, last_marked, sort_events
 from metashell.image.keyed import join_spans
 from metashell.lazy import lazy

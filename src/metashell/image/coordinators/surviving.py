@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.dataclass import dataclass
-from metashell.image.coordinators.offsets import fold_offsets
+from metashell.image.coordinators.commits import fold_offsets
 from metashell.image.fold import group_keys, stable_order
 from metashell.image.keyed import fold_nullable, key_part
 from metashell.parts.paths import check_record, table_levels

@@ -26,7 +26,7 @@ from metashell.checks.agreement import (
 )
 from metashell.dataclass import dataclass
 from metashell.schema.arena import I64
-from metashell.sources.fleet.errors import FleetRow
+from metashell.sources.fleet.member import FleetRow
 from metashell.sources.fleet.rows import ComparedQuery
 
 Asking: TypeAlias = Generator[dict[str, ComparedQuery], Mapping[str, FleetRow], "Compared"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from metashell.errors import NoSuchPathError, PathError, SourceError
+from metashell.errors import InternalError, MetashellError, NoSuchPathError, PathError, SourceError
 from metashell.fs.node import Directory, FixedDirectory, Grid, Node
 from metashell.log.names import METADATA_DIRECTORY
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import base_name, parent_of, place_of
-from metashell.sources.fleet.errors import why
+from metashell.places.uri import shown, without_credentials
 
 if TYPE_CHECKING:
     from metashell.fs.touch_times import Times
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from metashell.sources.fleet.source import FleetSource
     from metashell.sources.node_places import NodePlaces
     from metashell.sources.source import Source
+
 
 _UNKNOWN_BYTES: Final = 8 << 20
 """The assumed size of a directory whose files can't be listed from here."""
@@ -223,3 +224,64 @@ class FleetDirectory(FixedDirectory):
 
     def times(self) -> Times | None:
         return None
+
+
+FleetRow: TypeAlias = dict[str, str | int | None]
+
+FIELDS: Final = (
+    "directory",
+    "clusterId",
+    "nodeId",
+    "brokers",
+    "fenced",
+    "topics",
+    "partitions",
+    "offline",
+    "underMinIsr",
+    "underReplicated",
+    "metadataVersion",
+    "offset",
+    "logEpoch",
+    "logEndOffset",
+    "timestamp",
+    "faults",
+    "fault",
+    "error",
+)
+"""Keys of a `fleet_row`, in order."""
+
+
+def failed(place: str, reason: str) -> FleetRow:
+    """The row of a directory that could not be read."""
+    return {
+        **dict.fromkeys(FIELDS),
+        "directory": shown(place),
+        "error": without_credentials(reason),
+    }
+
+
+def why(error: Exception) -> SourceError:
+    """The error to tell of a directory where reading it raised one."""
+    if isinstance(error, SourceError):
+        return error
+    if isinstance(error, MetashellError):
+        return SourceError(error.message, hint=error.hint)
+    if isinstance(error, MemoryError):
+        return SourceError("it does not fit in memory")
+    if isinstance(error, OSError):
+        return SourceError(error.strerror or type(error).__name__)
+    return InternalError.of(error)
+
+
+def error_fields(error: Exception) -> dict[str, str]:
+    """The fields of a row for an error; see `error_of`."""
+    told = why(error)
+    bug = {"traceback": told.traceback} if isinstance(told, InternalError) else {}
+    return {"error": without_credentials(told.message), **bug}
+
+
+def error_of(row: Mapping[str, Any]) -> SourceError | None:
+    """The error that a row has; None where it has none."""
+    if "traceback" in row:
+        return InternalError(row["error"], traceback=row["traceback"])
+    return None if row["error"] is None else SourceError(row["error"])

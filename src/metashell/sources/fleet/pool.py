@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from metashell.places.seen import Seen, begin_seeing, seen
 from metashell.places.uri import is_archive
-from metashell.sources.fleet.errors import FleetRow
+from metashell.sources.fleet.member import FleetRow
 
 PoolJob: TypeAlias = tuple[object, ...]
 """The arguments of one call."""

@@ -29,7 +29,7 @@ from metashell.places.place import file_in
 from metashell.places.uri import shown
 from metashell.places.vanished import VanishedError
 from metashell.schema.dump import to_json
-from metashell.sources.fleet.errors import FIELDS, FleetRow, error_fields
+from metashell.sources.fleet.member import FIELDS, FleetRow, error_fields
 from metashell.sources.fleet.reading import Reading
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from metashell.places.uri import is_uri, shown
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.engine import KEPT_BYTES, core_count
-from metashell.sources.fleet.errors import FleetRow, error_of, failed
-from metashell.sources.fleet.member import FleetDirectory, FleetMember
+from metashell.sources.fleet.member import FleetDirectory, FleetMember, FleetRow, error_of, failed
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.node_places import NodePlaces, distinct, identity_of, nodes_at

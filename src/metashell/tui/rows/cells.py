@@ -25,10 +25,16 @@ from metashell.commands.rows.cell_colours import (
     severities,
     shows_the_worst,
 )
-from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
+from metashell.commands.rows.cell_text import (
+    is_json,
+    is_list,
+    is_number,
+    newest_day,
+    short_times,
+    shown_texts,
+)
 from metashell.commands.rows.columns import BEFORES
 from metashell.commands.rows.output import sort_rows
-from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.commands.shared.columns import display_width
 from metashell.tui.rows.signs import is_drawn
 from metashell.tui.text import cell

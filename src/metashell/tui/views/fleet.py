@@ -28,7 +28,7 @@ from metashell.tui.views.answer import REFRESH, AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet.errors import FleetRow
+    from metashell.sources.fleet.member import FleetRow
     from metashell.sources.fleet.source import FleetSource
     from metashell.tui.jobs import Job
     from metashell.tui.view_state import ViewState

@@ -15,7 +15,7 @@ from metashell.fs.path import resolve
 from metashell.read_settings import READ_DEFAULTS
 from metashell.redact import REDACTED
 from metashell.sources.fleet import source as fleet_module
-from metashell.sources.fleet.errors import FIELDS, error_of
+from metashell.sources.fleet.member import FIELDS, error_of
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import fleet_row
 from metashell.sources.fleet.source import FleetSource
