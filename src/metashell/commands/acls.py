@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import Option, Parsed, one_of
 from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
@@ -55,36 +55,45 @@ COLUMNS: Final = (
 
 
 class AclsCommand(RowsCommand):
-    """List ACLs."""
+    """List ACLs by resource or by principal.
+
+    Lists ACLs. Several conditions must all hold. A RESOURCE such as topic:orders lists the ACLs
+    that count for it. These name it, a prefix of its name, or all resources of its type.
+    Kafka's own tool calls this the pattern type MATCH. --exact lists only the ACLs of that
+    name. A PRINCIPAL such as User:alice lists the ACLs that name it. A bare name stands for the
+    one resource or principal that has it.
+
+    `who-can` decides who may do something: a DENY wins over every ALLOW, and some operations
+    imply others. A checkpoint has no times: --history reads the files before it.
+    """
 
     group = "access"
-    name = "acls"
-    summary = "List ACLs by resource or by principal."
     noun = ("ACL", "ACLs")
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="acls [OPTION...] [RESOURCE] [PRINCIPAL]",
-        description=(
-            "Lists ACLs. Several conditions must all hold. A RESOURCE such as topic:orders "
-            "lists the ACLs that count for it. These name it, a prefix of its name, or all "
-            "resources of its type. Kafka's own tool calls this the pattern type MATCH. --exact "
-            "lists only the ACLs of that name. A PRINCIPAL such as User:alice lists the ACLs "
-            "that name it. A bare name stands for the one resource or principal that has it.\n\n"
-            "`who-can` decides who may do something: a DENY wins over every ALLOW, and some "
-            "operations imply others. A checkpoint has no times: --history reads the files "
-            "before it."
-        ),
         options=(
-            Option(("--principal",), "Only ACLs of this principal: User:alice, or alice.", "NAME"),
+            Option(
+                ("--principal",),
+                "Only ACLs of this principal: User:alice, or alice.",
+                "NAME",
+                complete=complete_principal,
+            ),
             Option(
                 ("--resource",),
                 "Only ACLs that count for a resource (topic:payments) or a type (topic).",
                 "TYPE[:NAME]",
+                complete=complete_resource,
             ),
             Option(("--exact",), "With a resource: only ACLs with exactly its name."),
-            Option(("--operation",), "Only ACLs of this operation.", "NAME", _OPERATIONS),
+            Option(
+                ("--operation",),
+                "Only ACLs of this operation.",
+                "NAME",
+                _OPERATIONS,
+                complete=lambda _, word: complete_operation(word, _OPERATIONS),
+            ),
             Option(("--host",), "Only ACLs with exactly this host, address or network.", "HOST"),
             Option(("--type",), "Only ACLs that allow, or that deny.", "TYPE", ("ALLOW", "DENY")),
             Option(("--by",), "Sort by resource (the default) or principal.", "BY", _ORDERS),
@@ -115,17 +124,6 @@ class AclsCommand(RowsCommand):
         chosen = _chosen(parsed)
         by = _order(query.parsed)
         query.add(acls_table(query.image, lambda acl: all(test(acl) for test in chosen), by=by))
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose principals and resources after their options."""
-        last = args[-1] if args else ""
-        if last == "--principal":
-            return complete_principal(context, word)
-        if last == "--resource":
-            return complete_resource(context, word)
-        if last == "--operation":
-            return complete_operation(word, _OPERATIONS)
-        return super().complete(context, args, word)
 
 
 def _with_names(query: RowsQuery) -> Parsed:

@@ -15,39 +15,44 @@ _END = "end"
 
 
 class AtCommand(Command):
-    """Go to an earlier state."""
+    """Go to the state at an offset or a time.
+
+    Goes to an earlier state: every command then shows the cluster as it was at that POINT.
+    Prints the offset, the epoch and the time of the state. Without a POINT it only prints them.
+    `at end` goes back to the newest state.
+
+    Every command that takes a POINT reads it in the same way:
+
+    4111 is an offset; the record at that offset is included. 2026-09-21T14:14:09Z and
+    2026-09-21 are times, in UTC unless they name another zone. 12:25 and 12:25:40 are times of
+    the last record's day, in UTC, as times are shown.
+
+    -10m, -2h and -1d12h count back from the last record, not from this machine's clock. On a
+    live quorum they count back from now. `end` is the last record of the log. end-10m counts
+    from it, and now-10m from this machine's clock, on any source. The units are ms, s, m, h, d
+    and w; options also take 10m without the minus.
+
+    In an earlier state, --since, --until and find's tests count from the last record of that
+    state. at, --at and diff always count from the end of the log.
+
+    A POINT after the last record is not covered: that is an error, with exit status 1. So is a
+    state before the first record. An age that reaches back before it means the oldest state,
+    and a note says so. --since may lie before the first record; a note then says where the
+    records begin. The offset after the last record is not an error for --since and
+    -changed-since: nothing has come yet.
+
+    A batch counts as a whole, as when Kafka replays it. An offset inside a batch therefore
+    shows the state before the batch, and a warning says so. A time shows every batch before the
+    first one with a later maxTimestamp.
+
+    at works in the shell and in scripts. For one command use `metashell SOURCE --at POINT
+    COMMAND`.
+    """
 
     group = "history"
-    name = "at"
-    summary = "Go to the state at an offset or a time."
     one_cluster = True
     manual = Manual(
         synopsis="at [--record] [POINT]",
-        description=(
-            "Goes to an earlier state: every command then shows the cluster as it was at that "
-            "POINT. Prints the offset, the epoch and the time of the state. Without a POINT it "
-            "only prints them. `at end` goes back to the newest state.\n\n"
-            "Every command that takes a POINT reads it in the same way:\n\n"
-            "4111 is an offset; the record at that offset is included. 2026-09-21T14:14:09Z and "
-            "2026-09-21 are times, in UTC unless they name another zone. 12:25 and 12:25:40 are "
-            "times of the last record's day, in UTC, as times are shown.\n\n"
-            "-10m, -2h and -1d12h count back from the last record, not from this machine's clock. "
-            "On a live quorum they count back from now. `end` is the last record of the log. "
-            "end-10m counts from it, and now-10m from this machine's clock, on any source. The "
-            "units are ms, s, m, h, d and w; options also take 10m without the minus.\n\n"
-            "In an earlier state, --since, --until and find's tests count from the last record of "
-            "that state. at, --at and diff always count from the end of the log.\n\n"
-            "A POINT after the last record is not covered: that is an error, with exit status 1. "
-            "So is a state before the first record. An age that reaches back before it means the "
-            "oldest state, and a note says so. --since may lie before the first record; a note "
-            "then says where the records begin. The offset after the last record is not an "
-            "error for --since and -changed-since: nothing has come yet.\n\n"
-            "A batch counts as a whole, as when Kafka replays it. An offset inside a batch "
-            "therefore shows the state before the batch, and a warning says so. A time shows "
-            "every batch before the first one with a later maxTimestamp.\n\n"
-            "at works in the shell and in scripts. For one command use `metashell SOURCE --at "
-            "POINT COMMAND`."
-        ),
         options=(Option((_RECORD,), "Inside a batch, apply the records up to OFFSET."),),
         examples=(
             ("at", "print which state is shown"),
@@ -87,7 +92,9 @@ class AtCommand(Command):
         context.out.write(f"{offset}{epoch}{time} ({where})\n")
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose the words that are no point."""
         return [
             Completion(text, -len(word), text) for text in (_RECORD, _END) if text.startswith(word)

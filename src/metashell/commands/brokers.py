@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed, one_of, refuse_more
 from metashell.commands.rows.columns import (
     DISK_BYTES,
@@ -94,34 +93,31 @@ WITHOUT_COLUMNS: Final = (
 
 
 class BrokersCommand(RowsCommand):
-    """List brokers and their load."""
+    """List the load of brokers or racks, or what fails without some brokers.
+
+    Lists what each broker leads and holds, and the difference from an even share. Leaders are
+    shared among active brokers, replicas among all registered brokers. An ID chooses brokers;
+    with --by rack a RACK chooses racks. `nodes` lists the registrations themselves.
+
+    --without lists the partitions that would be offline or under min.insync.replicas if these
+    brokers stopped at once. Use it before a rolling restart. It looks at partitions that one of
+    them leads, or with one in the ISR. It also looks at partitions without a leader that wait
+    for one. `already` marks partitions that are so now. New leaders are elected by the
+    controller's own rules: see `man partitions`. A broker that is not registered and has no
+    replicas is an error. With --by rack, --without takes racks: all their registered brokers
+    stop.
+    """
 
     group = "what is wrong"
-    name = "brokers"
-    summary = "List the load of brokers or racks, or what fails without some brokers."
     noun = ("broker", "brokers")
     tables = (
         AnswerTable("", COLUMNS, ("broker", "state"), _METRICS),
         AnswerTable("--by rack", RACK_COLUMNS, ("rack",), ("brokers", "active", *_METRICS[:-1])),
         AnswerTable("--without 101", WITHOUT_COLUMNS),
     )
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="brokers [--by broker|rack] [--without ID|RACK,...] [OPTION...] [ID|RACK...]",
-        description=(
-            "Lists what each broker leads and holds, and the difference from an even share. "
-            "Leaders are shared among active brokers, replicas among all registered brokers. "
-            "An ID chooses brokers; with --by rack a RACK chooses racks. "
-            "`nodes` lists the registrations themselves.\n\n"
-            "--without lists the partitions that would be offline or under min.insync.replicas "
-            "if these brokers stopped at once. Use it before a rolling restart. It looks at "
-            "partitions that one of them leads, or with one in the ISR. It also looks at "
-            "partitions without a leader that wait for one. `already` marks partitions that are "
-            "so now. New leaders are elected by the controller's own rules: see `man partitions`. "
-            "A broker that is not registered and has no replicas is an error. "
-            "With --by rack, --without takes racks: all their registered brokers stop."
-        ),
         options=(
             Option(("--by",), "Count by broker (the default) or by rack.", "WHAT", _BY),
             Option(
@@ -129,6 +125,7 @@ class BrokersCommand(RowsCommand):
                 "List the partitions that fail without these brokers, or racks with --by rack "
                 "(separated by commas).",
                 "IDS",
+                complete=complete_brokers,
             ),
             ASSUME,
         ),
@@ -186,13 +183,11 @@ class BrokersCommand(RowsCommand):
             refuse_unknown(query, health, "--without", down)
         query.add(without_table(health, down))
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose brokers."""
-        last = args[-1] if args else ""
-        is_name = not word.startswith("-") and takes_value(self.manual.options, last) is None
-        if last == "--without" or (is_name and "rack" not in args):
-            return complete_brokers(context, word)
-        return super().complete(context, args, word)
+        return [] if "rack" in args else complete_brokers(context, word)
 
 
 def _brokers_in(query: RowsQuery, racks: Racks, names: Sequence[str]) -> frozenset[int]:

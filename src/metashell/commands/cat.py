@@ -14,18 +14,18 @@ _CHUNK_CHARACTERS = 1 << 18
 
 
 class CatCommand(Command):
-    """Print the text of each path given."""
+    """Print the texts of nodes.
+
+    Prints the text of each PATH, each followed by a newline. The text is that of Apache Kafka's
+    own metadata shell. Secrets are printed as [redacted].
+
+    Reports a path that is missing or a directory, and prints the others.
+    """
 
     group = "look"
-    name = "cat"
-    summary = "Print the texts of nodes."
+    takes_paths = True
     manual = Manual(
         synopsis="cat PATH...",
-        description=(
-            "Prints the text of each PATH, each followed by a newline. The text is that of Apache "
-            "Kafka's own metadata shell. Secrets are printed as [redacted].\n\n"
-            "Reports a path that is missing or a directory, and prints the others."
-        ),
         examples=(
             ("cat /image/features/metadataVersion", "the cluster's metadata.version"),
             ("cat /image/topics/byName/orders/0", "partition 0 of the topic orders"),

@@ -14,19 +14,18 @@ from metashell.fs.node import Directory
 
 
 class CdCommand(Command):
-    """Set where relative paths start."""
+    """Change the current directory.
+
+    Changes the current directory, where relative paths start. Without an argument it goes to
+    the root. `cd -` goes back to the directory before, and prints it.
+
+    Works in the shell, in scripts and in the explorer.
+    """
 
     group = "look"
-    name = "cd"
-    summary = "Change the current directory."
     shell_only = True
     manual = Manual(
         synopsis="cd [DIRECTORY]",
-        description=(
-            "Changes the current directory, where relative paths start. Without an argument it "
-            "goes to the root. `cd -` goes back to the directory before, and prints it.\n\n"
-            "Works in the shell, in scripts and in the explorer."
-        ),
         examples=(
             ("cd /image/topics/byName", "go to the topics"),
             ("cd ..", "go one level up"),
@@ -53,7 +52,9 @@ class CdCommand(Command):
             context.out.write(f"{context.cwd}\n")
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose directories alone."""
         return [] if args else complete_paths(context, word, directories_only=True)
 

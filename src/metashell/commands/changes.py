@@ -67,11 +67,34 @@ _TABLES = one_table(
 
 
 class ChangesCommand(RowsCommand):
-    """Tell what became of nodes."""
+    """Show every record that changed a node, with old and new values.
+
+    Prints every record that changed a node or anything below it, oldest first. Each line has
+    the offset, the time, the epoch, the controller that led, the record type, the path and the
+    change. A terminal of fewer than 160 columns has two lines instead: when and where, then the
+    change, with the record type for -v. All segments and checkpoints of the directory are used.
+
+    PATH is the current directory unless it is given. It may name a deleted node, or a resource:
+    topic:orders stands for the topic and its configs. So does orders, where no other resource
+    has this name. A topic that was deleted and made again is followed through both lives. The
+    wildcards * ? [a-z] {a,b} match within one component. Topics go by name unless PATH is below
+    byId.
+
+    A ? stands for a value that no record in the directory has. What the oldest checkpoint says
+    is marked as at or before its last offset.
+
+    A line of a new node leaves out what is the default. It leaves out partitionEpoch and
+    leaderEpoch if anything else changed. -v shows all of it, and so do rows (-o).
+
+    The log does not record the user who asked for a change, only the controller that wrote it.
+
+    Changes below /groups, /transactions and /share are told by the coordinators' logs. Their
+    offsets are those of the log that the line names. Compaction removes older records there: a
+    ? stands for what they said.
+    """
 
     group = "history"
-    name = "changes"
-    summary = "Show every record that changed a node, with old and new values."
+    takes_paths = True
     one_cluster = True
     noun = ("change", "changes")
     tables = _TABLES
@@ -79,27 +102,6 @@ class ChangesCommand(RowsCommand):
     own_options = frozenset({"-n", "--limit", "-v", "--verbose"})
     manual = Manual(
         synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [--newest N] [PATH...]",
-        description=(
-            "Prints every record that changed a node or anything below it, oldest first. Each "
-            "line has the offset, the time, the epoch, the controller that led, the record "
-            "type, the path and the change. A terminal of fewer than 160 columns has two lines "
-            "instead: when and where, then the change, with the record type for -v. All segments "
-            "and checkpoints of the directory are used.\n\n"
-            "PATH is the current directory unless it is given. It may name a deleted node, or a "
-            "resource: topic:orders stands for the topic and its configs. So does orders, where "
-            "no other resource has this name. A topic that was deleted and made again is followed "
-            "through both lives. The wildcards * ? [a-z] {a,b} match within one component. "
-            "Topics go by name unless PATH is below byId.\n\n"
-            "A ? stands for a value that no record in the directory has. What the oldest "
-            "checkpoint says is marked as at or before its last offset.\n\n"
-            "A line of a new node leaves out what is the default. It leaves out partitionEpoch "
-            "and leaderEpoch if anything else changed. -v shows all of it, and so do rows (-o).\n\n"
-            "The log does not record the user who asked for a change, only the controller that "
-            "wrote it.\n\n"
-            "Changes below /groups, /transactions and /share are told by the coordinators' logs. "
-            "Their offsets are those of the log that the line names. Compaction removes older "
-            "records there: a ? stands for what they said."
-        ),
         options=(
             _VERBOSE,
             SINCE,

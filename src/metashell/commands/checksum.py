@@ -36,33 +36,35 @@ _TABLES = one_table(
 
 
 class ChecksumCommand(RowsCommand):
-    """Print a digest of the image."""
+    """Print a digest of the state, equal on nodes that agree.
+
+    Prints a SHA-256 digest of the cluster's state, and the offset and epoch of the last record
+    in it. Two nodes at the same offset print the same digest, also if they started from
+    different checkpoints. The digest leaves out the offsets and times of changes and the
+    quorum's own records.
+
+    By a fault of Kafka, a topic that is configured and removed at once leaves its configs in
+    the images of some controllers. A second line then has the digest without these configs,
+    which is equal on all sound nodes. Rows always have both.
+
+    With PATH it prints a digest of the names and values of all leaves there and below. That of
+    a group is equal on all replicas that end with the same record.
+
+    `man at` tells what a POINT may be. To compare two controllers, print the digest of both at
+    the same offset. If they differ, --parts shows the part, and diff --with shows the
+    difference.
+
+    The digest leaves out secrets, because it would help to guess them. With --show-secrets it
+    includes them, and the line says so. Compare only digests of the same release of metashell.
+    """
 
     group = "whole cluster"
-    name = "checksum"
-    summary = "Print a digest of the state, equal on nodes that agree."
+    takes_paths = True
     one_cluster = True
     tables = _TABLES
     has_text = True
     manual = Manual(
         synopsis="checksum [--at POINT] [--parts] [-o FORMAT] [PATH...]",
-        description=(
-            "Prints a SHA-256 digest of the cluster's state, and the offset and epoch of the last "
-            "record in it. Two nodes at the same offset print the same digest, also if they "
-            "started from different checkpoints. The digest leaves out the offsets and times of "
-            "changes and the quorum's own records.\n\n"
-            "By a fault of Kafka, a topic that is configured and removed at once leaves its "
-            "configs in the images of some controllers. A second line then has the digest without "
-            "these configs, which is equal on all sound nodes. Rows always have both.\n\n"
-            "With PATH it prints a digest of the names and values of all leaves there and below. "
-            "That of a group is equal on all replicas that end with the same record.\n\n"
-            "`man at` tells what a POINT may be. To compare two "
-            "controllers, print the digest of both at the same offset. If they differ, --parts "
-            "shows the part, and diff --with shows the difference.\n\n"
-            "The digest leaves out secrets, because it would help to guess them. With "
-            "--show-secrets it includes them, and the line says so. Compare only digests of the "
-            "same release of metashell."
-        ),
         options=(
             Option(("--at",), "Use the state at that POINT.", metavar="POINT"),
             Option(("--parts",), "Print a digest of each part, then of the whole."),

@@ -11,18 +11,15 @@ _CLEAR_AND_HOME = "\x1b[2J\x1b[3J\x1b[H"
 
 
 class ClearCommand(Command):
-    """Clear the terminal."""
+    """Clear the screen.
+
+    Clears the screen and the terminal's scrollback. Ctrl-L clears only the screen.
+    """
 
     group = "shell"
-    name = "clear"
-    summary = "Clear the screen."
     shell_only = True
-    takes_paths = False
     manual = Manual(
         synopsis="clear",
-        description=(
-            "Clears the screen and the terminal's scrollback. Ctrl-L clears only the screen."
-        ),
         examples=(("clear", "begin with an empty screen"),),
     )
 

@@ -36,6 +36,7 @@ _RESOURCE: Final = Option(
     "Configs of this resource only: topic:NAME, broker:ID, broker:default for all brokers, "
     "group:NAME, client-metrics:NAME or broker-logger:ID. Wildcards are allowed: group:*.",
     "RESOURCE",
+    complete=lambda context, word: _complete_resource(context, word),  # noqa: PLW0108
 )
 _ALL: Final = Option(
     ("--all",), "Also print resources that do not override the key, with their value."
@@ -51,12 +52,23 @@ _UNKNOWN: Final = Option(
 
 
 class ConfigCommand(RowsCommand):
-    """Configs."""
+    """Show the effective value of configs, and where it comes from.
+
+    Prints the value of configs and where each comes from: the resource, a broker, all brokers,
+    a node's server.properties, or Kafka's default.
+
+    With a KEY and a RESOURCE it prints the value that holds there. A topic has a row for each
+    broker with a dynamic value of its own, and one for the others. With a KEY alone it prints
+    every resource that sets the key or a broker's key that it falls back to. Where nothing sets
+    it, its default is told. With a RESOURCE alone it prints what is set there. Without both it
+    prints everything that is set. A bare name stands for the one resource that has it.
+
+    The metadata does not have server.properties. A value that may come from there is marked
+    `assumed`: it is Kafka's newest default, or from --assume FILE. Values in hours or minutes
+    (log.retention.hours) are shown in the unit of the topic's config.
+    """
 
     group = "whole cluster"
-    name = "config"
-    summary = "Show the effective value of configs, and where it comes from."
-    takes_paths = False
     of_each_cluster = True
     noun = ("config", "configs")
     tables = one_table(
@@ -108,20 +120,9 @@ class ConfigCommand(RowsCommand):
         time_at("changed_time", "Its time.", shown=False),
     )
     manual = Manual(
-        "config [OPTION...] [KEY] [RESOURCE]",
-        "Prints the value of configs and where each comes from: the resource, a broker, all "
-        "brokers, a node's server.properties, or Kafka's default.\n\n"
-        "With a KEY and a RESOURCE it prints the value that holds there. A topic has a row for "
-        "each broker with a dynamic value of its own, and one for the others. With a KEY alone "
-        "it prints every resource that sets the key or a broker's key that it falls back to. "
-        "Where nothing sets it, its default is told. With a "
-        "RESOURCE alone it prints what is set there. Without both it prints everything that is "
-        "set. A bare name stands for the one resource that has it.\n\n"
-        "The metadata does not have server.properties. A value that may come from there is "
-        "marked `assumed`: it is Kafka's newest default, or from --assume FILE. Values in hours "
-        "or minutes (log.retention.hours) are shown in the unit of the topic's config.",
-        (_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
-        (
+        synopsis="config [OPTION...] [KEY] [RESOURCE]",
+        options=(_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
+        examples=(
             ("config", "everything that is set"),
             ("config topic:orders", "everything that is set for a topic"),
             ("config min.insync.replicas", "which resources set it"),
@@ -177,15 +178,12 @@ class ConfigCommand(RowsCommand):
                 query.status = 1
         query.add(table)
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose keys and resources, in either order."""
-        if args and args[-1] == "--resource":
-            return _complete_resource(context, word)
-        if word.startswith("-") or (args and args[-1] in _TAKE_VALUES):
-            return super().complete(context, args, word)
-        words = [arg for arg in args if not arg.startswith("-")]
-        # Either may be the first; only a resource has a colon.
-        if words or ":" in word:
+        # Only a resource has a colon.
+        if ":" in word or any(not arg.startswith("-") for arg in args):
             return _complete_resource(context, word)
         return _complete_key(word)
 
@@ -247,9 +245,6 @@ def _warn_of_key(query: RowsQuery, key: str) -> None:
     near += [f"topic:{name}" for name in near_names(key, query.image.topics.names)]
     query.warn(and_meant(f"{key}: no config key and no resource has this name", near[:3]))
     query.status = ExitCode.FAILED
-
-
-_TAKE_VALUES: Final = frozenset({"--assume", "-o", "--output", "--columns", "--sort"})
 
 
 def _resource(words: Sequence[str], option: str | None) -> ConfigResource | None:

@@ -14,7 +14,7 @@ from metashell.answers.coordinator_tables import (
 )
 from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.completion import complete_names, takes_value
+from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
     flag,
@@ -103,15 +103,12 @@ COLUMNS: Final = (
 
 
 class CoordinatorCommand(RowsCommand):
-    """Find coordinators."""
+    """Find the broker that coordinates a group, a transaction or a share partition."""
 
     group = "what is wrong"
-    name = "coordinator"
-    summary = "Find the broker that coordinates a group, a transaction or a share partition."
     tables = one_table(*COLUMNS)
     noun = ("coordinator", "coordinators")
     argument_phrase = "of {}"
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="coordinator group:ID|txn:ID|share:GROUP:TOPIC:PARTITION... [OPTION...]",
@@ -167,11 +164,10 @@ class CoordinatorCommand(RowsCommand):
         query.add(table)
         _remark_assumed(query, list(dict.fromkeys(key.kind for key in keys)))
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose kinds, then ids that the metadata names."""
-        before = args[-1] if args else ""
-        if word.startswith("-") or takes_value(self.manual.options, before) is not None:
-            return super().complete(context, args, word)
         kind, colon, typed = word.partition(":")
         if not colon:
             return complete_names(word, [f"{name}:" for name in COORDINATOR_KINDS])

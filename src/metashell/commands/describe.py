@@ -58,24 +58,22 @@ _PAGES: Final[Mapping[str, Sequence[str]]] = {
 
 
 class DescribeCommand(Command):
-    """Print all that is known of one thing."""
+    """Print a page about a topic, a broker, a group or a user.
+
+    Prints one page about a thing. For a topic it has when the topic was made and last changed,
+    its partitions, the configs that are set on it, and its ACLs. TYPE is topic, broker, group
+    or user. A NAME alone stands for the one thing that has it.
+
+    The page is made of the answers of other commands. Each heading names the command, which has
+    more columns and formats. What groups did is in a broker's logs: without them the page of a
+    group has its configs and ACLs.
+    """
 
     group = "look"
-    name = "describe"
-    summary = "Print a page about a topic, a broker, a group or a user."
-    takes_paths = False
     one_cluster = True
     imports = (*IMAGE_IMPORTS, "metashell.commands.rows.stream")
     manual = Manual(
         synopsis="describe [TYPE] NAME",
-        description=(
-            "Prints one page about a thing. For a topic it has when the topic was made and last "
-            "changed, its partitions, the configs that are set on it, and its ACLs. TYPE is topic, "
-            "broker, group or user. A NAME alone stands for the one thing that has it.\n\n"
-            "The page is made of the answers of other commands. Each heading names the command, "
-            "which has more columns and formats. What groups did is in a broker's logs: without "
-            "them the page of a group has its configs and ACLs."
-        ),
         examples=(
             ("describe orders", "all about a topic"),
             ("describe broker 104", "all about a broker"),
@@ -105,12 +103,14 @@ class DescribeCommand(Command):
             raise MetashellError(f"{kind}:{name}: nothing is known of it")
         return max(one or ExitCode.OK for one in told)
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose types and names of topics, and names of a type behind it."""
-        if word.startswith("-") or context.source is None:
-            return super().complete(context, args, word)
         kind = args[-1] if args else "topic"
-        names = resource_names(context.source.image, kind) if kind in NAMED_NODES else []
+        source = context.source
+        image = None if source is None or kind not in NAMED_NODES else source.image
+        names = [] if image is None else resource_names(image, kind)
         return complete_names(word, [*(() if args else _PAGES), *names])
 
 

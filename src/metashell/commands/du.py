@@ -80,35 +80,33 @@ _TABLES = tuple(
 
 
 class DuCommand(RowsCommand):
-    """Bytes and records of the log, grouped."""
+    """Show what takes space in the log.
+
+    Counts the records of every segment in the directory, also from before the newest
+    checkpoint. Groups them, the most bytes first, then prints the total. A record's bytes are
+    those of its value. By file, they are those of whole batches with their headers.
+
+    By topic, a topic's configs count with it. Topics that had the same name one after the other
+    count together. A topic without a known name is shown by its id. By partition, only records
+    about a partition count. By broker, a record counts for each broker that it names: as
+    leader, in an ISR, or as its subject. So the rows add up to more than the total.
+
+    In the log of a coordinator's partition (`-d DIR/__consumer_offsets-3`) a record's bytes are
+    those of its key and value. Its records are grouped by type, hour, file, group or
+    transaction, and commits by topic. SUPERSEDED are bytes that compaction drops: a later
+    record of the same key counts, or the transaction was aborted.
+
+    A damaged file counts up to the damage. Rows (-o) leave out the total and the line of the
+    others.
+    """
 
     group = "history"
-    name = "du"
-    summary = "Show what takes space in the log."
-    takes_paths = False
     one_cluster = True
     tables = _TABLES
     has_text = True
     own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis="du [-h] [--by WHAT] [-n N] [--checkpoints] [-o FORMAT]",
-        description=(
-            "Counts the records of every segment in the directory, also from before the newest "
-            "checkpoint. Groups them, the most bytes first, then prints the total. A record's "
-            "bytes are those of its value. By file, they are those of whole batches with their "
-            "headers.\n\n"
-            "By topic, a topic's configs count with it. Topics that had the same name one after "
-            "the other count together. A topic without a known name is shown by its id. By "
-            "partition, only records about a partition count. By broker, a record counts for each "
-            "broker that it names: as leader, in an ISR, or as its subject. So the rows add up to "
-            "more than the total.\n\n"
-            "In the log of a coordinator's partition (`-d DIR/__consumer_offsets-3`) a record's "
-            "bytes are those of its key and value. Its records are grouped by type, hour, file, "
-            "group or transaction, and commits by topic. SUPERSEDED are bytes that compaction "
-            "drops: a later record of the same key counts, or the transaction was aborted.\n\n"
-            "A damaged file counts up to the damage. Rows (-o) leave out the total and the line of "
-            "the others."
-        ),
         options=(
             Option(("-h",), "Print sizes in KiB, MiB, GiB."),
             Option(("--by",), "Group by this. Default: by type of record.", "WHAT", _BY),

@@ -12,20 +12,17 @@ _HIGHEST = 255
 
 
 class ExitCommand(Command):
-    """Ask the front end to leave."""
+    """Leave the shell.
+
+    Leaves the shell, or ends a script. STATUS (0 to 255) is the program's exit status. The
+    default is 0 in the shell, and the first failure's status in a script. `quit` does the same,
+    and so does ^D in the shell.
+    """
 
     group = "shell"
-    name = "exit"
-    summary = "Leave the shell."
     shell_only = True
-    takes_paths = False
     manual = Manual(
         synopsis="exit [STATUS]",
-        description=(
-            "Leaves the shell, or ends a script. STATUS (0 to 255) is the program's exit status. "
-            "The default is 0 in the shell, and the first failure's status in a script. `quit` "
-            "does the same, and so does ^D in the shell."
-        ),
         examples=(("exit", "leave"), ("exit 3", "leave with exit status 3")),
     )
 

@@ -7,7 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
-from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.commands.shared.part_command import PartCommand
 from metashell.parts.coordinators.groups import PART
 
 COLUMNS: Final = (
@@ -45,20 +45,18 @@ COLUMNS: Final = (
 
 
 class GroupsCommand(PartCommand):
-    """List groups."""
+    """List the groups in a broker's logs: type, state, members, last commit.
 
-    name = "groups"
-    summary = "List the groups in a broker's logs: type, state, members, last commit."
+    Lists consumer groups, classic groups, share groups and streams groups. GROUP may hold
+    wildcards.
+    """
+
     noun = ("group", "groups")
     tables = one_table(*COLUMNS)
     part = PART
     named = "group"
     manual = Manual(
         synopsis="groups [OPTION...] [GROUP...]",
-        description=(
-            "Lists consumer groups, classic groups, share groups and streams groups. GROUP may "
-            f"hold wildcards.\n\n{WHERE.format(GROUP.topic)}"
-        ),
         examples=(
             ("groups", "all groups in this directory"),
             ("groups 'c-*'", "some of them, by name"),

@@ -18,18 +18,16 @@ _FINDINGS = "findings"
 
 
 class HelpCommand(Command):
-    """List the commands or the kinds of findings, or show the cheat sheet or a manual."""
+    """List the commands, or show the cheat sheet.
+
+    Lists the commands by group. With a COMMAND, shows its manual. With cheat, shows a page of
+    command lines to copy. With findings, lists the kinds of findings; with the CODE of one,
+    shows what it means and what to do.
+    """
 
     group = "shell"
-    name = "help"
-    summary = "List the commands, or show the cheat sheet."
     manual = Manual(
         synopsis="help [COMMAND|CODE|cheat|findings]",
-        description=(
-            "Lists the commands by group. With a COMMAND, shows its manual. With cheat, shows a "
-            "page of command lines to copy. With findings, lists the kinds of findings; with the "
-            "CODE of one, shows what it means and what to do."
-        ),
         examples=(
             ("help", "list the commands"),
             ("help find", "the manual of find"),
@@ -65,7 +63,9 @@ class HelpCommand(Command):
         context.out.write("\n".join(lines) + "\n")
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose names of commands, and the cheat sheet."""
         if args:
             return []

@@ -13,19 +13,16 @@ _MOST_DIGITS = 18
 
 
 class HistoryCommand(Command):
-    """Print the session's history."""
+    """Print the lines that you entered.
+
+    Prints the lines that you entered, oldest first, or the last N. The history is kept across
+    sessions. `!!` runs the last line again.
+    """
 
     group = "shell"
-    name = "history"
-    summary = "Print the lines that you entered."
     shell_only = True
-    takes_paths = False
     manual = Manual(
         synopsis="history [N]",
-        description=(
-            "Prints the lines that you entered, oldest first, or the last N. The history is kept "
-            "across sessions. `!!` runs the last line again."
-        ),
         examples=(("history", "all lines"), ("history 5", "the last five")),
     )
 

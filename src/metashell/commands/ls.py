@@ -39,30 +39,30 @@ _TABLES = one_table(
 
 
 class LsCommand(RowsCommand):
-    """List names."""
+    """List the children of directories.
+
+    Lists the children of each PATH that is a directory, and each PATH that is a leaf. Without a
+    PATH it lists the current directory. Names are sorted by code point. They stand in columns
+    on a terminal, and one a line elsewhere.
+
+    Leaves come first, then each directory under a heading. * ? [a-z] [!a-z] {a,b} match within
+    one component of a path. Quote them, or put a backslash before them, to take them literally.
+
+    -l shows the last change of each node: d for a directory, then time, offset, leader epoch
+    and record type, then the name. A directory changes when anything below it changes or is
+    removed. <=3262 means: at or before the checkpoint of offset 3262. - means: no record tells.
+    A file below /log has its bytes before the time, and the place of its last record.
+
+    Rows (-o) have the columns of -l, for the nodes of all directories.
+    """
 
     group = "look"
-    name = "ls"
-    summary = "List the children of directories."
+    takes_paths = True
     noun = ("node", "nodes")
     tables = _TABLES
     has_text = True
     manual = Manual(
         synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
-        description=(
-            "Lists the children of each PATH that is a directory, and each PATH that is a leaf. "
-            "Without a PATH it lists the current directory. Names are sorted by code point. They "
-            "stand in columns on a terminal, and one a line elsewhere.\n\n"
-            "Leaves come first, then each directory under a heading. * ? [a-z] [!a-z] {a,b} match "
-            "within one component of a path. Quote them, or put a backslash before them, to take "
-            "them literally.\n\n"
-            "-l shows the last change of each node: d for a directory, then time, offset, leader "
-            "epoch and record type, then the name. A directory changes when anything below it "
-            "changes or is removed. <=3262 means: at or before the checkpoint of offset 3262. "
-            "- means: no record tells. A file below /log has its bytes before the time, and the "
-            "place of its last record.\n\n"
-            "Rows (-o) have the columns of -l, for the nodes of all directories."
-        ),
         options=(
             Option(("-1",), "Print one name a line, also on a terminal."),
             Option(("-d",), "List directories themselves, not their children."),

@@ -29,18 +29,16 @@ _EXIT_STATUS = (
 
 
 class ManCommand(Command):
-    """Show the manual of a command, or what a finding means."""
+    """Show the manual of a command, or what a finding means.
+
+    Shows what COMMAND does, its options, and examples to try. `metashell man COMMAND` needs no
+    source. CODE is the code of a finding: man shows what it means and what to do. `help
+    findings` lists them.
+    """
 
     group = "shell"
-    name = "man"
-    summary = "Show the manual of a command, or what a finding means."
     manual = Manual(
         synopsis="man COMMAND|CODE",
-        description=(
-            "Shows what COMMAND does, its options, and examples to try. `metashell man COMMAND` "
-            "needs no source. CODE is the code of a finding: man shows what it means and what to "
-            "do. `help findings` lists them."
-        ),
         examples=(
             ("man find", "the manual of find"),
             ("man under-min-isr", "what this finding means"),
@@ -66,7 +64,9 @@ class ManCommand(Command):
         context.out.write(shown_page(context, page))
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose names of commands, and codes of findings behind their first letters."""
         if args:
             return []

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts
-from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.commands.shared.part_command import PartCommand
 from metashell.parts.coordinators.members import PART
 
 COLUMNS: Final = (
@@ -37,19 +36,17 @@ COLUMNS: Final = (
 
 
 class MembersCommand(PartCommand):
-    """List members of groups."""
+    """List the members of groups in a broker's logs, and what they are assigned.
 
-    name = "members"
-    summary = "List the members of groups in a broker's logs, and what they are assigned."
+    Lists the members of groups. GROUP may hold wildcards.
+    """
+
     noun = ("member", "members")
     tables = one_table(*COLUMNS)
     part = PART
     named = "group with members"
     manual = Manual(
         synopsis="members [OPTION...] [GROUP...]",
-        description=(
-            f"Lists the members of groups. GROUP may hold wildcards.\n\n{WHERE.format(GROUP.topic)}"
-        ),
         examples=(
             ("members", "all members in this directory"),
             ("members k-uniform -o json", "those of a group"),

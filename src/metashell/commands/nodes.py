@@ -42,12 +42,20 @@ _CONTROLLERS: Final = Option(("--controllers",), "Only controllers.", phrase="a 
 
 
 class NodesCommand(RowsCommand):
-    """Registrations of nodes."""
+    """List brokers, controllers and voters, and which are ghosts.
+
+    Lists every registered broker and controller, and voters that are not registered. Before
+    metadata.version 3.7-IV0 no controller is registered.
+
+    A ghost is registered, but not running. It is a broker without replicas that has been fenced
+    for long, or a controller that is not a voter. Such a controller may also be a permanent
+    observer. Ghosts block feature upgrades: see `can-upgrade`.
+
+    The release follows from the highest metadata.version that a node supports. `4.4-IV0` is
+    software from before release 4.4. `>4.4` is newer than metashell knows.
+    """
 
     group = "what is wrong"
-    name = "nodes"
-    summary = "List brokers, controllers and voters, and which are ghosts."
-    takes_paths = False
     of_each_cluster = True
     noun = ("node", "nodes")
     tables = one_table(
@@ -109,16 +117,9 @@ class NodesCommand(RowsCommand):
         time_at("fenced_time", "Time of that record.", shown=False),
     )
     manual = Manual(
-        "nodes [OPTION...] [ID...]",
-        "Lists every registered broker and controller, and voters that are not registered. "
-        "Before metadata.version 3.7-IV0 no controller is registered.\n\n"
-        "A ghost is registered, but not running. It is a broker without replicas that has been "
-        "fenced for long, or a controller that is not a voter. Such a controller may also be a "
-        "permanent observer. Ghosts block feature upgrades: see `can-upgrade`.\n\n"
-        "The release follows from the highest metadata.version that a node supports. `4.4-IV0` is "
-        "software from before release 4.4. `>4.4` is newer than metashell knows.",
-        (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS, GHOST_AFTER, HISTORY),
-        (
+        synopsis="nodes [OPTION...] [ID...]",
+        options=(_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS, GHOST_AFTER, HISTORY),
+        examples=(
             ("nodes", "all nodes"),
             ("nodes 101", "one node"),
             ("nodes --ghosts", "nodes that are registered, but not running"),

@@ -10,18 +10,15 @@ from metashell.commands.framework.targets import shown
 
 
 class PwdCommand(Command):
-    """Print where relative paths start."""
+    """Print the current directory.
+
+    Prints the current directory as a path that you can type. %2F stands for a slash within a
+    name.
+    """
 
     group = "look"
-    name = "pwd"
-    summary = "Print the current directory."
-    takes_paths = False
     manual = Manual(
         synopsis="pwd",
-        description=(
-            "Prints the current directory as a path that you can type. %2F stands for a slash "
-            "within a name."
-        ),
         examples=(("pwd", "print where you are"),),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Final
 
@@ -82,26 +82,45 @@ _DESCRIPTION: Final = (
 )
 
 
+def _proposing(kind: str) -> Callable[[Context, str], list[Completion]]:
+    """Propose the users, client ids or addresses that quotas name."""
+
+    def complete(context: Context, word: str) -> list[Completion]:
+        from metashell.answers.quotas import read_quotas
+
+        quotas = (q for source in opened_sources(context) for q in read_quotas(source.image))
+        return complete_names(word, sorted({q.entity.get(kind) or "" for q in quotas} - {""}))
+
+    return complete
+
+
 class QuotasCommand(RowsCommand):
-    """List client quotas."""
+    """List client quotas, and what a user, client id or address gets of them."""
 
     group = "access"
-    name = "quotas"
-    summary = "List client quotas, and what a user, client id or address gets of them."
     noun = ("quota", "quotas")
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable("--user, --client-id, --ip, --effective", EFFECTIVE_COLUMNS),
     )
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="quotas [OPTION...] [user:NAME] [client-id:NAME] [ip:ADDRESS]",
         description=_DESCRIPTION,
         options=(
-            Option(("--user",), "What that user gets.", "NAME"),
-            Option(("--client-id",), "What a client of that id gets.", "NAME"),
-            Option(("--ip",), "What connections from that address get.", "ADDRESS"),
+            Option(("--user",), "What that user gets.", "NAME", complete=_proposing("user")),
+            Option(
+                ("--client-id",),
+                "What a client of that id gets.",
+                "NAME",
+                complete=_proposing("client-id"),
+            ),
+            Option(
+                ("--ip",),
+                "What connections from that address get.",
+                "ADDRESS",
+                complete=_proposing("ip"),
+            ),
             Option(("--effective",), "What a client gets that no quota names."),
             HISTORY,
         ),
@@ -146,16 +165,6 @@ class QuotasCommand(RowsCommand):
             query.warn(f"--user User:{name}: quotas name users without their type; try {name}")
         client = Client(values.get("--user"), values.get("--client-id"), values.get("--ip"))
         query.add(effective_table(query.image, client, keys))
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose users, client ids and addresses that quotas name."""
-        kind = _KINDS.get(args[-1]) if args else None
-        if kind is None:
-            return super().complete(context, args, word)
-        from metashell.answers.quotas import read_quotas
-
-        quotas = (q for source in opened_sources(context) for q in read_quotas(source.image))
-        return complete_names(word, sorted({q.entity.get(kind) or "" for q in quotas} - {""}))
 
 
 def _is_effective(parsed: Parsed) -> bool:

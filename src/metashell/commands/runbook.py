@@ -14,21 +14,18 @@ from metashell.shipped import shipped
 
 
 class RunbookCommand(Command):
-    """List the runbooks, or print one."""
+    """List the scripts for incidents, or print one.
+
+    Lists the runbooks with the question that each answers. A runbook is a POSIX shell script
+    that asks metashell and says what to do next. It changes nothing. With a NAME, prints the
+    script: save it to a file and run it with sh. Without arguments the script prints how it is
+    used. `metashell runbook` needs no source.
+    """
 
     group = "what is wrong"
-    name = "runbook"
-    summary = "List the scripts for incidents, or print one."
-    takes_paths = False
     imports = ()
     manual = Manual(
         synopsis="runbook [NAME]",
-        description=(
-            "Lists the runbooks with the question that each answers. A runbook is a POSIX shell "
-            "script that asks metashell and says what to do next. It changes nothing. With a NAME, "
-            "prints the script: save it to a file and run it with sh. Without arguments the script "
-            "prints how it is used. `metashell runbook` needs no source."
-        ),
         examples=(
             ("runbook", "list them"),
             ("runbook quorum-lost", "the script for lost controllers"),
@@ -48,7 +45,9 @@ class RunbookCommand(Command):
         context.write(runbooks[name].read_text(encoding="utf-8"))
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose names of runbooks."""
         found = {} if args else _runbooks()
         return [

@@ -7,7 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_tables import SHARE
 from metashell.commands.framework.command import Manual
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
-from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.commands.shared.part_command import PartCommand
 from metashell.parts.coordinators.share_partitions import PART
 
 COLUMNS: Final = (
@@ -57,21 +57,18 @@ COLUMNS: Final = (
 
 
 class ShareCommand(PartCommand):
-    """List share partitions."""
+    """List how far share groups are in each partition, from a broker's logs.
 
-    name = "share"
-    summary = "List how far share groups are in each partition, from a broker's logs."
+    Lists the state that share groups have of the partitions that they read. GROUP may hold
+    wildcards. The partitions of a group may lie in several partitions of the log.
+    """
+
     noun = ("share partition", "share partitions")
     tables = one_table(*COLUMNS)
     part = PART
     named = "share group with state"
     manual = Manual(
         synopsis="share [OPTION...] [GROUP...]",
-        description=(
-            "Lists the state that share groups have of the partitions that they read. GROUP may "
-            "hold wildcards. The partitions of a group may lie in several partitions of the log.\n"
-            f"\n{WHERE.format(SHARE.topic)}"
-        ),
         examples=(
             ("share s-one", "the share partitions of a group"),
             ("share --sort start_offset", "those that are least far first"),

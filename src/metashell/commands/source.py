@@ -19,22 +19,19 @@ _DEEPEST: Final = 10
 
 
 class SourceCommand(Command):
-    """Run a script."""
+    """Run the commands of a file.
+
+    Runs each line of FILE as if you typed it. FILE is a file of this machine. `cd` and `at`
+    hold for the lines after them, and for the shell. Stops at the first command that fails, and
+    ends with its status. `exit` in FILE ends the shell or the script. `. FILE` does the same.
+
+    Works in the shell, in scripts and in the explorer.
+    """
 
     group = "shell"
-    name = "source"
-    summary = "Run the commands of a file."
     shell_only = True
-    takes_paths = False
     manual = Manual(
         synopsis="source FILE",
-        description=(
-            "Runs each line of FILE as if you typed it. FILE is a file of this machine. `cd` and "
-            "`at` hold for the lines after them, and for the shell. Stops at the first command "
-            "that fails, and ends with its status. `exit` in FILE ends the shell or the script. "
-            "`. FILE` does the same.\n\n"
-            "Works in the shell, in scripts and in the explorer."
-        ),
         examples=(("source /dev/null", "run a script without commands"),),
     )
 
@@ -68,7 +65,9 @@ class SourceCommand(Command):
             return context.mode.run(context, text)
         return run_line(context, text)
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose files of the system."""
         return [] if args else complete_local(word, files=True)
 

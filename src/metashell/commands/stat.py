@@ -47,24 +47,23 @@ _TABLES = one_table(
 
 
 class StatCommand(RowsCommand):
-    """Show the times of nodes."""
+    """Show when and by which records nodes were made and last changed.
+
+    Shows the type of each PATH, and the records that made and last changed it: time, offset,
+    leader epoch and record type. The last change of a directory is the newest change below it,
+    removals included. A topic also shows its number of partitions.
+
+    "at or before" means that only the oldest checkpoint holds the change. The record type is
+    then that of the checkpoint's record. - means that no record tells: for example, no record
+    made /image.
+    """
 
     group = "history"
-    name = "stat"
-    summary = "Show when and by which records nodes were made and last changed."
+    takes_paths = True
     tables = _TABLES
     has_text = True
     manual = Manual(
         synopsis="stat [-o FORMAT] PATH...",
-        description=(
-            "Shows the type of each PATH, and the records that made and last changed it: time, "
-            "offset, leader epoch and record type. The last change of a directory is the newest "
-            "change below it, removals included. A topic also shows its number of partitions."
-            "\n\n"
-            '"at or before" means that only the oldest checkpoint holds the change. The record '
-            "type is then that of the checkpoint's record. - means that no record tells: for "
-            "example, no record made /image."
-        ),
         examples=(
             ("stat /image/topics/byName/orders", "when a topic was made, and last changed"),
             (

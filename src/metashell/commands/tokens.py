@@ -36,21 +36,18 @@ COLUMNS: Final = (
 
 
 class TokensCommand(RowsCommand):
-    """List delegation tokens."""
+    """List delegation tokens.
+
+    Lists delegation tokens: owner, renewers, expiry. A token's HMAC, its password, is not in
+    the metadata.
+    """
 
     group = "access"
-    name = "tokens"
-    summary = "List delegation tokens."
     noun = ("token", "tokens")
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="tokens [OPTION...]",
-        description=(
-            "Lists delegation tokens: owner, renewers, expiry. A token's HMAC, its password, is "
-            "not in the metadata."
-        ),
         options=(HISTORY,),
         examples=(
             ("tokens", "all of them"),

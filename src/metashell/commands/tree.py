@@ -22,11 +22,16 @@ _INDENT = "  "
 
 
 class TreeCommand(RowsCommand):
-    """Print directories, leaves and their texts."""
+    """Print a subtree with the texts of its nodes.
+
+    Prints the names of all nodes below PATH, two spaces deeper for each level. The text of a
+    leaf stands below its name. Without a PATH, starts at the current directory.
+
+    Rows (-o) describe the same nodes, and also each PATH that is a leaf.
+    """
 
     group = "look"
-    name = "tree"
-    summary = "Print a subtree with the texts of its nodes."
+    takes_paths = True
     tables = one_table(
         text("path", "The node's path.", shown=False),
         DEPTH,
@@ -37,11 +42,6 @@ class TreeCommand(RowsCommand):
     has_text = True
     manual = Manual(
         synopsis="tree [-L LEVELS] [-o FORMAT] [PATH...]",
-        description=(
-            "Prints the names of all nodes below PATH, two spaces deeper for each level. The text "
-            "of a leaf stands below its name. Without a PATH, starts at the current directory.\n\n"
-            "Rows (-o) describe the same nodes, and also each PATH that is a leaf."
-        ),
         options=(
             Option(
                 ("-L",),

@@ -44,25 +44,22 @@ _REMOVED: Final = Option(
 
 
 class UsersCommand(RowsCommand):
-    """List users with SCRAM credentials."""
+    """List users with SCRAM credentials.
+
+    Lists users with SCRAM credentials: mechanisms, iterations, and which credentials were
+    removed. Never shows salts and keys. `changed_time` is the last change, also where that
+    removed a credential.
+
+    The metadata does not know users by certificate, Kerberos, token or password file. A removal
+    is known while the directory holds its record; `--history` reads the older files.
+    """
 
     group = "access"
-    name = "users"
-    summary = "List users with SCRAM credentials."
     noun = ("user", "users")
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="users [OPTION...] [USER...]",
-        description=(
-            "Lists users with SCRAM credentials: mechanisms, iterations, and which credentials "
-            "were removed. Never shows salts and keys. `changed_time` is the last change, also "
-            "where that removed a credential.\n\n"
-            "The metadata does not know users by certificate, Kerberos, token or password file. "
-            "A removal is known while the directory holds its record; `--history` reads the older "
-            "files."
-        ),
         options=(_REMOVED, HISTORY),
         examples=(
             ("users", "all of them"),

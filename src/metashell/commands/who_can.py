@@ -63,37 +63,44 @@ COLUMNS: Final = (
 
 
 class WhoCanCommand(RowsCommand):
-    """Tell who may do something."""
+    """Tell who may do something with a resource, from where, and why.
+
+    Decides as Kafka's StandardAuthorizer does. ACLs of the resource's name, of a prefix of it,
+    and of * count. A DENY wins over every ALLOW. An ALLOW of READ, WRITE, DELETE or ALTER also
+    allows DESCRIBE. An ALLOW of ALTER_CONFIGS also allows DESCRIBE_CONFIGS. A DENY only denies
+    its own operation.
+
+    There is a row for each principal that such an ACL names, and one for everyone else. If the
+    host matters there are several rows for a principal; the narrowest host counts. A bare name
+    stands for the one resource that has it.
+
+    Some brokers' requests also accept another right, and that is part of the decision. CREATE
+    of the cluster allows CREATE of any topic, and DELETE of the cluster allows DeleteTopics of
+    any topic. WRITE of any topic is enough for IDEMPOTENT_WRITE. Notes on stderr name requests
+    that ask for another right.
+
+    ACLs of networks count as in brokers of Kafka 4.4. Older brokers never match them.
+
+    super.users and allow.everyone.if.no.acl.found are not in the metadata; --assume FILE reads
+    them. Groups and roles of a custom principal builder or authorizer are not known. They are
+    treated like any other principal.
+
+    Exit status: 0 if someone is allowed, 1 if nobody is. With --principal it is 0 if that
+    principal is allowed; without --host, from hosts that no ACL names.
+    """
 
     group = "access"
-    name = "who-can"
-    summary = "Tell who may do something with a resource, from where, and why."
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="who-can OPERATION RESOURCE [--principal NAME] [--host ADDRESS] [OPTION...]",
-        description=(
-            "Decides as Kafka's StandardAuthorizer does. ACLs of the resource's name, of a "
-            "prefix of it, and of * count. A DENY wins over every ALLOW. An ALLOW of READ, "
-            "WRITE, DELETE or ALTER also allows DESCRIBE. An ALLOW of ALTER_CONFIGS also allows "
-            "DESCRIBE_CONFIGS. A DENY only denies its own operation.\n\n"
-            "There is a row for each principal that such an ACL names, and one for everyone "
-            "else. If the host matters there are several rows for a principal; the narrowest "
-            "host counts. A bare name stands for the one resource that has it.\n\n"
-            "Some brokers' requests also accept another right, and that is part of the "
-            "decision. CREATE of the cluster allows CREATE of any topic, and DELETE of the "
-            "cluster allows DeleteTopics of any topic. WRITE of any topic is enough for "
-            "IDEMPOTENT_WRITE. Notes on stderr name requests that ask for another right.\n\n"
-            "ACLs of networks count as in brokers of Kafka 4.4. Older brokers never match them.\n\n"
-            "super.users and allow.everyone.if.no.acl.found are not in the metadata; --assume "
-            "FILE reads them. Groups and roles of a custom principal builder or authorizer are "
-            "not known. They are treated like any other principal.\n\n"
-            "Exit status: 0 if someone is allowed, 1 if nobody is. With --principal it is 0 if "
-            "that principal is allowed; without --host, from hosts that no ACL names."
-        ),
         options=(
-            Option(("--principal",), "Only this principal: User:alice, or alice.", "NAME"),
+            Option(
+                ("--principal",),
+                "Only this principal: User:alice, or alice.",
+                "NAME",
+                complete=complete_principal,
+            ),
             Option(("--host",), "Only from this address.", "ADDRESS"),
             ASSUME,
             HISTORY,
@@ -158,19 +165,11 @@ class WhoCanCommand(RowsCommand):
         refuse_more(self, arguments, 2)
         return parse_operation(arguments[0]), parse_resource(arguments[1])
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose an operation, then a resource that it can be asked of."""
-        last = args[-1] if args else ""
-        if last == "--principal":
-            return complete_principal(context, word)
-        takes_value = {flag for o in self.manual.options if o.metavar for flag in o.flags}
-        if word.startswith("-") or last in takes_value:
-            return super().complete(context, args, word)
-        given = [
-            one
-            for before, one in zip(["", *args], args, strict=False)
-            if not one.startswith("-") and before not in takes_value
-        ]
+        given = self.parse(args).arguments
         if not given:
             return complete_operation(word)
         return complete_resource(context, word) if len(given) == 1 else []

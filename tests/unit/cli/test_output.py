@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from metashell.cli import running
+from metashell.cli import work
 from metashell.cli.output import (
     Diagnostics,
     StreamOutput,
@@ -220,8 +220,8 @@ def test_a_closed_stream_is_no_terminal() -> None:
 
 def test_a_silent_command_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, until it ends; a bar tells more and stays."""
-    monkeypatch.setattr(running, "_PATIENCE_S", 0.0)
-    monkeypatch.setattr(running, "_REDRAW_S", 0.0)
+    monkeypatch.setattr(work, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(work, "_REDRAW_S", 0.0)
     terminal = Terminal()
     out = StreamOutput(None)
     diagnostics = Diagnostics(terminal, out)
@@ -238,7 +238,7 @@ def test_a_silent_command_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_told_of_a_command_that_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its words are there; and a pipe is told nothing at all."""
-    monkeypatch.setattr(running, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(work, "_PATIENCE_S", 0.0)
     there = Terminal()
     out = StreamOutput(there)
     out.write("rows")

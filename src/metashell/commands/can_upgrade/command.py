@@ -20,12 +20,31 @@ _FEATURE: Final = Option(
 
 
 class CanUpgradeCommand(RowsCommand):
-    """Who blocks an upgrade."""
+    """Tell whether metadata.version can be raised, and which nodes block it.
+
+    Tells whether metadata.version can be raised to VERSION. VERSION is a release (4.1 means its
+    newest level), a level's name (4.1-IV1) or its number (27). The answer is yes, with the
+    command that does it and exit status 0. Or it lists each node that blocks it, with what to
+    do, and exit status 1.
+
+    The steps to the level come in their order, each with whether it can go back. Software of
+    4.0 and later does not run below level 3.3-IV3: then the old software raises the level
+    first. If the log has no level, a warning says what follows. kraft.version depends on no
+    level. It can be raised from 4.1 on, and never goes back.
+
+    The command raises one feature. `kafka-features.sh upgrade --release-version` raises every
+    feature to the level of a release. On a static quorum this includes kraft.version.
+
+    The controller's own rules apply. Every registered broker must support the level, even a
+    fenced broker. Every registered controller must support it, even if it is not a voter.
+    Before 3.7-IV0 controllers can't be checked. The voters of a static quorum must be
+    registered. A downgrade is named as one. Kafka refuses a downgrade that may lose metadata. A
+    level that no known release has is an error, unless a registered node supports it.
+
+    Formats for programs (-o json and others) have a row for each blocker, and none for yes.
+    """
 
     group = "what is wrong"
-    name = "can-upgrade"
-    summary = "Tell whether metadata.version can be raised, and which nodes block it."
-    takes_paths = False
     of_each_cluster = True
     noun = ("blocker", "blockers")
     tables = one_table(
@@ -47,27 +66,9 @@ class CanUpgradeCommand(RowsCommand):
         integer("max_level", "The highest level that the node supports.", shown=False),
     )
     manual = Manual(
-        "can-upgrade [OPTIONS] VERSION",
-        "Tells whether metadata.version can be raised to VERSION. VERSION is a release (4.1 means "
-        "its newest level), a level's name (4.1-IV1) or its number (27). The answer is yes, with "
-        "the command that does it and exit status 0. Or it lists each node that blocks it, with "
-        "what to do, and exit status 1.\n\n"
-        "The steps to the level come in their order, each with whether it can go back. Software "
-        "of 4.0 and later does not run below level 3.3-IV3: then the old software raises the level "
-        "first. If the log has no level, a warning says what follows. kraft.version depends on no "
-        "level. It can be raised from 4.1 on, and never goes back.\n\n"
-        "The command raises one feature. `kafka-features.sh upgrade --release-version` raises "
-        "every feature to the level of a release. On a static quorum this includes "
-        "kraft.version.\n\n"
-        "The controller's own rules apply. Every registered broker must support the level, even "
-        "a fenced broker. Every registered controller must support it, even if it is not a voter. "
-        "Before 3.7-IV0 controllers can't be checked. The voters of a static quorum must be "
-        "registered. A downgrade is named as one. Kafka refuses a downgrade that may lose "
-        "metadata. A level that no known release has is an error, unless a registered node "
-        "supports it.\n\n"
-        "Formats for programs (-o json and others) have a row for each blocker, and none for yes.",
-        (_FEATURE, GHOST_AFTER),
-        (
+        synopsis="can-upgrade [OPTIONS] VERSION",
+        options=(_FEATURE, GHOST_AFTER),
+        examples=(
             ("can-upgrade 4.4", "whether the cluster can be raised to 4.4"),
             ("can-upgrade 27 -o json", "the nodes that block level 27"),
             ("can-upgrade --feature group.version=1", "another feature"),
@@ -89,11 +90,10 @@ class CanUpgradeCommand(RowsCommand):
 
         answer(self, query)
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose releases and names of levels."""
-        if word.startswith("-") or (args and args[-1].startswith("-")):
-            return super().complete(context, args, word)
-
         names = [*newest_levels(), *METADATA_VERSIONS.values()]
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
 

@@ -34,11 +34,37 @@ _TABLES = one_table(
 
 
 class CheckCommand(RowsCommand):
-    """Find what is wrong with the source."""
+    """Check the files, the records and the state they lead to.
+
+    Checks every file of the metadata directory, also files from before the newest checkpoint.
+    It looks at names, batches and their CRCs, offsets, leader epochs, timestamps and records.
+    It looks at indexes, gaps between files, a torn tail and an unfinished transaction. It
+    replays the records and tells of those that do not fit. It compares each checkpoint with a
+    replay from the one before. It compares quorum-state, meta.properties and the voters in the
+    log. It tells which ids the log proves if meta.properties is lost. With -s it checks that
+    file alone.
+
+    Damage is printed first. Each finding says how bad it is, where it is, what it means and
+    what to do. critical means that something is lost, or a node does not start. --state adds
+    warnings about the cluster's state, such as partitions without a leader; `health` tells more
+    about these. Identical findings are printed together. check changes and repairs nothing.
+
+    In a broker's log directories check also looks at the logs of coordinators:
+    __consumer_offsets, __transaction_state and __share_group_state. `metashell -d
+    DIR/__consumer_offsets-3 check` checks one alone. check tells which records a broker refuses
+    or skips. A record that ends the load of the partition is critical.
+
+    `metashell -d DIR/orders-0 check` checks the log of any other topic's partition. It sums the
+    bytes of each batch for its CRC, and reads no record. It compares indexes and leader epochs
+    with the batches, and tells what a start after an unclean stop cuts off.
+
+    With several log directories of a node it tells why the node would not start on them. It
+    compares replicas of a coordinators' partition if several are together (`metashell --join`).
+
+    The exit status is 1 if something is critical, 3 if a file can't be read, else 0.
+    """
 
     group = "what is wrong"
-    name = "check"
-    summary = "Check the files, the records and the state they lead to."
     of_each_cluster = True
     noun = ("finding", "findings")
     tables = _TABLES
@@ -46,32 +72,6 @@ class CheckCommand(RowsCommand):
     own_options = frozenset({"--limit", "-n"})
     manual = Manual(
         synopsis="check [--quick] [--state] [--severity LEVEL] [--limit N] [-o FORMAT]",
-        description=(
-            "Checks every file of the metadata directory, also files from before the newest "
-            "checkpoint. It looks at names, batches and their CRCs, offsets, leader epochs, "
-            "timestamps and records. It looks at indexes, gaps between files, a torn tail and an "
-            "unfinished transaction. It replays the records and tells of those that do not fit. "
-            "It compares each checkpoint with a replay from the one before. It compares "
-            "quorum-state, meta.properties and the voters in the log. It tells which ids the "
-            "log proves if meta.properties is lost. With -s it checks that file alone.\n\n"
-            "Damage is printed first. Each finding says how bad it is, where it is, what it means "
-            "and what to do. critical means that something is lost, or a node does not start. "
-            "--state adds warnings about the cluster's "
-            "state, such as partitions without a leader; `health` tells more about these. "
-            "Identical findings are printed together. check changes and repairs nothing.\n\n"
-            "In a broker's log directories check also looks at the logs of coordinators: "
-            "__consumer_offsets, __transaction_state and __share_group_state. `metashell -d "
-            "DIR/__consumer_offsets-3 check` checks one alone. check tells which records a broker "
-            "refuses or skips. A record that ends the load of the partition is critical.\n\n"
-            "`metashell -d DIR/orders-0 check` checks the log of any other topic's partition. It "
-            "sums the bytes of each batch for its CRC, and reads no record. It compares indexes "
-            "and leader epochs with the batches, and tells what a start after an unclean stop cuts "
-            "off.\n\n"
-            "With several log directories of a node it tells why the node would not start on them. "
-            "It compares replicas of a coordinators' partition if several are together (`metashell "
-            "--join`).\n\n"
-            "The exit status is 1 if something is critical, 3 if a file can't be read, else 0."
-        ),
         options=(
             Option(("--quick",), "Check the files alone: no replay, no comparison of checkpoints."),
             Option(("--state",), "Print warnings about the cluster's state too."),

@@ -82,11 +82,38 @@ _TABLES: Final = (
 
 
 class DiffCommand(RowsCommand):
-    """Compare two states."""
+    """Show what differs between two offsets or times, or two directories.
+
+    Compares two states and prints the nodes that differ, sorted by path. + marks a node that
+    only the second state has, - one that only the first has. ~ marks a changed node, with the
+    old and the new value of each field.
+
+    PATH limits the comparison; the default is /image. Wildcards are allowed. topic:orders
+    stands for the topic and its configs. So does orders, where no other resource has this name.
+    /groups and /transactions are compared where both states have their logs; what lies in a
+    partition that only one of them has is left out. /image/provenance always differs and is
+    left out.
+
+    With two POINTs it compares two states of this source. POINT is an offset, a time, an age,
+    or `end` for the newest state: see `man at`.
+
+    With --with it compares this source, as the shell shows it, with another. --at compares both
+    at the same point; an age counts from the last record of this source. If one source has only
+    a part of a batch, both are compared before that batch, and a warning says so. If the logs
+    hold different batches, a warning has the first such offset and both leader epochs. The exit
+    status is then 1, even if the states are equal. In a fleet, each cluster is compared with
+    DIR, unless the current directory or PATH chooses one.
+
+    A topic that only one state has is one line; --all prints all its leaves. Topics are
+    compared by name, below byId by id. ACLs of two clusters are compared by content, because
+    their ids are random. Secrets are compared, and printed as [redacted].
+
+    Exit status: 0 if nothing differs, 1 if something differs or a POINT is not covered, 3 if a
+    source can't be read.
+    """
 
     group = "history"
-    name = "diff"
-    summary = "Show what differs between two offsets or times, or two directories."
+    takes_paths = True
     one_cluster = True
     of_each_cluster = True
     noun = ("difference", "differences")
@@ -97,32 +124,6 @@ class DiffCommand(RowsCommand):
         synopsis=(
             "diff [--all] [--stat|--quiet|-o FORMAT] POINT POINT [PATH], or"
             " diff --with DIR [--at POINT] [--all] [--stat|--quiet|-o FORMAT] [PATH]"
-        ),
-        description=(
-            "Compares two states and prints the nodes that differ, sorted by path. + marks a "
-            "node that only the second state has, - one that only the first has. ~ marks a "
-            "changed node, with the old and the new value of each field.\n\n"
-            "PATH limits the comparison; the default is /image. Wildcards are allowed. "
-            "topic:orders stands for the topic and its configs. So does orders, where no other "
-            "resource has this name. "
-            "/groups and /transactions are compared where both states have their logs; what lies "
-            "in a partition that only one of them has is left out. "
-            "/image/provenance always differs and is left out.\n\n"
-            "With two POINTs it compares two states of this source. POINT is an offset, a time, "
-            "an age, or `end` for the newest state: see `man at`.\n\n"
-            "With --with it compares this source, as the shell shows it, with another. --at "
-            "compares both at the same point; an age counts from the last record of this "
-            "source. If one source has only a part of a batch, both are compared before that "
-            "batch, and a warning says so. If the logs hold different batches, a warning has "
-            "the first such offset and both leader epochs. The exit status is then 1, even if "
-            "the states are equal. In a fleet, each cluster is compared with DIR, unless the "
-            "current directory or PATH chooses one.\n\n"
-            "A topic that only one state has is one line; --all prints all its leaves. Topics "
-            "are compared by name, below byId by id. ACLs of two clusters are compared by "
-            "content, because their ids are random. Secrets are compared, and printed as "
-            "[redacted].\n\n"
-            "Exit status: 0 if nothing differs, 1 if something differs or a POINT is not "
-            "covered, 3 if a source can't be read."
         ),
         options=(
             Option(("--with",), "Compare with another directory or file.", metavar="DIR"),

@@ -34,29 +34,35 @@ _IMAGE: Final = "/image"
 
 
 class ExportCommand(Command):
-    """Write what other programs read."""
+    """Write tables, the tree, or a script that makes the same cluster.
+
+    Writes the tables of `sql` as Parquet, Arrow, CSV or JSON lines. With a PATH, or with
+    nothing, writes a subtree (/image) as one JSON or YAML document. --format or the file's name
+    gives the format. Several tables go to a directory, one file each.
+
+    With --as, writes what makes the same topics, configs, quotas and ACLs in another cluster: a
+    script of Kafka's own tools, or resources for Strimzi. PATH can be topics, configs,
+    /image/acls, /image/clientQuotas and /image/scram. Without a PATH, writes them all. A
+    comment and a warning name everything that is left out, and the status is 1. Secrets are
+    always left out: comments mark their places.
+
+    An unreadable record or file causes a warning on stderr and exit status 1. An incomplete
+    file is removed. With --show-secrets, only the owner can read the file. Give --force to
+    overwrite a file. Kafka directories are never written to.
+    """
 
     group = "whole cluster"
-    name = "export"
-    summary = "Write tables, the tree, or a script that makes the same cluster."
+    takes_paths = True
     one_cluster = True
     manual = Manual(
         synopsis="export [OPTION...] [TABLE... | PATH...]",
-        description=(
-            "Writes the tables of `sql` as Parquet, Arrow, CSV or JSON lines. With a PATH, or with "
-            "nothing, writes a subtree (/image) as one JSON or YAML document. --format or the "
-            "file's name gives the format. Several tables go to a directory, one file each.\n\n"
-            "With --as, writes what makes the same topics, configs, quotas and ACLs in another "
-            "cluster: a script of Kafka's own tools, or resources for Strimzi. PATH can be "
-            "topics, configs, /image/acls, /image/clientQuotas and /image/scram. Without a PATH, "
-            "writes them all. A comment and a warning name everything that is left out, and the "
-            "status is 1. Secrets are always left out: comments mark their places.\n\n"
-            "An unreadable record or file causes a warning on stderr and exit status 1. An "
-            "incomplete file is removed. With --show-secrets, only the owner can read the file. "
-            "Give --force to overwrite a file. Kafka directories are never written to."
-        ),
         options=(
-            Option((_TO,), "Write to this file or directory; `-` is standard output.", "PLACE"),
+            Option(
+                (_TO,),
+                "Write to this file or directory; `-` is standard output.",
+                "PLACE",
+                complete=lambda _, word: complete_local(word),
+            ),
             Option(
                 (_FORMAT,),
                 "parquet, arrow, csv or jsonl for tables, json or yaml for a subtree.",
@@ -74,6 +80,7 @@ class ExportCommand(Command):
                 ("--topics",),
                 "With --as: only these topics and their configs; globs, separated by commas.",
                 "GLOBS",
+                complete=complete_topics,
             ),
             Option(("--internal",), "With --as: include Kafka's own topics."),
             Option(
@@ -150,16 +157,12 @@ class ExportCommand(Command):
                 sink.text(piece)
         return targets.status
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose places, topics, and tables before paths."""
-        last = args[-1] if args and "--" not in args else ""
-        if last == _TO:
-            return complete_local(word)
-        if last == "--topics":
-            return complete_topics(context, word)
-        found = super().complete(context, args, word)
-        takes_value = any(last in o.flags and o.metavar for o in self.manual.options)
-        if takes_value or (word.startswith("-") and "--" not in args) or _AS in args:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
+        """Propose tables before paths."""
+        found = super().complete_argument(context, args, word)
+        if _AS in args:
             return found
         from metashell.sql.tables import image_names, message_names
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from metashell.commands.find.expression import Query
 from metashell.commands.find.options import OPTIONS
@@ -13,34 +13,27 @@ from metashell.commands.find.parser import parse
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import (
     complete_commands,
-    complete_names,
-    complete_options_and_paths,
     complete_words,
 )
-from metashell.commands.framework.options import Option, Parsed, parse_options
+from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.framework.targets import Targets, stop_if_cancelled
 from metashell.commands.rows.columns import CHANGED, DEPTH, KIND, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import OUTPUT, RowMapping, RowsQuery
-from metashell.errors import ExitCode, NoSuchPathError, PathError
+from metashell.errors import ExitCode, NoSuchPathError
 from metashell.fs.escape import escape
-from metashell.fs.node import Directory
-from metashell.fs.path import resolve
 
 if TYPE_CHECKING:
     from metashell.sources.delegate import DelegatedSearch
 
 _OUTPUT = "--output"
 
-_OF_BROKERS: Final = frozenset({"-leader", "-replica", "-isr"})
-
 
 class FindCommand(RowsCommand):
-    """Print the paths below directories that pass a test."""
+    """Print the paths of a subtree, all or those that pass tests."""
 
     group = "look"
-    name = "find"
-    summary = "Print the paths of a subtree, all or those that pass tests."
+    takes_paths = True
     noun = ("node", "nodes")
     tables = one_table(
         text("path", "The node's path, as it can be given to cat."),
@@ -188,29 +181,16 @@ class FindCommand(RowsCommand):
         return targets.status if is_done else ExitCode.FAILED
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose predicates, their values, and paths before the expression."""
+        """Propose what may stand in an ``-exec``, else as every command."""
         inner = complete_command(context, args, word)
-        if inner is not None:
-            return inner
-        columns = self.complete_row_columns(context, args, word)
-        if columns is not None:
-            return columns
-        value = complete_value(context, args, word)
-        if value is not None:
-            return value
-        if not word.startswith("-") and any(
-            a.startswith("-") and not a.startswith("--") for a in args
-        ):
-            known = self.value_of(args)
-            return [] if known is None else complete_options_and_paths(self, context, args, word)
-        return complete_options_and_paths(self, context, args, word)
+        return super().complete(context, args, word) if inner is None else inner
 
-    def value_of(self, args: Sequence[str]) -> Option | None:
-        """The option whose value comes next, if it has known ones."""
-        for option in self.manual.options:
-            if args and args[-1] in option.flags and option.choices:
-                return option
-        return None
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
+        """Propose paths before the expression."""
+        is_behind = any(a.startswith("-") and not a.startswith("--") for a in args)
+        return [] if is_behind else super().complete_argument(context, args, word)
 
 
 def complete_command(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
@@ -222,36 +202,6 @@ def complete_command(context: Context, args: Sequence[str], word: str) -> list[C
     if ";" in words or any(pair == ("{}", "+") for pair in pairwise(words)):
         return None
     return complete_words(context, words, word) if words else complete_commands(word)
-
-
-def complete_value(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:
-    """Propose brokers and keys of configs; None where neither comes next."""
-    last = args[-1] if args else ""
-    if last in _OF_BROKERS:
-        return complete_names(word, _children(context, "/image/cluster/brokers"))
-    return complete_names(word, _config_keys(context)) if last == "-config" else None
-
-
-def _directory(context: Context, path: str) -> Directory | None:
-    from metashell.commands.framework.cluster import inside
-
-    here = inside(context) or context
-    try:
-        node = resolve(here.root, path).node
-    except PathError:
-        return None
-    return node if isinstance(node, Directory) else None
-
-
-def _children(context: Context, path: str) -> Sequence[str]:
-    directory = _directory(context, path)
-    return () if directory is None else directory.names()
-
-
-def _config_keys(context: Context) -> Sequence[str]:
-    directory = _directory(context, "/image/configs")
-    grid = None if directory is None else directory.grid()
-    return () if grid is None else sorted(set(chain.from_iterable(grid.shapes)))
 
 
 def ask_delegate(context: Context, args: Sequence[str]) -> DelegatedSearch | None:

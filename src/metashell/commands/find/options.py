@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
+from metashell.commands.framework.cluster import inside
+from metashell.commands.framework.command import Completion, Context
+from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.options import Option
+from metashell.commands.shared.topic_arguments import complete_brokers
+from metashell.errors import PathError
+from metashell.fs.node import Directory
+from metashell.fs.path import resolve
+
+
+def _complete_keys(context: Context, word: str) -> list[Completion]:
+    """Propose keys of configs."""
+    try:
+        node = resolve((inside(context) or context).root, "/image/configs").node
+    except PathError:
+        return []
+    grid = node.grid() if isinstance(node, Directory) else None
+    keys = () if grid is None else sorted(set(chain.from_iterable(grid.shapes)))
+    return complete_names(word, keys)
+
 
 OPTIONS: Final = (
     Option(("-name",), "The last component matches the pattern.", metavar="PATTERN"),
@@ -47,15 +67,31 @@ OPTIONS: Final = (
     Option(("-reassigning",), "A partition with replicas being added or removed."),
     Option(("-elr",), "A partition with eligible leader replicas."),
     Option(("-recovering",), "A partition recovering from an unclean election."),
-    Option(("-leader",), "A partition led by that broker.", metavar="ID"),
-    Option(("-replica",), "A partition with a replica on that broker.", metavar="ID"),
-    Option(("-isr",), "A partition with that broker in sync.", metavar="ID"),
+    Option(
+        ("-leader",),
+        "A partition led by that broker.",
+        metavar="ID",
+        complete=complete_brokers,
+    ),
+    Option(
+        ("-replica",),
+        "A partition with a replica on that broker.",
+        metavar="ID",
+        complete=complete_brokers,
+    ),
+    Option(
+        ("-isr",),
+        "A partition with that broker in sync.",
+        metavar="ID",
+        complete=complete_brokers,
+    ),
     Option(("-fenced",), "A broker that is fenced."),
     Option(("-controlled-shutdown",), "A broker in controlled shutdown."),
     Option(
         ("-config",),
         "A config with this key, and this value if given, or its resource. Both may be patterns.",
         metavar="KEY[=VALUE]",
+        complete=_complete_keys,
     ),
     Option(("-maxdepth",), "Go down at most N levels; 0 is PATH itself.", metavar="N"),
     Option(("-mindepth",), "Leave out paths fewer than N levels down.", metavar="N"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
@@ -246,8 +246,8 @@ class Manual:
 
     synopsis: str
     """Such as ``ls [-1dR] [PATH...]``."""
-    description: str
-    """Paragraphs separated by blank lines."""
+    description: str = ""
+    """Paragraphs separated by blank lines; by default those of the command's docstring."""
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     """(command line that works on the demo directory, what it does); each is run by a test."""
@@ -272,16 +272,20 @@ class Completion:
 
 
 class Command(ABC):
-    """One command of the shell."""
+    """One command of the shell.
+
+    The docstring of a command is its manual: a summary of one line, then paragraphs.
+    """
 
     name: str
+    """The name of its module."""
     summary: str
     """One line for ``help``."""
     group: Group
     """The group in which ``help`` lists it."""
     manual: Manual
-    takes_paths: bool = True
-    """False where the arguments are no paths; completion then proposes none."""
+    takes_paths: bool = False
+    """Whether its arguments are paths of the tree."""
     one_cluster: bool = False
     """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
     judges_lost_quorum: bool = False
@@ -292,6 +296,18 @@ class Command(ABC):
     """True where the command means nothing outside a REPL."""
     imports: Sequence[str] = IMAGE_IMPORTS
     """Modules that it imports to look at the image: they can be imported while files are read."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the command as its module is called, and read its docstring."""
+        super().__init_subclass__()
+        own = cls.__dict__
+        if "name" not in own:
+            cls.name = cls.__module__.split(".")[2].replace("_", "-")
+        if "manual" in own:
+            summary, *paragraphs = (" ".join(p.split()) for p in (cls.__doc__ or "").split("\n\n"))
+            cls.summary = own.get("summary", summary)
+            if not cls.manual.description:
+                cls.manual = replace(cls.manual, description="\n\n".join(paragraphs))
 
     def asks_each(self, args: Sequence[str]) -> bool:
         """Whether these words ask each cluster of a fleet where none is chosen: `one_cluster`."""
@@ -312,9 +328,17 @@ class Command(ABC):
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose values for `word`, the (unquoted) last word, given the words before it.
 
-        The default proposes the manual's options after a ``-``, the values of the option before,
-        and otherwise paths where the command `takes_paths`.
+        Behind an option these are its values, after a ``-`` options, and otherwise arguments.
         """
-        from metashell.commands.framework.completion import complete_options_and_paths
+        from metashell.commands.framework.completion import complete_option
 
-        return complete_options_and_paths(self, context, args, word)
+        found = complete_option(self.manual.options, context, args, word)
+        return self.complete_argument(context, args, word) if found is None else found
+
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
+        """Propose arguments: by default paths, where the command `takes_paths`."""
+        from metashell.commands.framework.completion import complete_paths
+
+        return complete_paths(context, word) if self.takes_paths else []

@@ -13,7 +13,7 @@ from itertools import islice
 
 from metashell.commands import all_names, get
 from metashell.commands.framework.aliases import NO_HABITS, Habits, expand_aliases
-from metashell.commands.framework.command import Command, Completion, Context
+from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.command_line import Word, complete_at, quote
 from metashell.commands.framework.options import Option
 from metashell.errors import PathError, UsageError
@@ -69,26 +69,28 @@ def complete_commands(
     return found
 
 
-def complete_options_and_paths(
-    command: Command, context: Context, args: Sequence[str], word: str
-) -> list[Completion]:
-    """Propose a command's options after a ``-``, an option's values after it, else its paths."""
-    options = command.manual.options
-    ended = "--" in args
-    if not ended and args and (option := takes_value(options, args[-1])) is not None:
+def complete_option(
+    options: Sequence[Option], context: Context, args: Sequence[str], word: str
+) -> list[Completion] | None:
+    """Propose options after a ``-``, and an option's values after it; None for an argument."""
+    if "--" in args:
+        return None
+    if args and (option := takes_value(options, args[-1])) is not None:
+        if option.complete is not None:
+            return option.complete(context, word)
         return [
             Completion(choice, -len(_raw(word)), choice)
             for choice in option.choices
             if choice.startswith(word)
         ]
-    if not ended and word.startswith("-"):
+    if word.startswith("-"):
         return [
             Completion(flag, -len(_raw(word)), flag, option.help.rstrip("."))
             for option in options
             for flag in option.flags
             if flag.startswith(word)
         ]
-    return complete_paths(context, word) if command.takes_paths else []
+    return None
 
 
 def complete_names(word: str, names: Iterable[str], metas: str = "") -> list[Completion]:

@@ -10,13 +10,13 @@ where a command has that option, and no switch of that digit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    from metashell.commands.framework.command import Command
+    from metashell.commands.framework.command import Command, Completion, Context
 
 
 class Option(NamedTuple):
@@ -42,6 +42,8 @@ class Option(NamedTuple):
     """A phrase about each row, such as ``offline`` or ``led by broker {}``, {} being the option's
     value. Sentences about an answer are made of these.
     """
+    complete: Callable[[Context, str], list[Completion]] | None = None
+    """Proposes values that depend on the source, given the word under the cursor."""
 
     @property
     def long(self) -> str:

@@ -14,11 +14,20 @@ from metashell.errors import ExitCode, UsageError
 
 
 class GrepCommand(RowsCommand):
-    """Search the texts of leaves."""
+    """Print the lines of nodes' texts that match a regular expression.
+
+    Searches the text of every leaf below each PATH, as cat prints it. Prints the matching
+    lines, each after the path of its leaf. Without a PATH it searches the current directory.
+
+    REGEX is a Python regular expression. It may match anywhere in a line. Secrets are searched
+    as [redacted], so guessing finds nothing.
+
+    Exit status: 0 if a line matched, 1 if no line matched or a PATH does not exist, 2 if the
+    arguments are wrong.
+    """
 
     group = "look"
-    name = "grep"
-    summary = "Print the lines of nodes' texts that match a regular expression."
+    takes_paths = True
     noun = ("line", "lines")
     tables = one_table(
         text("path", "The leaf's path, which can be given to cat."),
@@ -31,15 +40,6 @@ class GrepCommand(RowsCommand):
     own_options = frozenset({"--count", "--exit-code", "-n", "-v"})
     manual = Manual(
         synopsis="grep [-ilcvnhqFE] [-m N] [--encode] [-o FORMAT] REGEX [PATH...]",
-        description=(
-            "Searches the text of every leaf below each PATH, as cat prints it. Prints the "
-            "matching lines, each after the path of its leaf. Without a PATH it searches the "
-            "current directory.\n\n"
-            "REGEX is a Python regular expression. It may match anywhere in a line. Secrets are "
-            "searched as [redacted], so guessing finds nothing.\n\n"
-            "Exit status: 0 if a line matched, 1 if no line matched or a PATH does not exist, 2 "
-            "if the arguments are wrong."
-        ),
         options=(
             Option(("-i", "--ignore-case"), "Ignore upper and lower case."),
             Option(("-v", "--invert-match"), "Print the lines that do not match."),

@@ -10,7 +10,6 @@ from metashell.commands.framework.command import (
     Context,
     Manual,
 )
-from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.health.columns import (
     CLUSTERS,
@@ -22,7 +21,7 @@ from metashell.commands.health.columns import (
 from metashell.commands.nodes import GHOST_AFTER
 from metashell.commands.rows.columns import AnswerTable
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, METRICS, VERBOSE, RowsQuery, form_of
+from metashell.commands.rows.query import HISTORY, METRICS, VERBOSE, form_of
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.findings.kind import SEVERITIES
 from metashell.findings.kinds.instability import MOST_PER_HOUR
@@ -63,17 +62,14 @@ _DEEP: Final = Option(
 
 
 class HealthCommand(RowsCommand):
-    """Everything that is wrong."""
+    """Show everything that is wrong with the cluster, the worst first."""
 
     group = "what is wrong"
-    name = "health"
-    summary = "Show everything that is wrong with the cluster, the worst first."
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable(SUMMARY_FLAG, SUMMARY, _KIND, ("subjects", "count")),
         AnswerTable(CLUSTERS_FLAG, CLUSTERS),
     )
-    takes_paths = False
     has_text = True
     own_options = frozenset({"--verbose", "-v", "--exit-code"})
     of_each_cluster = True
@@ -160,17 +156,10 @@ class HealthCommand(RowsCommand):
 
         return write_findings(self, context, parsed)
 
-    def answer(self, query: RowsQuery) -> None:
-        """Add the findings asked for."""
-        from metashell.commands.health.answer import answer
-
-        answer(query)
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose kinds of findings."""
-        before = args[-1] if args else ""
-        if word.startswith("-") or takes_value(self.manual.options, before) is not None:
-            return super().complete(context, args, word)
         return [
             Completion(code, -len(word), code, kind.meaning)
             for code, kind in all_kinds().items()

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 
 class LogCommand(RowsCommand):
-    """Print records."""
+    """Print the records of the log."""
 
     group = "history"
-    name = "log"
-    summary = "Print the records of the log."
     one_cluster = True
     noun = ("record", "records")
     tables = TABLES

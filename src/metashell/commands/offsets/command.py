@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from metashell.answers.coordinator_tables import GROUP
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.rows.columns import (
@@ -17,9 +16,8 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
-from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
-from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.commands.shared.part_command import PartCommand
 from metashell.errors import UsageError
 from metashell.parts.coordinators.offsets import PART
 
@@ -134,10 +132,22 @@ STALLED: Final = Option(
 
 
 class OffsetsCommand(PartCommand):
-    """List committed offsets."""
+    """List the offsets that groups committed, from a broker's logs.
 
-    name = "offsets"
-    summary = "List the offsets that groups committed, from a broker's logs."
+    Lists committed offsets. GROUP may hold wildcards. A commit of a transaction counts if the
+    transaction is committed.
+
+    --lag and --stalled look at the ends of the topics' own logs, as far as these lie in the log
+    directory. They belong to this broker's replicas, which may be behind the leader. With
+    --summary a group has one row. Its lag is that of the partitions whose logs are here;
+    NOT-COUNTED says how many are not in the sum.
+
+    --stalled reads the history of commits. It tells since when an offset does not move, and
+    whether the group still commits. It tells whether members have partitions, how often the
+    group rebalances, and whether a transaction is open at the offset. Compaction removes older
+    commits, so an offset may have stood still longer.
+    """
+
     noun = ("committed offset", "committed offsets")
     tables = (
         AnswerTable(
@@ -154,19 +164,6 @@ class OffsetsCommand(PartCommand):
     part = PART
     manual = Manual(
         synopsis="offsets [OPTION...] [GROUP...]",
-        description=(
-            "Lists committed offsets. GROUP may hold wildcards. A commit of a transaction counts "
-            "if the transaction is committed.\n\n"
-            f"{WHERE.format(GROUP.topic)}\n\n"
-            "--lag and --stalled look at the ends of the topics' own logs, as far as these lie in "
-            "the log directory. They belong to this broker's replicas, which may be behind the "
-            "leader. With --summary a group has one row. Its lag is that of the partitions whose "
-            "logs are here; NOT-COUNTED says how many are not in the sum.\n\n"
-            "--stalled reads the history of commits. It tells since when an offset does not move, "
-            "and whether the group still commits. It tells whether members have partitions, how "
-            "often the group rebalances, and whether a transaction is open at the offset. "
-            "Compaction removes older commits, so an offset may have stood still longer."
-        ),
         options=(LAG, SUMMARY, STALLED, ASSUME),
         examples=(
             ("offsets k-uniform", "those of a group"),
@@ -194,12 +191,6 @@ class OffsetsCommand(PartCommand):
                     )
             return COLUMNS
         return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
-
-    def answer(self, query: RowsQuery) -> None:
-        """Add the offsets in every partition."""
-        from metashell.commands.offsets.answer import answer
-
-        answer(query)
 
 
 COMMAND = OffsetsCommand()

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed, one_of
-from metashell.commands.partitions.columns import COLUMNS, COUNTS, OF_BROKERS, STATES
+from metashell.commands.partitions.columns import COLUMNS, COUNTS, STATES
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -17,7 +16,7 @@ from metashell.commands.rows.columns import (
     text,
 )
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.query import HISTORY
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.topic_arguments import (
     complete_brokers,
@@ -38,11 +37,24 @@ _OF_REASSIGNMENT: Final = ("adding_replicas", "removing_replicas")
 
 
 class PartitionsCommand(RowsCommand):
-    """List partitions."""
+    """List partitions by state, and which broker would be elected leader.
+
+    Lists partitions that match all options. The states are those of Kafka's own tools. The
+    effective min.insync.replicas is the topic's own. If that is not set, the first of these
+    applies: the leader's, the cluster's default, what --assume says, Kafka's default.
+
+    A partition without a leader tells which broker the controller would elect, and why. The
+    controller takes the first live replica of the ISR. If the ISR is empty it takes the first
+    live eligible leader replica, then the last known leader. If unclean election is allowed it
+    takes any live replica. A live broker is registered, not fenced, not in controlled shutdown,
+    and its log directory is online.
+
+    since_time is the time of the record that brought the partition into the state asked for: a
+    change of it, or of min.insync.replicas. A checkpoint has no times: --history reads the
+    files before it. TOPIC may hold wildcards.
+    """
 
     group = "what is wrong"
-    name = "partitions"
-    summary = "List partitions by state, and which broker would be elected leader."
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable(
@@ -50,49 +62,41 @@ class PartitionsCommand(RowsCommand):
             (text("topic", "Its name; broker or rack where these are asked for."), *COUNTS),
         ),
     )
-    takes_paths = False
     noun = ("partition", "partitions")
     argument_phrase = "of {}"
     counted_by = "topic"
     of_each_cluster = True
     manual = Manual(
         synopsis="partitions [OPTION...] [TOPIC [PARTITION...]]...",
-        description=(
-            "Lists partitions that match all options. The states are those of Kafka's own tools. "
-            "The effective min.insync.replicas is the topic's own. If that is not set, the first "
-            "of these applies: the leader's, the cluster's default, what --assume says, Kafka's "
-            "default.\n\n"
-            "A partition without a leader tells which broker the controller would elect, and why. "
-            "The controller takes the first live replica of the ISR. If the ISR is empty it takes "
-            "the first live eligible leader replica, then the last known leader. If unclean "
-            "election is allowed it takes any live replica. A live broker is registered, not "
-            "fenced, not in controlled shutdown, and its log directory is online.\n\n"
-            "since_time is the time of the record that brought the partition into the state asked "
-            "for: a change of it, or of min.insync.replicas. A checkpoint "
-            "has no times: --history reads the files before it. TOPIC may hold wildcards."
-        ),
         options=(
             *STATES,
             Option(
-                ("--leader",), "Partitions led by this broker.", "ID", phrase="led by broker {}"
+                ("--leader",),
+                "Partitions led by this broker.",
+                "ID",
+                phrase="led by broker {}",
+                complete=complete_brokers,
             ),
             Option(
                 ("--replica",),
                 "Partitions with a replica on this broker.",
                 "ID",
                 phrase="hosted by broker {}",
+                complete=complete_brokers,
             ),
             Option(
                 ("--isr",),
                 "Partitions with this broker in the ISR.",
                 "ID",
                 phrase="in sync on broker {}",
+                complete=complete_brokers,
             ),
             Option(
                 ("--topic",),
                 "Partitions of topics with a matching name.",
                 "GLOB",
                 phrase="of {}",
+                complete=complete_topics,
             ),
             Option(
                 ("--directory",),
@@ -127,22 +131,11 @@ class PartitionsCommand(RowsCommand):
         make = integer if key == "broker" else text
         return (make(key, f"The {key}."), *COUNTS)
 
-    def answer(self, query: RowsQuery) -> None:
-        """Add the partitions that all options choose."""
-        from metashell.commands.partitions.answer import answer
-
-        answer(query)
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose brokers and topics where they are asked for."""
-        before = args[-1] if args else ""
-        if before in OF_BROKERS:
-            return complete_brokers(context, word)
-        if before == "--topic" or not (
-            word.startswith("-") or takes_value(self.manual.options, before) is not None
-        ):
-            return complete_topics(context, word)
-        return super().complete(context, args, word)
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
+        """Propose topics."""
+        return complete_topics(context, word)
 
 
 def _columns_for(switches: Collection[str]) -> tuple[Column, ...]:

@@ -29,43 +29,44 @@ SUMMARY: Final = Option(("--summary",), "Print a row for each node.")
 
 
 class PreflightCommand(RowsCommand):
-    """Foretell a start."""
+    """Tell whether a node will start, join and vote, and what it will do to its logs.
+
+    Reads a node's log directories and tells what a start would do. Nothing is started, and
+    nothing is written. `metashell --config server.properties preflight` takes the directories
+    and settings from the node's own file. `metashell -d DIR -d DIR preflight` takes directories
+    alone.
+
+    The first line is the verdict. The node starts; it starts, but something is lost or changed;
+    it starts and does not join or vote; or it does not start. Below, the findings come in the
+    order in which Kafka comes to them, with Kafka's own text. If the node does not start, only
+    that and what comes before is told. Run it again when this is resolved.
+
+    A stopped node's metadata log may be older than the cluster's. The verdict says as of which
+    offset and time it holds. --against takes newer metadata. If that is a quorum, each other
+    voter is tried where the log says that it listens: a connection is made, and nothing is
+    sent.
+
+    Directories with one cluster.id and node.id are of one node. A directory without a metadata
+    log belongs to the only node that has one. With a pattern (-d '/backups/*/') each node is
+    told by its files alone, and has one row.
+
+    A running node looks as if it were killed: it has no .kafka_cleanshutdown. So what follows
+    from a clean stop and from a kill is told side by side.
+
+    The settings that are checked are those about roles, listeners, voters, node.id and log
+    directories. Locks and ports are not checked.
+
+    The exit status is 0 if the node starts, joins and votes, and nothing has to be decided
+    before. It is 1 if it does not, if data may be lost, or if a finding is worse than a note.
+    """
 
     group = "what is wrong"
-    name = "preflight"
-    summary = "Tell whether a node will start, join and vote, and what it will do to its logs."
-    takes_paths = False
     has_text = True
     opens = True
     noun = ("event", "events")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", NODES))
     manual = Manual(
         synopsis="preflight [--against SOURCE] [--after STOP] [--software VERSION] [OPTION...]",
-        description=(
-            "Reads a node's log directories and tells what a start would do. Nothing is started, "
-            "and nothing is written. `metashell --config server.properties preflight` takes the "
-            "directories and settings from the node's own file. `metashell -d DIR -d DIR "
-            "preflight` takes directories alone.\n\n"
-            "The first line is the verdict. The node starts; it starts, but something is lost or "
-            "changed; it starts and does not join or vote; or it does not start. Below, the "
-            "findings come in the order in which Kafka comes to them, with Kafka's own text. If "
-            "the node does not start, only that and what comes before is told. Run it again when "
-            "this is resolved.\n\n"
-            "A stopped node's metadata log may be older than the cluster's. The verdict says as of "
-            "which offset and time it holds. --against takes newer metadata. If that is a quorum, "
-            "each other voter is tried where the log says that it listens: a connection is made, "
-            "and nothing is sent.\n\n"
-            "Directories with one cluster.id and node.id are of one node. A directory without a "
-            "metadata log belongs to the only node that has one. With a pattern (-d "
-            "'/backups/*/') each node is told by its files alone, and has one row.\n\n"
-            "A running node looks as if it were killed: it has no .kafka_cleanshutdown. So what "
-            "follows from a clean stop and from a kill is told side by side.\n\n"
-            "The settings that are checked are those about roles, listeners, voters, node.id and "
-            "log directories. Locks and ports are not checked.\n\n"
-            "The exit status is 0 if the node starts, joins and votes, and nothing has to be "
-            "decided before. It is 1 if it does not, if data may be lost, or if a finding is worse "
-            "than a note."
-        ),
         options=(AGAINST, AFTER, SOFTWARE, SUMMARY),
         examples=(
             ("preflight", "whether the node of these directories will start"),

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.topic_arguments import complete_topics
 
 COLUMNS: Final = (
@@ -41,26 +39,24 @@ OPEN: Final = Option(("--open",), "List producers with an open transaction.")
 
 
 class ProducersCommand(RowsCommand):
-    """List producers of partitions."""
+    """List the producers of each partition in a broker's log directory.
+
+    Lists the producers that are idempotent or transactional, as a broker has them of each
+    partition. TOPIC may hold wildcards.
+
+    The answer comes from the newest `.snapshot` file beside each log in the log directory, and
+    from the batches behind it. Only the headers of batches are read. The CRC is checked of
+    snapshots and of markers. A broker forgets a producer that was idle for
+    `producer.id.expiration.ms`; it is listed here. The exit status is 1 if a log could not be
+    read, or if a name is unknown.
+    """
 
     group = "groups"
-    name = "producers"
-    summary = "List the producers of each partition in a broker's log directory."
     noun = ("producer", "producers")
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="producers [OPTION...] [TOPIC...]",
-        description=(
-            "Lists the producers that are idempotent or transactional, as a broker has them of "
-            "each partition. TOPIC may hold wildcards.\n\n"
-            "The answer comes from the newest `.snapshot` file beside each log in the log "
-            "directory, and from the batches behind it. Only the headers of batches are read. The "
-            "CRC is checked of snapshots and of markers. A broker forgets a producer that was idle "
-            "for `producer.id.expiration.ms`; it is listed here. The exit status is 1 if a log "
-            "could not be read, or if a name is unknown."
-        ),
         options=(OPEN,),
         examples=(
             ("producers orders", "those of a topic"),
@@ -68,18 +64,11 @@ class ProducersCommand(RowsCommand):
         ),
     )
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose topics."""
-        before = args[-1] if args else ""
-        if word.startswith("-") or takes_value(self.manual.options, before) is not None:
-            return super().complete(context, args, word)
         return complete_topics(context, word)
-
-    def answer(self, query: RowsQuery) -> None:
-        """Add the producers in every log, one log at a time."""
-        from metashell.commands.producers.answer import answer
-
-        answer(query)
 
 
 COMMAND = ProducersCommand()

@@ -22,55 +22,57 @@ from metashell.errors import UsageError
 
 
 class QuorumCommand(RowsCommand):
-    """Describe the controller quorum."""
+    """Show the quorum: leader, voters, observers and lag; or its leader epochs.
+
+    Shows what `kafka-metadata-quorum describe` shows with --status and with --replication.
+    First come the cluster, the leader and its epoch, the high watermark and the lag of the
+    slowest voter. Then comes a line for each voter and observer, the leader first. Lag counts
+    offsets behind the end of the leader's log. MaxFollowerLagTimeMs is the time by which the
+    slowest voter was last caught up before the leader. Times are the leader's, in UTC, with
+    their age.
+
+    A live quorum's leader is asked (DescribeQuorum, which needs DESCRIBE on the cluster). For a
+    directory, a file or an earlier state the log tells leader, voters and epochs, and a node's
+    quorum-state adds to it. The same holds if the leader can't be asked. - stands for an
+    unknown value. A voter that only the log or only the leader knows is reported. Differences
+    between the node's files and the log are reported too: /quorum/disagreements lists them. So
+    is what the file of --config says otherwise.
+
+    The exit status is 0. It is 1 if nothing is known of the quorum, or if a file that describes
+    it can't be used.
+
+    LogEpoch and LogEndOffset are the end of the log: that of the directory, or the leader's. A
+    vote compares both, in this order. LeaderEpoch may be newer, from quorum-state. `fleet
+    --votes` says who can win a vote.
+
+    After a quorum was lost, --copies says which disk to trust. Give the directories of all
+    nodes that are left, of brokers too: `-d DIR1 -d DIR2`. The first line is the answer. Then
+    come the copies, what is known of their records, what each election would lose, and the
+    steps. Nothing is run.
+
+    Each record is `proved`, `safe` or `open`. A proved record is committed, whatever is on
+    disks that are not here. A safe one is in the log of each voter that can win a vote of these
+    voters. For an open one, who wins decides. A checkpoint proves the records before its end. A
+    majority of the voters proves a record if each has one of the newest leader epoch at or
+    behind it. Then no leader of a later epoch can have been elected, by all voters' logs or by
+    a majority's quorum-state.
+
+    All that assumes that each directory is as its node left it. A backup is not. A damaged log
+    counts up to the damage, or to its newest checkpoint if that ends later: each start cuts it
+    off there. Voters without damage, and with their quorum-state, are started first if they are
+    a majority. The losses of an election are counted as `diff --stat` counts them.
+
+    Copies of two clusters, of one node, or of two logs are refused. With --copies the exit
+    status is 1 if no vote is possible, or if the answer is not sure.
+    """
 
     group = "whole cluster"
-    name = "quorum"
-    summary = "Show the quorum: leader, voters, observers and lag; or its leader epochs."
-    takes_paths = False
     of_each_cluster = True
     noun = ("node", "nodes")
     tables = TABLES
     has_text = True
     manual = Manual(
         synopsis="quorum [-h] [--status|--epochs|--copies|--starts|--verdicts] [-o FORMAT]",
-        description=(
-            "Shows what `kafka-metadata-quorum describe` shows with --status and with "
-            "--replication. First come the cluster, the leader and its epoch, the high watermark "
-            "and the lag of the slowest voter. Then comes a line for each voter and observer, the "
-            "leader first. Lag counts offsets behind the end of the leader's log. "
-            "MaxFollowerLagTimeMs is the time by which the slowest voter was last caught up "
-            "before the leader. Times are the leader's, in UTC, with their age.\n\n"
-            "A live quorum's leader is asked (DescribeQuorum, which needs DESCRIBE on the "
-            "cluster). For a directory, a file or an earlier state the log tells leader, voters "
-            "and epochs, and a node's quorum-state adds to it. The same holds if the leader can't "
-            "be asked. - stands for an unknown value. A voter that only the log or only the "
-            "leader knows is reported. Differences between the node's files and the log are "
-            "reported too: /quorum/disagreements lists them. So is what the file of --config says "
-            "otherwise.\n\n"
-            "The exit status is 0. It is 1 if nothing is known of the quorum, or if a file that "
-            "describes it can't be used.\n\n"
-            "LogEpoch and LogEndOffset are the end of the log: that of the directory, or the "
-            "leader's. A vote compares both, in this order. LeaderEpoch may be newer, from "
-            "quorum-state. `fleet --votes` says who can win a vote.\n\n"
-            "After a quorum was lost, --copies says which disk to trust. Give the directories of "
-            "all nodes that are left, of brokers too: `-d DIR1 -d DIR2`. The first line is the "
-            "answer. Then come the copies, what is known of their records, what each election "
-            "would lose, and the steps. Nothing is run.\n\n"
-            "Each record is `proved`, `safe` or `open`. A proved record is committed, whatever is "
-            "on disks that are not here. A safe one is in the log of each voter that can win a "
-            "vote of these voters. For an open one, who wins decides. A checkpoint proves the "
-            "records before its end. A majority of the voters proves a record if each has one of "
-            "the newest leader epoch at or behind it. Then no leader of a later epoch can have "
-            "been elected, by all voters' logs or by a majority's quorum-state.\n\n"
-            "All that assumes that each directory is as its node left it. A backup is not. "
-            "A damaged log counts up to the damage, or to its newest checkpoint if that ends "
-            "later: each start cuts it off there. Voters without damage, and with their "
-            "quorum-state, are started first if they are a majority. "
-            "The losses of an election are counted as `diff --stat` counts them.\n\n"
-            "Copies of two clusters, of one node, or of two logs are refused. With --copies the "
-            "exit status is 1 if no vote is possible, or if the answer is not sure."
-        ),
         options=(
             Option(("-h", "--human-readable"), "Show ages only, without times."),
             Option((STATUS,), "With -o: write one row about the quorum, not one for each node."),
@@ -99,12 +101,6 @@ class QuorumCommand(RowsCommand):
             return super().run_parsed(context, parsed)
         self.columns_of(parsed)
         return _OF_COPIES.run_parsed(context, parsed)
-
-    def answer(self, query: RowsQuery) -> None:
-        """Add a row for each node or leader epoch, or one for the quorum."""
-        from metashell.commands.quorum.answer import answer
-
-        answer(query)
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Write lines about the quorum and its nodes, or about leader epochs."""

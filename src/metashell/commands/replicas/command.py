@@ -109,11 +109,9 @@ COUNTS: Final = (
 
 
 class ReplicasCommand(RowsCommand):
-    """List replicas on disks."""
+    """List the replicas on a node's disks, and what becomes of each."""
 
     group = "what is wrong"
-    name = "replicas"
-    summary = "List the replicas on a node's disks, and what becomes of each."
     noun = ("replica", "replicas")
     argument_phrase = "of {}"
     tables = (
@@ -123,7 +121,6 @@ class ReplicasCommand(RowsCommand):
             (text("topic", "Its name; broker, directory or state likewise."), *COUNTS),
         ),
     )
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="replicas [--summary BY] [--state STATE] [--unused AGE] [--against SOURCE] "

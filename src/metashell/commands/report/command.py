@@ -15,30 +15,30 @@ _ENDINGS: Final = (".html", ".htm")
 
 
 class ReportCommand(Command):
-    """Write a page."""
+    """Write what is known of the cluster as one HTML page, to send or to print.
+
+    Writes one page for a browser. It has the findings of `health`, quorum, brokers, topics,
+    partitions, changes of the last day, groups, disks, and a timeline of the log. Each section
+    names its command and shows the first rows; the command lists all. A section whose data is
+    not there says why.
+
+    The page needs no network and no script, and follows the browser's light or dark theme.
+    Secrets are redacted unless --show-secrets is given; then only the owner can read the file.
+
+    FILE must end in .html. It appears whole or not at all. An older file is replaced. Kafka
+    directories are never written to. Its name is printed. Without FILE, or with `-`, the page
+    goes to standard output.
+
+    Of a fleet, the page lists its directories. Then come the sections of each cluster, of ten
+    at most. In /clusters/NAME the page is about that cluster alone.
+
+    The exit status is 1 if not all could be read. Findings do not change it.
+    """
 
     group = "what is wrong"
-    name = "report"
-    summary = "Write what is known of the cluster as one HTML page, to send or to print."
-    takes_paths = False
     judges_lost_quorum = True
     manual = Manual(
         synopsis="report [FILE.html]",
-        description=(
-            "Writes one page for a browser. It has the findings of `health`, quorum, brokers, "
-            "topics, partitions, changes of the last day, groups, disks, and a timeline of the "
-            "log. Each section names its command and shows the first rows; the command lists all. "
-            "A section whose data is not there says why.\n\n"
-            "The page needs no network and no script, and follows the browser's light or dark "
-            "theme. Secrets are redacted unless --show-secrets is given; then only the owner can "
-            "read the file.\n\n"
-            "FILE must end in .html. It appears whole or not at all. An older file is replaced. "
-            "Kafka directories are never written to. Its name is printed. Without FILE, or with "
-            "`-`, the page goes to standard output.\n\n"
-            "Of a fleet, the page lists its directories. Then come the sections of each cluster, "
-            "of ten at most. In /clusters/NAME the page is about that cluster alone.\n\n"
-            "The exit status is 1 if not all could be read. Findings do not change it."
-        ),
         examples=(("report cluster.html", "a page to send"),),
     )
 
@@ -60,9 +60,11 @@ class ReportCommand(Command):
             context.write(f"{path}\n")
         return status
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose places of the system."""
-        return super().complete(context, args, word) if word[:1] == "-" else complete_local(word)
+        return complete_local(word)
 
 
 COMMAND = ReportCommand()

@@ -6,9 +6,9 @@ else is decided here. Some have a text of their own and write rows where they ar
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import (
@@ -72,14 +72,17 @@ class RowsCommand(Command):
                 cls.manual, cls.tables, has_text=cls.has_text, own_options=cls.own_options
             )
 
-    @abstractmethod
     def answer(self, query: RowsQuery) -> None:
         """Add the rows to the query, with the columns of `columns_of`.
+
+        By default the module ``answer`` beside the command does so.
 
         Raises:
             UsageError: The arguments are wrong.
             MetashellError: There is no answer.
         """
+        module = type(self).__module__.rpartition(".")[0]
+        import_module(f"{module}.answer").answer(query)
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Write its own text where it has one; returns the exit status."""

@@ -25,37 +25,39 @@ _REDACT: Final = "--redact"
 
 
 class SaveCommand(Command):
-    """Write a directory or an archive of what was read."""
+    """Save the source as a metadata directory, also without secrets.
+
+    Writes the source's checkpoint and log into DIR/__cluster_metadata-0. `metashell -d DIR` and
+    Kafka's own tools read that directory. For a quorum, these are the records fetched so far.
+    At an earlier state (`at`, --at), the log ends at that state's batch. Damaged batches are
+    left out and reported.
+
+    A name that ends with .tar, .tar.gz, .tgz or .zip is an archive of that directory, which
+    `metashell -d FILE` opens.
+
+    DIR must be missing or empty, FILE missing, and both must lie outside Kafka's directories.
+    They appear when everything is written, or not at all. Prints the path of each file.
+
+    Only the owner can read them: the log holds SCRAM credentials, delegation tokens and
+    passwords in configs. --show-secrets does not change that.
+
+    With --redact, nothing is written that only --show-secrets shows: the copy can be given to
+    others. SCRAM salts and keys, secret configs and the data of delegation tokens are replaced;
+    a token's id stays. Offsets, times, epochs and counts stay, and each changed batch gets a
+    new CRC. Records and tagged fields that no definition describes are left out: a NoOpRecord
+    takes the place of such a record. Compressed batches are written uncompressed. The file
+    redacted.json is the manifest: what was taken, from where, when, by which version, what was
+    replaced and what is left out. Indexes, logs of other topics and the node's own files are
+    never taken.
+
+    A redacted copy is no backup. Never start a node on it. It has no node.id, and `check` and
+    `health` say that it is redacted.
+    """
 
     group = "whole cluster"
-    name = "save"
-    summary = "Save the source as a metadata directory, also without secrets."
     one_cluster = True
     manual = Manual(
         synopsis="save [--redact] [--dry-run] DIR | FILE",
-        description=(
-            "Writes the source's checkpoint and log into DIR/__cluster_metadata-0. "
-            "`metashell -d DIR` and Kafka's own tools read that directory. For a quorum, these "
-            "are the records fetched so far. At an earlier state (`at`, --at), the log ends at "
-            "that state's batch. Damaged batches are left out and reported.\n\n"
-            "A name that ends with .tar, .tar.gz, .tgz or .zip is an archive of that directory, "
-            "which `metashell -d FILE` opens.\n\n"
-            "DIR must be missing or empty, FILE missing, and both must lie outside Kafka's "
-            "directories. They appear when everything is written, or not at all. Prints the path "
-            "of each file.\n\n"
-            "Only the owner can read them: the log holds SCRAM credentials, delegation tokens and "
-            "passwords in configs. --show-secrets does not change that.\n\n"
-            "With --redact, nothing is written that only --show-secrets shows: the copy can be "
-            "given to others. SCRAM salts and keys, secret configs and the data of delegation "
-            "tokens are replaced; a token's id stays. Offsets, times, epochs and counts stay, and "
-            "each changed batch gets a new CRC. Records and tagged fields that no definition "
-            "describes are left out: a NoOpRecord takes the place of such a record. Compressed "
-            "batches are written uncompressed. The file redacted.json is the manifest: what was "
-            "taken, from where, when, by which version, what was replaced and what is left out. "
-            "Indexes, logs of other topics and the node's own files are never taken.\n\n"
-            "A redacted copy is no backup. Never start a node on it. It has no node.id, and "
-            "`check` and `health` say that it is redacted."
-        ),
         options=(
             Option((_REDACT,), "Replace secrets, and leave out what is not understood."),
             Option((_DRY_RUN,), "Print what would be written, and write nothing."),
@@ -97,10 +99,10 @@ class SaveCommand(Command):
         warn(f"{'would save' if is_dry else 'saved'} {copy.size:,} bytes, {where}; {told}")
         return 0
 
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose directories of the file system that the shell runs on, and the option."""
-        if word.startswith("-") and "--" not in args:
-            return super().complete(context, args, word)
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
+        """Propose directories of the file system that the shell runs on."""
         return complete_local(word)
 
 

@@ -15,41 +15,43 @@ from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, SCHEMA
 
 
 class SqlCommand(Command):
-    """Run SQL."""
+    """Run SQL over the metadata as tables.
+
+    Runs statements in DuckDB's SQL. `.tables` lists the tables, `.schema TABLE` lists columns.
+    Tables of the image: topics, partitions, brokers, controllers, configs, client_quotas, acls,
+    scram_credentials, delegation_tokens, features, producer_ids, voters. Tables of the log:
+    records, and one for each record type, such as PartitionChangeRecord. Other tables: files,
+    faults, findings. In a broker's log directory: groups, members, offsets, transactions,
+    share_partitions, producers, replicas, and one for each record type of coordinators, such as
+    OffsetCommit.
+
+    Without a statement, the shell reads SQL until .exit or ^D. A one-shot command reads
+    statements from standard input.
+
+    The tables of the image show the state that the shell is at. The tables of the log hold the
+    records of all checkpoints and segments up to that state. An unreadable record causes a
+    warning on stderr and exit status 1.
+
+    The columns created_* and changed_* say when a row was made and last changed. Give --history
+    to read also the records before the newest checkpoint. Only the columns of the statement are
+    decoded.
+
+    Secrets are redacted before SQL sees them. Statements cannot reach files, the network or
+    settings. Their views and tables are in memory and end with the shell.
+
+    In a fleet, each table has the rows of all clusters, with the column cluster first. In
+    /clusters/NAME, it has the rows of that cluster. With Spark as the engine, statements are
+    Spark SQL over the same tables.
+
+    Nested values are written as JSON. offset is a keyword in SQL: write that column as
+    "offset", in quotes.
+    """
 
     group = "look"
-    name = "sql"
-    summary = "Run SQL over the metadata as tables."
-    takes_paths = False
     # DuckDB looks for pandas and pyarrow.dataset with the first statement.
     imports = (*IMAGE_IMPORTS, "metashell.commands.rows.stream", "pyarrow.dataset", "duckdb")
     manual = Manual(
         synopsis='sql [OPTION...] ["STATEMENT; ..." | .tables | .schema [TABLE]]',
-        description=(
-            "Runs statements in DuckDB's SQL. `.tables` lists the tables, `.schema TABLE` lists "
-            "columns. Tables of the image: topics, partitions, brokers, controllers, configs, "
-            "client_quotas, acls, scram_credentials, delegation_tokens, features, producer_ids, "
-            "voters. Tables of the log: records, and one for each record type, such as "
-            "PartitionChangeRecord. Other tables: files, faults, findings. In a broker's log "
-            "directory: groups, members, offsets, transactions, share_partitions, producers, "
-            "replicas, and one for each record type of coordinators, such as OffsetCommit.\n\n"
-            "Without a statement, the shell reads SQL until .exit or ^D. A one-shot command reads "
-            "statements from standard input.\n\n"
-            "The tables of the image show the state that the shell is at. The tables of the log "
-            "hold the records of all checkpoints and segments up to that state. An unreadable "
-            "record causes a warning on stderr and exit status 1.\n\n"
-            "The columns created_* and changed_* say when a row was made and last changed. Give "
-            "--history to read also the records before the newest checkpoint. Only the columns "
-            "of the statement are decoded.\n\n"
-            "Secrets are redacted before SQL sees them. Statements cannot reach files, the "
-            "network or settings. Their views and tables are in memory and end with the "
-            "shell.\n\n"
-            "In a fleet, each table has the rows of all clusters, with the column cluster first. "
-            "In /clusters/NAME, it has the rows of that cluster. With Spark as the engine, "
-            "statements are Spark SQL over the same tables.\n\n"
-            "Nested values are written as JSON. offset is a keyword in SQL: write that column as "
-            '"offset", in quotes.'
-        ),
         # A statement alone tells its columns.
         options=(HISTORY, *(option for option in ROW_OPTIONS if option is not SCHEMA)),
         examples=(

@@ -146,40 +146,40 @@ _BAR: Final = 20
 
 
 class StatsCommand(RowsCommand):
-    """Figures about the log."""
+    """Show figures about the log: files, types, hours, busiest partitions and brokers.
+
+    Counts the records of every segment in the directory, as `du` does. Shows the totals, the
+    share of NoOp records, and how often a checkpoint was made. Shows the files, the records by
+    type, the last hours and the largest batches. Shows the partitions and brokers with the most
+    records.
+
+    LEADER and ISR count changes. For a partition: records that name a leader or an ISR. For a
+    broker: records that make it leader or put it into the ISR. A checkpoint's time and offset
+    are those of the last record in it. AGE is the time from a file's last record to the last
+    record of the log, or to now on a live quorum.
+
+    `--section timeline` divides the log into N parts of equal time, or of equal offsets with
+    --by offset. It counts the records of each part by subject. A batch counts whole, by its
+    last time or offset. The timeline counts faults of batches; `check` finds all faults.
+
+    The log of a coordinator's partition (`-d DIR/__consumer_offsets-3`) has groups or
+    transactions in place of partitions and brokers, and no timeline. SUPERSEDED are records
+    that compaction drops: a later record of the same key counts, or the transaction was
+    aborted.
+
+    The log of any other topic's partition (`-d DIR/orders-0`) has codecs, leader epochs and
+    producers. Only headers of batches are read. Bytes are those of whole batches.
+
+    Rows (-o) are those of one section: the totals, or the section that --section names.
+    """
 
     group = "history"
-    name = "stats"
-    summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
-    takes_paths = False
     one_cluster = True
     tables = TABLES
     has_text = True
     own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis=("stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [-o FORMAT]"),
-        description=(
-            "Counts the records of every segment in the directory, as `du` does. Shows the totals, "
-            "the share of NoOp records, and how often a checkpoint was made. Shows the files, the "
-            "records by type, the last hours and the largest batches. Shows the partitions and "
-            "brokers with the most records.\n\n"
-            "LEADER and ISR count changes. For a partition: records that name a leader or an ISR. "
-            "For a broker: records that make it leader or put it into the ISR. A checkpoint's time "
-            "and offset are those of the last record in it. AGE is the time from a file's last "
-            "record to the last record of the log, or to now on a live quorum.\n\n"
-            "`--section timeline` divides the log into N parts of equal time, or of equal offsets "
-            "with --by offset. It counts the records of each part by subject. A batch counts "
-            "whole, by its last time or offset. The timeline counts faults of batches; `check` "
-            "finds all faults.\n\n"
-            "The log of a coordinator's partition (`-d DIR/__consumer_offsets-3`) has groups or "
-            "transactions in place of partitions and brokers, and no timeline. SUPERSEDED are "
-            "records that compaction drops: a later record of the same key counts, or the "
-            "transaction was aborted.\n\n"
-            "The log of any other topic's partition (`-d DIR/orders-0`) has codecs, leader epochs "
-            "and producers. Only headers of batches are read. Bytes are those of whole "
-            "batches.\n\n"
-            "Rows (-o) are those of one section: the totals, or the section that --section names."
-        ),
         options=(
             Option(("-h",), "Print sizes in KiB, MiB, GiB."),
             Option(("--section",), "Print only this section.", "NAME", _SECTIONS),

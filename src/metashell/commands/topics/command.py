@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option
 from metashell.commands.rows.columns import (
     DISK_BYTES,
@@ -19,7 +18,7 @@ from metashell.commands.rows.columns import (
     time_at,
 )
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.commands.rows.query import HISTORY
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.topic_arguments import complete_topics
 from metashell.read_settings import OLDER_BYTES
@@ -59,15 +58,12 @@ COLUMNS: Final = (
 
 
 class TopicsCommand(RowsCommand):
-    """List topics."""
+    """List topics with their partitions, configs and health."""
 
     group = "whole cluster"
-    name = "topics"
-    summary = "List topics with their partitions, configs and health."
     noun = ("topic", "topics")
     argument_phrase = "named {}"
     tables = one_table(*COLUMNS)
-    takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="topics [OPTION...] [TOPIC...]",
@@ -108,18 +104,10 @@ class TopicsCommand(RowsCommand):
         ),
     )
 
-    def answer(self, query: RowsQuery) -> None:
-        """Add the topics that all options choose."""
-        from metashell.commands.topics.answer import answer
-
-        answer(query)
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+    def complete_argument(
+        self, context: Context, args: Sequence[str], word: str
+    ) -> list[Completion]:
         """Propose topics."""
-        if word.startswith("-") or (
-            args and takes_value(self.manual.options, args[-1]) is not None
-        ):
-            return super().complete(context, args, word)
         return complete_topics(context, word)
 
 

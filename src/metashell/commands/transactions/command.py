@@ -16,8 +16,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
-from metashell.commands.rows.query import RowsQuery
-from metashell.commands.shared.part_command import WHERE, PartCommand
+from metashell.commands.shared.part_command import PartCommand
 from metashell.parts.coordinators.transactions import PART
 
 COLUMNS: Final = (
@@ -91,24 +90,22 @@ HANGING: Final = Option(
 
 
 class TransactionsCommand(PartCommand):
-    """List transactions."""
+    """List the transactional ids in a broker's logs, and their transactions.
 
-    name = "transactions"
-    summary = "List the transactional ids in a broker's logs, and their transactions."
+    Lists transactional ids with their last transaction. TRANSACTIONAL_ID may hold wildcards.
+
+    --hanging looks at the producers of the partitions in the log directory, as `producers`
+    does. A transaction hangs if no transactional id has its producer id. It hangs, too, if the
+    one that has it does not name the partition. Consumers that read committed data wait for its
+    end. Kafka's own tool only tells of those that are older than the longest timeout: see
+    age_ms.
+    """
+
     noun = ("transaction", "transactions")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--hanging", OPEN_COLUMNS))
     part = PART
     manual = Manual(
         synopsis="transactions [OPTION...] [TRANSACTIONAL_ID...]",
-        description=(
-            "Lists transactional ids with their last transaction. TRANSACTIONAL_ID may hold "
-            f"wildcards.\n\n{WHERE.format(TRANSACTION.topic)}\n\n"
-            "--hanging looks at the producers of the partitions in the log directory, as "
-            "`producers` does. A transaction hangs if no transactional id has its producer id. It "
-            "hangs, too, if the one that has it does not name the partition. Consumers that "
-            "read committed data wait for its end. Kafka's own tool only tells of those that are "
-            "older than the longest timeout: see age_ms."
-        ),
         options=(ONGOING, HANGING),
         examples=(
             ("transactions", "all of them"),
@@ -117,12 +114,6 @@ class TransactionsCommand(PartCommand):
             ("transactions --hanging", "what holds back consumers and has no end"),
         ),
     )
-
-    def answer(self, query: RowsQuery) -> None:
-        """Add the transactional ids of every partition, or what hangs."""
-        from metashell.commands.transactions.answer import answer
-
-        answer(query)
 
 
 COMMAND = TransactionsCommand()

@@ -43,26 +43,25 @@ _REVERSE, _BOLD, _PLAIN = "\x1b[7m", "\x1b[1m", "\x1b[0m"
 
 
 class WatchCommand(Command):
-    """Run a command whenever the source has changed."""
+    """Run a command again after each change, and mark the differences.
+
+    Runs COMMAND, and runs it again after each change of the source. A quorum changes when it
+    commits records, a directory when its files are written. Wildcards are expanded anew each
+    time.
+
+    A terminal shows the newest output below a line with the source's offset and time. New text
+    is shown in reverse. Without colours, + or ~ marks new and changed lines. Elsewhere the
+    first output is printed whole. After each change follow a line --- with offset and time,
+    removed lines (-) and new lines (+).
+
+    If the source can't be reached, `watch` says so and goes on. ^C ends it with status 130.
+    COMMAND may be quoted as one word. A pipe takes the output of `watch`: `watch ls | grep x`.
+    """
 
     group = "history"
-    name = "watch"
-    summary = "Run a command again after each change, and mark the differences."
     one_cluster = True
     manual = Manual(
         synopsis="watch [-n SECONDS] [--count N] [--timeout SECONDS] COMMAND [ARGUMENT...]",
-        description=(
-            "Runs COMMAND, and runs it again after each change of the source. A quorum changes "
-            "when it commits records, a directory when its files are written. Wildcards are "
-            "expanded anew each time.\n\n"
-            "A terminal shows the newest output below a line with the source's offset and time. "
-            "New text is shown in reverse. Without colours, + or ~ marks new and changed lines. "
-            "Elsewhere the first output is printed whole. After each change follow a line --- "
-            "with offset and time, removed lines (-) and new lines (+).\n\n"
-            "If the source can't be reached, `watch` says so and goes on. ^C ends it with status "
-            "130. COMMAND may be quoted as one word. A pipe takes the output of `watch`: "
-            "`watch ls | grep x`."
-        ),
         options=(
             Option(
                 ("-n",),
