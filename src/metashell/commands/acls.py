@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import Option, Parsed, one_of
-from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
+from metashell.commands.rows.columns import Column, of_record, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.acl_arguments import (
@@ -45,12 +45,7 @@ COLUMNS: Final = (
     text("operation", "The operation; ALL is every operation.", priority=8),
     text("permission", "ALLOW or DENY.", priority=8),
     text("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
-    integer(
-        "created_offset",
-        "Offset of the record that made it; null: the newest checkpoint or older.",
-        shown=False,
-    ),
-    time_at("created_time", "Time of that record.", shown=False),
+    *of_record("created", "made it"),
 )
 
 

@@ -11,6 +11,7 @@ from metashell.commands.rows.columns import (
     Shrink,
     flag,
     integer,
+    of_record,
     one_table,
     sentence,
     text,
@@ -107,14 +108,8 @@ class NodesCommand(RowsCommand):
         ),
         integer("registered_offset", "Offset of the record that registered it.", shown=False),
         time_at("registered_time", "Time of that record.", shown=False),
-        integer("changed_offset", "Offset of the record that last changed it.", shown=False),
-        time_at(
-            "changed_time",
-            "Time of the record that last changed it; null: the newest checkpoint or older.",
-            priority=5,
-        ),
-        integer("fenced_offset", "Offset of the record that fenced the broker.", shown=False),
-        time_at("fenced_time", "Time of that record.", shown=False),
+        *of_record("changed", "last changed it", shown=True, priority=5),
+        *of_record("fenced", "fenced the broker"),
     )
     manual = Manual(
         synopsis="nodes [OPTION...] [ID...]",

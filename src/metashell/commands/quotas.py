@@ -14,11 +14,10 @@ from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
     flag,
-    integer,
     number,
+    of_record,
     text,
     texts,
-    time_at,
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
@@ -30,14 +29,7 @@ if TYPE_CHECKING:
 _OF_CLIENTS: Final = ("--user", "--client-id")
 _KINDS: Final = {"--user": "user", "--client-id": "client-id", "--ip": "ip"}
 
-_CHANGED: Final = (
-    integer(
-        "changed_offset",
-        "Offset of the record that last set it; null: the newest checkpoint or older.",
-        shown=False,
-    ),
-    time_at("changed_time", "Time of that record.", shown=False),
-)
+_CHANGED: Final = of_record("changed", "last set it")
 COLUMNS: Final = (
     text("entity", "Whose quota it is, such as user=alice, client-id=<default>."),
     text(
@@ -51,10 +43,7 @@ COLUMNS: Final = (
     flag(
         "ignored", "Whether brokers take no notice: the key is none of the entity's.", shown=False
     ),
-    integer(
-        "created_offset", "Offset of the record that first set it; null likewise.", shown=False
-    ),
-    time_at("created_time", "Time of that record.", shown=False),
+    *of_record("created", "first set it"),
     *_CHANGED,
 )
 EFFECTIVE_COLUMNS: Final = (

@@ -6,7 +6,14 @@ from typing import Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.options import refuse_more
-from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.columns import (
+    flag,
+    of_record,
+    one_table,
+    text,
+    texts,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 
@@ -24,14 +31,8 @@ COLUMNS: Final = (
         "time, or the log is a redacted copy.",
         priority=8,
     ),
-    integer(
-        "created_offset",
-        "Offset of the record that created it. Null: older than the files that were read.",
-        shown=False,
-    ),
-    time_at("created_time", "Time of that record.", shown=False),
-    integer("changed_offset", "Offset of the last record about the token.", shown=False),
-    time_at("changed_time", "Time of that record.", shown=False),
+    *of_record("created", "made it"),
+    *of_record("changed", "last changed it"),
 )
 
 

@@ -10,10 +10,10 @@ from metashell.commands.rows.columns import (
     flag,
     integer,
     integers,
+    of_record,
     one_table,
     text,
     texts,
-    time_at,
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
@@ -26,17 +26,9 @@ COLUMNS: Final = (
     texts("removed", "SCRAM mechanisms of its removed credentials, as far as records tell."),
     flag("quotas", "Whether a quota names the user."),
     integer("acls", "How many ACLs name this principal."),
-    integer(
-        "created_offset",
-        "Offset of the record that created its oldest credential. Null: older than the files "
-        "that were read.",
-        shown=False,
-    ),
-    time_at("created_time", "Time of that record.", shown=False),
-    integer("changed_offset", "Offset of the last record about its credentials.", shown=False),
-    time_at("changed_time", "Time of that record."),
-    integer("removed_offset", "Offset of the record that removed a credential last.", shown=False),
-    time_at("removed_time", "Time of that record.", shown=False),
+    *of_record("created", "made its oldest credential"),
+    *of_record("changed", "last changed a credential", shown=True),
+    *of_record("removed", "last removed a credential"),
 )
 _REMOVED: Final = Option(
     ("--removed",), "List users with a removed credential, also users without any credential left."

@@ -9,7 +9,7 @@ from metashell.answers.hosts import HostPattern, client_host
 from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.options import Option, Parsed, refuse_more
-from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
+from metashell.commands.rows.columns import integer, of_record, one_table, sentence, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.acl_arguments import (
@@ -53,12 +53,7 @@ COLUMNS: Final = (
     text("acl_host", "Its host.", shown=False),
     text("acl_operation", "Its operation.", shown=False),
     text("acl_permission", "ALLOW or DENY.", shown=False),
-    integer(
-        "created_offset",
-        "Offset of the record that made it; null: the newest checkpoint or older.",
-        shown=False,
-    ),
-    time_at("created_time", "Time of that record.", shown=False),
+    *of_record("created", "made it"),
 )
 
 

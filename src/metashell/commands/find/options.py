@@ -9,6 +9,7 @@ from metashell.commands.framework.cluster import inside
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.options import Option
+from metashell.commands.partitions.columns import STATES
 from metashell.commands.shared.topic_arguments import complete_brokers
 from metashell.errors import PathError
 from metashell.fs.node import Directory
@@ -53,20 +54,7 @@ OPTIONS: Final = (
         metavar="POINT",
     ),
     Option(("-changed-before",), "Last changed before that POINT.", metavar="POINT"),
-    Option(("-offline",), "A partition without a leader."),
-    Option(
-        ("-under-replicated",),
-        "A partition with replicas out of sync. Replicas being added do not count.",
-    ),
-    Option(
-        ("-under-min-isr",),
-        "A partition whose ISR is smaller than min.insync.replicas, or without a leader.",
-    ),
-    Option(("-at-min-isr",), "A partition whose ISR is exactly min.insync.replicas."),
-    Option(("-no-preferred-leader",), "A partition that its first replica does not lead."),
-    Option(("-reassigning",), "A partition with replicas being added or removed."),
-    Option(("-elr",), "A partition with eligible leader replicas."),
-    Option(("-recovering",), "A partition recovering from an unclean election."),
+    *(Option((state.flags[0][1:],), state.help) for state in STATES),
     Option(
         ("-leader",),
         "A partition led by that broker.",

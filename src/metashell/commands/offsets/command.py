@@ -16,6 +16,7 @@ from metashell.commands.rows.columns import (
     text,
     time_at,
 )
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME
 from metashell.commands.shared.part_command import PartCommand
 from metashell.errors import UsageError
@@ -191,6 +192,12 @@ class OffsetsCommand(PartCommand):
                     )
             return COLUMNS
         return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add the offsets in every partition."""
+        from metashell.commands.offsets.answer import answer
+
+        answer(query)
 
 
 COMMAND = OffsetsCommand()

@@ -113,6 +113,28 @@ json_value: Final[_MakeColumn] = partial(Column, kind=CellKind.JSON)
 json_text: Final[_MakeColumn] = partial(Column, kind=CellKind.JSON_TEXT)
 """A column of each kind; a `sentence` is a text that a terminal wraps."""
 
+
+def of_record(
+    when: str, record: str, *, shown: bool = False, priority: int = 0
+) -> tuple[Column, Column]:
+    """The offset and the time of the record that did something to a row.
+
+    Args:
+        when: The beginning of their names: ``created``.
+        record: What the record did: ``made it``.
+        shown: Whether a table shows the time.
+        priority: That of the time.
+    """
+    return (
+        integer(
+            f"{when}_offset",
+            f"Offset of the record that {record}; null: no file that was read has it.",
+            shown=False,
+        ),
+        time_at(f"{when}_time", "Time of that record.", shown=shown, priority=priority),
+    )
+
+
 CLUSTER: Final = text("cluster", "The cluster's name below /clusters.", priority=9)
 """In front of the columns of a fleet's rows."""
 

@@ -12,10 +12,10 @@ from metashell.commands.rows.columns import (
     NOT_ZERO,
     flag,
     integer,
+    of_record,
     one_table,
     text,
     texts,
-    time_at,
 )
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY
@@ -48,12 +48,8 @@ COLUMNS: Final = (
         shown=False,
     ),
     integer("history_last_offset", "Last offset that is counted.", shown=False),
-    integer(
-        "created_offset", "Offset of the record that made it; null: a checkpoint.", shown=False
-    ),
-    time_at("created_time", "Time of that record.", priority=3),
-    integer("changed_offset", "Offset of the last record about it.", shown=False),
-    time_at("changed_time", "Time of that record.", shown=False),
+    *of_record("created", "made it", shown=True, priority=3),
+    *of_record("changed", "last changed it"),
 )
 
 

@@ -16,6 +16,7 @@ from metashell.commands.rows.columns import (
     texts,
     time_at,
 )
+from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.part_command import PartCommand
 from metashell.parts.coordinators.transactions import PART
 
@@ -114,6 +115,12 @@ class TransactionsCommand(PartCommand):
             ("transactions --hanging", "what holds back consumers and has no end"),
         ),
     )
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add the transactional ids of every partition, or what hangs."""
+        from metashell.commands.transactions.answer import answer
+
+        answer(query)
 
 
 COMMAND = TransactionsCommand()
