@@ -99,8 +99,8 @@ def _group_text(problem: str, brokers: Sequence[int], n_brokers: int) -> str:
     n = len(brokers)
     one = _WORDS[problem] if n == 1 else _WORDS[problem].replace("broker ", "brokers ")
     if n == 1 or not one.startswith("brokers {} is "):
-        told = ", ".join(map(str, brokers[:_FEW]))
-        return one.format(told if n <= _FEW else f"{told} and {n - _FEW:,} more")
+        names = ", ".join(map(str, brokers[:_FEW]))
+        return one.format(names if n <= _FEW else f"{names} and {n - _FEW:,} more")
     state = one.removeprefix("brokers {} is ")
     if problem == "fenced-broker" and n == n_brokers:
         return f"{'both' if n == 2 else f'all {n:,}'} brokers are {state}"

@@ -271,8 +271,8 @@ class Fallbacks:
         own = {} if broker is None else self.dynamic.get(str(broker), {})
         for layer in (own, self.dynamic.get("", {})):
             yield from (layer[key] for key in keys if key in layer)
-        told = {} if broker is None else self.registered.get(str(broker), {})
-        static: Mapping[str, str | None] = {**self.assumptions.settings, **told}
+        registered = {} if broker is None else self.registered.get(str(broker), {})
+        static: Mapping[str, str | None] = {**self.assumptions.settings, **registered}
         for source, value_of in (
             (STATIC_BROKER, static.get),
             (DEFAULT, lambda key: default_of(BROKER, key)),

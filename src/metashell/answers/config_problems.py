@@ -53,16 +53,16 @@ class MarkedConfigs:
         Args:
             found: Type, name, row of the record and a detail of each.
         """
-        told: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        by_resource: dict[tuple[str, str], list[tuple[int, str]]] = {}
         for kind, name, row, text in found:
-            told.setdefault((kind, name), []).append((row, text))
-        told = dict(sorted(told.items()))
+            by_resource.setdefault((kind, name), []).append((row, text))
+        by_resource = dict(sorted(by_resource.items()))
         return cls(
-            [kind for kind, _ in told],
-            [name for _, name in told],
-            [len(each) for each in told.values()],
-            [min(row for row, _ in each) for each in told.values()],
-            [", ".join(text for _, text in each) for each in told.values()],
+            [kind for kind, _ in by_resource],
+            [name for _, name in by_resource],
+            [len(each) for each in by_resource.values()],
+            [min(row for row, _ in each) for each in by_resource.values()],
+            [", ".join(text for _, text in each) for each in by_resource.values()],
         )
 
 

@@ -99,14 +99,14 @@ class CoordinatorKind:
             n_partitions: How many the topic has.
         """
         numbers = list(map(str, partitions))
-        told = f"partition {numbers[0]}"
+        which = f"partition {numbers[0]}"
         if len(numbers) == n_partitions > 1:
-            told = f"any of the {n_partitions} partitions"
+            which = f"any of the {n_partitions} partitions"
         elif len(numbers) > 1:
             rest = len(numbers) - _FEW
             *first, last = numbers if rest <= 0 else [*numbers[:_FEW], f"{rest} more"]
-            told = f"partitions {', '.join(first)} and {last}"
-        return f"{self.hashes} {told} have no coordinator: {self.fails}"
+            which = f"partitions {', '.join(first)} and {last}"
+        return f"{self.hashes} {which} have no coordinator: {self.fails}"
 
 
 GROUP: Final = CoordinatorKind(

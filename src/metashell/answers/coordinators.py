@@ -200,8 +200,8 @@ def _endpoints(image: Image, leaders: I32) -> pa.Array:
     texts: list[list[str] | None] = []
     for leader in leaders.tolist():
         node = nodes.get(leader)
-        told = () if node is None else node.endpoints
-        shown = [one.text if isinstance(one, Endpoint) else one for one in told]
+        endpoints = () if node is None else node.endpoints
+        shown = [one.text if isinstance(one, Endpoint) else one for one in endpoints]
         texts.append(None if node is None else shown)
     return pa.array(texts, pa.list_(pa.string()))
 
@@ -218,21 +218,21 @@ def _reasons(health: Health, rows: I64, waits: Sequence[str | None]) -> list[str
     lists = {name: health.image.partitions.list_column(name).take(rows) for name in _REPLICAS}
     found: list[str | None] = []
     for i, row in enumerate(rows.tolist()):
-        told: list[str] = []
+        reasons: list[str] = []
         offline, under = bool(health.offline[row]), bool(health.under_replicated[row])
         if offline:
-            told.append(waits[i] or "no broker leads it")
+            reasons.append(waits[i] or "no broker leads it")
         elif under:
             replicas, adding, isr = (lists[name].int32s(i) for name in _REPLICAS)
             out = [str(one) for one in replicas if one not in {*adding, *isr}]
-            told.append(f"out of the ISR: {', '.join(out)}" if out else "replicas are missing")
+            reasons.append(f"out of the ISR: {', '.join(out)}" if out else "replicas are missing")
         if offline or under:
             problem = "offline-partitions" if offline else "under-replicated"
-            told.append(causes.text_of_all(np.array([row], dtype=np.int64), problem))
+            reasons.append(causes.text_of_all(np.array([row], dtype=np.int64), problem))
         if health.under_min_isr[row] and not offline:
             least = int(health.min_isr.values[row])
-            told.append(f"the ISR is below min.insync.replicas={least}: it cannot write")
-        found.append("; ".join(filter(None, told)) or None)
+            reasons.append(f"the ISR is below min.insync.replicas={least}: it cannot write")
+        found.append("; ".join(filter(None, reasons)) or None)
     return found
 
 

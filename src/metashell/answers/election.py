@@ -153,10 +153,10 @@ def _online(image: Image, rows: I64, replicas: Ragged) -> Bools:
     partitions = image.partitions
     online = np.ones(len(replicas.row), dtype=np.bool_)
     is_told = ~partitions.directories_default[rows]
-    told = is_told[replicas.row]
+    known = is_told[replicas.row]
     directories, _ = partitions.list_column("directories").take(rows[is_told]).gather()
-    offline, lost = not_online(image.brokers, replicas.brokers[told], directories)
-    online[told] = ~(offline | lost)
+    offline, lost = not_online(image.brokers, replicas.brokers[known], directories)
+    online[known] = ~(offline | lost)
     return online
 
 

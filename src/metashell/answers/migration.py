@@ -51,14 +51,14 @@ class Migration:
     @property
     def waits_for(self) -> str:
         """The nodes that it waits for, in words."""
-        told = []
+        missing = []
         if self.unready and not self.has_begun:
-            told.append(f"{ids_text('controller', self.unready)} not ready for it")
+            missing.append(f"{ids_text('controller', self.unready)} not ready for it")
         if self.brokers:
-            told.append(f"{ids_text('broker', self.brokers)} in ZooKeeper mode")
+            missing.append(f"{ids_text('broker', self.brokers)} in ZooKeeper mode")
         elif self.ready and self.has_begun:
-            told.append(f"{ids_text('controller', self.ready)} with the migration enabled")
-        return " and ".join(told) or "brokers in ZooKeeper mode to register"
+            missing.append(f"{ids_text('controller', self.ready)} with the migration enabled")
+        return " and ".join(missing) or "brokers in ZooKeeper mode to register"
 
 
 def migration_of(image: Image) -> Migration:

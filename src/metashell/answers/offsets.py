@@ -285,11 +285,11 @@ def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
     bounds = np.flatnonzero(np.diff(keys[order])) + 1
     for places in np.split(order, bounds) if len(order) else ():
         one = int(places[0])
-        told = look(key.topic.text(one) or "", int(key.partition[one]), offset[places].tolist())
-        if told is not None:
-            found.end_offset[places], found.end_ms[places] = told.end_offset, told.end_ms
-            found.first_ms[places] = [-1 if time is None else time for time in told.first_ms]
-            found.is_held[places] = offset[places] == told.open_offset
+        end = look(key.topic.text(one) or "", int(key.partition[one]), offset[places].tolist())
+        if end is not None:
+            found.end_offset[places], found.end_ms[places] = end.end_offset, end.end_ms
+            found.first_ms[places] = [-1 if time is None else time for time in end.first_ms]
+            found.is_held[places] = offset[places] == end.open_offset
     return found
 
 
@@ -330,20 +330,20 @@ def _reasons(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: 
 
 
 def _why(is_held: bool, members: int, idle: int, rebalances: int, repeats: int) -> str:
-    told = ["a transaction is open there"] if is_held else []
+    reasons = ["a transaction is open there"] if is_held else []
     if not members:
-        told.append("the group has no members")
+        reasons.append("the group has no members")
     elif idle == members:
-        told.append("no member has a partition")
+        reasons.append("no member has a partition")
     elif idle:
-        told.append(f"{idle} of {members} members have no partition")
+        reasons.append(f"{idle} of {members} members have no partition")
     if repeats:
-        told.append(f"{_times(repeats, 'more commit')} of the same offset")
+        reasons.append(f"{_times(repeats, 'more commit')} of the same offset")
     elif members:
-        told.append("no commit since")
+        reasons.append("no commit since")
     if rebalances > 1:
-        told.append(f"{_times(rebalances, 'rebalance')} in the last hour")
-    return "; ".join(told)
+        reasons.append(f"{_times(rebalances, 'rebalance')} in the last hour")
+    return "; ".join(reasons)
 
 
 def _times(n: int, what: str) -> str:

@@ -66,8 +66,8 @@ class Reasons:
         if problem == _OFFLINE:
             unclean = unclean_election(self._image, self._causes.health.assumptions, rows).values
             return election_reasons(self._image, rows, elect(self._image, rows, unclean != 0))
-        told = self._texts(self._causes.links(rows, problem), len(rows))
-        return _joined(told, self._too_few(rows)) if problem == UNDER_MIN_ISR else told
+        texts = self._texts(self._causes.links(rows, problem), len(rows))
+        return _joined(texts, self._too_few(rows)) if problem == UNDER_MIN_ISR else texts
 
     def _too_few(self, rows: I64) -> pa.Array:
         """string[n]: of partitions with fewer replicas than min.insync.replicas both numbers; null
@@ -83,8 +83,8 @@ class Reasons:
             f"{n} replica{'s' * (n != 1)}, min.insync.replicas is {least}"
             for n, least in known.tolist()
         ]
-        told = pa.array(texts, pa.string()).take(pa.array(at.reshape(-1)))
-        return pc.if_else(pa.array(some.has_too_few), told, None)
+        few = pa.array(texts, pa.string()).take(pa.array(at.reshape(-1)))
+        return pc.if_else(pa.array(some.has_too_few), few, None)
 
     def of_groups(self, rows: I64, problem: str, links: Links, groups: I64, n: int) -> pa.Array:
         """string[n]: why each group of partitions has a problem; null where nothing explains it.
@@ -98,10 +98,10 @@ class Reasons:
         """
         if problem == _OFFLINE:
             return self._distinct(self.of(rows, problem), groups, n)
-        told = self._texts(Links(groups[links.at], links.cause), n)
+        of_causes = self._texts(Links(groups[links.at], links.cause), n)
         if problem != UNDER_MIN_ISR:
-            return told
-        return _joined(told, self._distinct(self._too_few(rows), groups, n))
+            return of_causes
+        return _joined(of_causes, self._distinct(self._too_few(rows), groups, n))
 
     @staticmethod
     def _distinct(texts: pa.Array, groups: I64, n: int) -> pa.Array:
@@ -118,8 +118,8 @@ class Reasons:
         more = pc.binary_join_element_wise(
             joined, " and ", pa.array(n_more).cast(pa.string()), " more", ""
         )
-        told = pc.if_else(pa.array(n_more > 0), more, joined)
-        return pc.if_else(pc.equal(told, ""), None, told)
+        both = pc.if_else(pa.array(n_more > 0), more, joined)
+        return pc.if_else(pc.equal(both, ""), None, both)
 
     def _texts(self, links: Links, n: int) -> pa.Array:
         """string[n]: what each follows from; links whose places are the same count together."""
@@ -256,10 +256,10 @@ class _Rows:
         if not some.any():
             return reasons
         rows = self.rows[some]
-        told = self.reasons.of(rows, "under-min-isr")
+        explained = self.reasons.of(rows, "under-min-isr")
         at = np.full(len(self.rows), -1, dtype=np.int64)
         at[some] = np.arange(len(rows))
-        return pc.coalesce(reasons, told.take(pa.array(at, mask=at < 0)))
+        return pc.coalesce(reasons, explained.take(pa.array(at, mask=at < 0)))
 
 
 def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.Array]]:

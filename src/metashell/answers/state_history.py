@@ -152,7 +152,7 @@ def _states(
     begun = last_marked(events, is_begin)
     alive = (begun >= 0) & ~is_end[np.maximum(begun, 0)]
 
-    def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
+    def values_at(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
         ends = constant(np.int32(_REMOVED), n_ends)
         parts = [of_bases, of_changes, ends]
         values = take(np.concatenate(parts, dtype=np.int32), events.order)
@@ -162,11 +162,11 @@ def _states(
     def n_of(name: str) -> AnyArray:
         of_bases, of_changes = (c.span(LISTS[name]).counts for c in (base, change))
         forget()  # where the lists stand takes twice as much
-        found = told(of_bases, of_changes, -1)
+        found = values_at(of_bases, of_changes, -1)
         return np.maximum(found, 0, out=found)
 
     offline = alive & (
-        told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE) == NO_LEADER
+        values_at(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE) == NO_LEADER
     )
     missing = n_of("replicas")
     for name in ("adding_replicas", "isr"):

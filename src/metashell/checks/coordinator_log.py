@@ -164,9 +164,9 @@ def check_epochs(facts: CheckedFile, entries: Sequence[EpochStart]) -> Iterator[
     # In front of the file's first entry any epoch may be.
     starts = np.array([-1, *(entry.start_offset for entry in entries)], dtype=np.int64)
     epochs = np.array([-1, *(entry.epoch for entry in entries)], dtype=np.int64)
-    told = epochs[np.searchsorted(starts, facts.base[begins], side="right") - 1]
-    wrong = np.flatnonzero((told >= 0) & (told != facts.epoch[begins]))[:MAX_FAULTS]
-    for batch, epoch in zip(begins[wrong].tolist(), told[wrong].tolist(), strict=True):
+    expected = epochs[np.searchsorted(starts, facts.base[begins], side="right") - 1]
+    wrong = np.flatnonzero((expected >= 0) & (expected != facts.epoch[begins]))[:MAX_FAULTS]
+    for batch, epoch in zip(begins[wrong].tolist(), expected[wrong].tolist(), strict=True):
         offset, own = int(facts.base[batch]), int(facts.epoch[batch])
         text = f"the batch of offset {offset} has leader epoch {own}, by this file it is {epoch}"
         place: FaultPlace = {"file": EPOCH_CHECKPOINT, "offset": offset}

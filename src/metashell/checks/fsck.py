@@ -142,13 +142,13 @@ def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
         is_last: Whether it is the segment that a node appends to.
     """
     n_back = sum(_goes_back(fault) for fault in facts.faults)
-    told = False
+    is_reported = False
     for fault in facts.faults:
         # A segment that repeats another has nothing else: once is enough.
         if _goes_back(fault):
-            if told:
+            if is_reported:
                 continue
-            told = True
+            is_reported = True
         yield _of_fault(facts, fault, n_back, is_last=is_last)
     if facts.padding:
         # A metadata log is not preallocated, and a node recovers all of it when it starts.

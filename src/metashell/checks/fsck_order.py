@@ -245,11 +245,11 @@ def check_epochs(
         if not isinstance(parsed, CheckpointName) or parsed.is_bootstrap:
             continue
         held = parsed.end_offset - 1
-        told = {
+        epochs = {
             _EPOCHS_FILE: _epoch_by_entries(entries or (), held, parsed.epoch),
             "the batch of that offset": _epoch_by_batches(segments, held),
         }
-        for who, epoch in told.items():
+        for who, epoch in epochs.items():
             if epoch is not None and epoch != parsed.epoch:
                 yield Finding(
                     "checkpoint-epoch",

@@ -249,26 +249,26 @@ class QuorumCheck:
     def _content(self) -> Finding:
         """The proper content of ``meta.properties``, as far as something proves it."""
         cluster_id = self.cluster_id or (None if self.state is None else self.state.cluster_id)
-        told = [
+        advice = [
             f"cluster.id={cluster_id}"
             if cluster_id
             else "cluster.id is in no record: every other node's meta.properties has it"
         ]
         nodes = sorted(self._nodes())
         if len(nodes) == 1:
-            told.append(f"node.id={nodes[0]} is the only node that the log knows")
+            advice.append(f"node.id={nodes[0]} is the only node that the log knows")
         elif nodes:
             ids = listed(map(str, nodes))
-            told.append(f"node.id is one of {ids}: the log does not tell which")
+            advice.append(f"node.id is one of {ids}: the log does not tell which")
         of = [f"{one} of voter {voter}" for voter, one in sorted(self.voters.items())]
         of += [f"{one} of broker {broker}" for broker, one in sorted(self._only_log_dirs().items())]
         if of:
-            told.append(f"directory.id is {listed(of)}; the log does not prove any other")
+            advice.append(f"directory.id is {listed(of)}; the log does not prove any other")
         else:
-            told.append("directory.id is in no record, or one of several")
+            advice.append("directory.id is in no record, or one of several")
         return Finding(
             "meta-properties-content",
-            "; ".join(told),
+            "; ".join(advice),
             file=meta_properties.FILE_NAME,
         )
 

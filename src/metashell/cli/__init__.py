@@ -51,10 +51,10 @@ def main(argv: Sequence[str] | None = None, *, opener: Opener | None = None) -> 
         # It can't be imported, or has no streams to say so with.
         from metashell.errors import InternalError
 
-        told = InternalError.of(error)
+        bug = InternalError.of(error)
         if sys.stderr is not None:
-            sys.stderr.writelines(f"{line}\n" for line in told.lines("metashell: "))
-        return told.exit_code
+            sys.stderr.writelines(f"{line}\n" for line in bug.lines("metashell: "))
+        return bug.exit_code
 
 
 def run_process() -> NoReturn:

@@ -286,13 +286,13 @@ class _OnTerminal(OpeningWatch):
     @contextmanager
     def reading(self, label: str) -> Iterator[ReadProgress | None]:
         with self._bar(label, "bytes") as bar:
-            told = [one for one in (self._loading, bar) if one is not None]
+            watchers = [one for one in (self._loading, bar) if one is not None]
 
             def tell(done: int, total: int) -> None:
-                for one in told:
+                for one in watchers:
                     one(done, total)
 
-            yield tell if told else None
+            yield tell if watchers else None
 
     def spark(self) -> AbstractContextManager[ProgressBar | None]:
         return self._bar("Spark", "tasks")

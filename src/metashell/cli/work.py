@@ -223,11 +223,11 @@ def told_to_run(diagnostics: Diagnostics, out: Output, name: str) -> Iterator[No
         patience_s = _PATIENCE_S
         while not (ended.wait(patience_s) or has_written()):
             patience_s = _REDRAW_S
-            told = f"{name}: running for {time.monotonic() - began_s:.0f} s, ^C ends it"
-            told = told[: max(diagnostics.width - 1, 0)]
+            text = f"{name}: running for {time.monotonic() - began_s:.0f} s, ^C ends it"
+            text = text[: max(diagnostics.width - 1, 0)]
             # A bar tells more, and stays.
-            diagnostics.draw(told, over=line)
-            line = told
+            diagnostics.draw(text, over=line)
+            line = text
 
     thread = Thread(target=tell, name="told_to_run", daemon=True)
     thread.start()

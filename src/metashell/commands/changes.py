@@ -416,8 +416,8 @@ class _Lines:
         width = self._context.out.width
         where = wrapped(f"{_when(change)}  {path}", width, _INDENT)
         by = [*_by(change), *([change.record] if self._is_verbose else [])]
-        told = wrapped(f"{what}  ({', '.join(by)})" if by else what, width - len(_INDENT))
-        return "\n".join([*where, *(f"{_INDENT}{line}" for line in told)]) + "\n"
+        lines = wrapped(f"{what}  ({', '.join(by)})" if by else what, width - len(_INDENT))
+        return "\n".join([*where, *(f"{_INDENT}{line}" for line in lines)]) + "\n"
 
 
 def _when(change: NodeChange) -> str:

@@ -244,15 +244,15 @@ def _remark_assumed(query: RowsQuery, kinds: Sequence[CoordinatorKind]) -> None:
 
     assumptions = assumptions_of(query.parsed)
     for kind in kinds:
-        told = partition_count(query.image, kind, assumptions)
-        if told.is_default:
+        partitions = partition_count(query.image, kind, assumptions)
+        if partitions.is_default:
             query.remarks.append(
-                f"{kind.topic} does not exist yet: {told.count} partitions are assumed, the "
+                f"{kind.topic} does not exist yet: {partitions.count} partitions are assumed, the "
                 f"default of {kind.partitions_key}; --assume FILE reads a server.properties"
             )
-        elif told.is_assumed:
+        elif partitions.is_assumed:
             query.remarks.append(
-                f"{kind.topic} does not exist yet: {told.count} partitions are assumed, as "
+                f"{kind.topic} does not exist yet: {partitions.count} partitions are assumed, as "
                 f"{assumptions.path} says"
             )
 

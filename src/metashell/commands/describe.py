@@ -98,10 +98,10 @@ class DescribeCommand(Command):
             )
         path = f"{NAMED_NODES.get(kind)}/{encode_name(name)}"
         pages = ([w.format(name=name, path=path) for w in line.split()] for line in _PAGES[kind])
-        told = [_tell(context, words) for words in pages]
-        if None in told and {*told} == {None}:
+        statuses = [_tell(context, words) for words in pages]
+        if None in statuses and {*statuses} == {None}:
             raise MetashellError(f"{kind}:{name}: nothing is known of it")
-        return max(one or ExitCode.OK for one in told)
+        return max(one or ExitCode.OK for one in statuses)
 
     def complete_argument(
         self, context: Context, args: Sequence[str], word: str

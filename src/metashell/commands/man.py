@@ -105,8 +105,8 @@ def render_kind(kind: FindingKind, width: int = 80) -> str:
         ("reads", kind.needs.value),
         ("rule", kind.source),
     )
-    told = [(label, text) for label, text in pairs if text is not None]
-    return "\n".join([kind.code, *_definitions(told, width)]) + "\n"
+    sections = [(label, text) for label, text in pairs if text is not None]
+    return "\n".join([kind.code, *_definitions(sections, width)]) + "\n"
 
 
 def render_manual(command: Command, width: int = 80) -> str:

@@ -216,9 +216,9 @@ class QuorumHistory(PartHistory):
     def _elected(self, fields: Fields) -> Iterator[Effect]:
         """Who leads; of a static quorum, no other record tells who votes."""
         leader, (offset, epoch, _) = fields["leader_id"], self.place
-        told = self._set(("leader",), {"": leader})
-        if self.is_meant(told.path):
-            yield told
+        leading = self._set(("leader",), {"": leader})
+        if self.is_meant(leading.path):
+            yield leading
             return
         yield self._set(("leaderEpoch",), {"": epoch})
         yield self._set(("epochs", str(epoch)), {"startOffset": offset, "leader": leader})
@@ -227,8 +227,8 @@ class QuorumHistory(PartHistory):
 
     def _voters(self, directories: Mapping[str, str | None]) -> Iterator[Effect]:
         """All voters in one, or each by itself; those that are gone are removed."""
-        told = [v if d is None else f"{v}:{d}" for v, d in directories.items()]
-        whole = self._set(("voters",), {"": sorted(told)})
+        texts = [v if d is None else f"{v}:{d}" for v, d in directories.items()]
+        whole = self._set(("voters",), {"": sorted(texts)})
         if self.is_meant(whole.path):
             yield whole
             return

@@ -157,7 +157,7 @@ class RecordReplay:
     ) -> Iterator[list[NodeChange]]:
         records, frames = self._records, self._records.frames
         some = rows[~frames.is_control[rows]]
-        told = tell(records, some, self._topics, self._redaction, values=self._in_full)
+        updates = tell(records, some, self._topics, self._redaction, values=self._in_full)
         markers, log = records.markers, self._partition
         at = np.searchsorted(markers.rows, rows)
         places = zip(
@@ -171,10 +171,10 @@ class RecordReplay:
             strict=True,
         )
         for row, marker, number, offset, epoch, time, producer in places:
-            if row in told:
+            if row in updates:
                 name = records.types.by_number[number].name
                 shown = records.types.type_name(number)
-                effects = self._record(row, name, told[row], producer, refused)
+                effects = self._record(row, name, updates[row], producer, refused)
             elif marker < len(markers.rows) and markers.rows[marker] == row:
                 commits = bool(markers.is_commit[marker])
                 shown = _COMMIT if commits else _ABORT
@@ -216,21 +216,21 @@ class RecordReplay:
         self,
         row: int,
         name: str,
-        told: Sequence[NodeUpdate],
+        updates: Sequence[NodeUpdate],
         producer: int,
         refused: Mapping[int, str],
     ) -> Iterator[Effect]:
         if row in refused:
-            for each in told:
+            for each in updates:
                 if self._meant(each.path):
                     shown = self._shown(each.path)
                     yield Effect(each.path, shown, shown, refused[row])
             return
         put = self._puts.get(name, _ANY)
         if put.whole:
-            yield from self._whole(name, told)
+            yield from self._whole(name, updates)
             return
-        for each in told:
+        for each in updates:
             if put.waits:
                 yield from self._waiting(row, each, producer)
             elif put.onto and each.fields is not None:
@@ -262,10 +262,10 @@ class RecordReplay:
             return None
         return {name: value for fields in node.values() for name, value in fields.items()}
 
-    def _whole(self, name: str, told: Sequence[NodeUpdate]) -> Iterator[Effect]:
+    def _whole(self, name: str, updates: Sequence[NodeUpdate]) -> Iterator[Effect]:
         """A thing as a whole: what the record does not name is gone."""
-        nodes = self._around(told[0].path)
-        written = {each.path for each in told if each.fields is not None}
+        nodes = self._around(updates[0].path)
+        written = {each.path for each in updates if each.fields is not None}
         gone = set[NodeNames]()
         for path, node in list(nodes.items()):
             before, is_written = self._shown(path), path in written
@@ -281,15 +281,15 @@ class RecordReplay:
                 del nodes[path]
             if self._meant(path):
                 yield Effect(path, before, self._shown(path))
-        for each in told:
+        for each in updates:
             if each.fields is not None:
                 yield from self._put(each.path, name, each.fields)
             elif each.path not in gone and each.path not in nodes and self._meant(each.path):
                 yield Effect(each.path, None, None)
 
-    def _waiting(self, row: int, told: NodeUpdate, producer: int) -> Iterator[Effect]:
+    def _waiting(self, row: int, update: NodeUpdate, producer: int) -> Iterator[Effect]:
         """The effects of a write, at once or when a transaction ends; a tombstone removes both."""
-        path, name, said = told.path, _WRITTEN, told.fields
+        path, name, said = update.path, _WRITTEN, update.fields
         if said is None:
             for pending in self._pending.values():
                 pending.pop(path, None)

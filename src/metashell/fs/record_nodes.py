@@ -51,8 +51,8 @@ class _RecordFields:
 
     def values(self, places: I64) -> Sequence[Fields]:
         rows = self.rows[places]
-        told = tell(self.records, np.sort(rows), self.topics, self.redaction)
-        return [told[row][0].fields or {} for row in rows.tolist()]
+        updates = tell(self.records, np.sort(rows), self.topics, self.redaction)
+        return [updates[row][0].fields or {} for row in rows.tolist()]
 
     def lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
         from metashell.fs.field_texts import row_lines

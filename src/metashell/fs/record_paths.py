@@ -243,8 +243,8 @@ def _tell_plain(
             if high in field.tagged:
                 tagged.append((field.json_name, uuid_text(bytes(16))))
             columns[i] = [uuid_text(each) for each in columns[i] if isinstance(each, bytes)]
-    told = zip(*columns, strict=True)
-    for (row, says), values in zip(_tell_paths(record_type, found, topics), told, strict=True):
+    rows = zip(*columns, strict=True)
+    for (row, says), values in zip(_tell_paths(record_type, found, topics), rows, strict=True):
         if says[0].fields is not None:
             fields_now = says[0].fields = dict(zip(names, values, strict=True))
             for name, default in tagged:

@@ -221,9 +221,9 @@ class _BrokerFold:
         state = np.zeros(len(self.rows), dtype=np.bool_)
         at = np.flatnonzero(says)
         state[at] = self._fenced(at)
-        told = last_marked(self.events, says | (self.kinds == _UNREGISTER))
-        before = np.full(len(told), -1, dtype=np.int64)
-        before[1:] = told[:-1]
+        newest = last_marked(self.events, says | (self.kinds == _UNREGISTER))
+        before = np.full(len(newest), -1, dtype=np.int64)
+        before[1:] = newest[:-1]
         before[before < self.events.first] = -1
         was_fenced = (before >= 0) & state[before]
         begins = last_marked(self.events, says & state & ~was_fenced)[alive]

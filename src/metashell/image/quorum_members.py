@@ -216,8 +216,8 @@ def who_leads(quorum: QuorumImage, log_epoch: int, state: Mapping[str, object] |
         state: Keys and values of the node's ``quorum-state``; None without it. The node may know
             of an election that its log has no record of, or lost it to a checkpoint.
     """
-    told = {} if state is None else state
-    leader, epoch = told.get("leaderId"), told.get("leaderEpoch")
+    fields = {} if state is None else state
+    leader, epoch = fields.get("leaderId"), fields.get("leaderEpoch")
     newest = max(log_epoch, epoch if isinstance(epoch, int) else -1)
     elected = next((c.leader for c in reversed(quorum.leaders) if c.epoch == newest), None)
     by_file = newest > log_epoch

@@ -383,8 +383,8 @@ def _raws(records: Records, rows: I64, redaction: Redaction) -> pa.Array:
             hidden[at[is_understood]], at = False, at[~is_understood]
         for i in at.tolist():
             row = int(rows[i])
-            told = hidden_bytes(name, records.raw(row), records.batch_position(row))
-            texts[i] = told.encode()
+            text = hidden_bytes(name, records.raw(row), records.batch_position(row))
+            texts[i] = text.encode()
     if not hidden.any():
         return raws
     stand_ins = pa.array(texts.tolist(), type=raws.type)

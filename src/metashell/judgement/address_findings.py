@@ -83,8 +83,8 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     shared = [of for _, of in grouped(brokers, lambda one: one.address) if len(nodes(of)) > 1]
     yield from map(_shared, shared)
     local = [one for one in brokers if one.address[0] == _LOCAL]
-    told = {one for group in shared for one in group}
-    others = [one for one in local if one not in told]
+    reported = {one for group in shared for one in group}
+    others = [one for one in local if one not in reported]
     if others and len(nodes(brokers)) > 1:
         without = _but(brokers, local)
         yield _finding(

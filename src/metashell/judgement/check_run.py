@@ -131,7 +131,7 @@ class CheckRun:
         """
         of_state = None if with_state else False
         found = [(self.report.count(one, of_state=of_state), one) for one in Severity]
-        told = ", ".join(
+        damage = ", ".join(
             f"{n:,} critical" if severity is Severity.CRITICAL else _counted(n, severity)
             for n, severity in found
             if n
@@ -140,7 +140,7 @@ class CheckRun:
         more = f"; --state shows {_counted(hidden, 'warning')} about the cluster's state"
         return (
             f"{_counted(self.n_files, 'file')}, {_counted(self.n_batches, 'batch', 'batches')},"
-            f" {_counted(self.n_records, 'record')}: {told or 'no damage found'}"
+            f" {_counted(self.n_records, 'record')}: {damage or 'no damage found'}"
             f"{more if hidden else ''}"
         )
 

@@ -133,8 +133,8 @@ class _Comparison:
     def run(self) -> Iterator[Finding]:
         """All that is found."""
         for text, keys in self._refusals():
-            told = None if self._starts else f'the node does not start with it: "{text}"'
-            yield replace(self._finding("config-refused", told, self._advice(keys)), kafka=text)
+            message = None if self._starts else f'the node does not start with it: "{text}"'
+            yield replace(self._finding("config-refused", message, self._advice(keys)), kafka=text)
         voters = _voters(self._image)
         if voters:
             yield from self._dynamic(voters)
@@ -265,12 +265,12 @@ class _Comparison:
         by_log = sorted({voter for change in leaders for voter in change.voters})
         by_file = sorted((state.current_voters or ()) if state is not None else ())
         named, voters = sorted(self.static), by_file or by_log
-        told = f"{'quorum-state' if by_file else 'the log'} has {_set(voters)}"
+        source = f"{'quorum-state' if by_file else 'the log'} has {_set(voters)}"
         if _CONTROLLER in self.roles and not named and self.bootstrap:
             yield self._finding(
                 "static-voters-differ",
-                f"kraft.version is 0 and {_VOTERS} is not set ({told}): with {_BOOTSTRAP} alone the"
-                f" controller starts as an observer, and never votes. {_SILENT}",
+                f"kraft.version is 0 and {_VOTERS} is not set ({source}): with {_BOOTSTRAP} alone"
+                f" the controller starts as an observer, and never votes. {_SILENT}",
             )
         elif named and voters and named != voters:
             said = (
@@ -279,7 +279,7 @@ class _Comparison:
             )
             yield self._finding(
                 "static-voters-differ",
-                f"{_VOTERS} has {_set(named)}, {told}. {said if by_file else _SILENT}",
+                f"{_VOTERS} has {_set(named)}, {source}. {said if by_file else _SILENT}",
                 at_start=AtStart.NOTES,
             )
         differ = [

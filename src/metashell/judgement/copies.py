@@ -199,15 +199,15 @@ def _verdicts(members: Sequence[FleetRow], compared: Compared) -> list[str]:
     )
     ranked = digests.most_common(2)
     has_most = len(ranked) == 1 or (len(ranked) > 1 and ranked[0][1] > ranked[1][1])
-    told = []
+    verdicts = []
     for member in members:
         checksum = member["withoutOrphans"]
         if member["name"] in compared.diverged:
-            told.append(DIVERGED)
+            verdicts.append(DIVERGED)
         elif checksum is None:
-            told.append(UNKNOWN)
+            verdicts.append(UNKNOWN)
         elif len(members) == 1 or digests.total() == 1:
-            told.append(ALONE)
+            verdicts.append(ALONE)
         else:
-            told.append(EQUAL if has_most and checksum == ranked[0][0] else DIFFERS)
-    return told
+            verdicts.append(EQUAL if has_most and checksum == ranked[0][0] else DIFFERS)
+    return verdicts

@@ -91,14 +91,16 @@ def _share(voters: Iterable[str], others: Iterable[str]) -> bool:
 
 def _disjoint(quorums: Sequence[tuple[set[str], list[str]]]) -> Finding:
     """The finding about quorums that have no voter in common."""
-    told = []
+    voters_text = []
     for voters, names in quorums:
         ids = sorted({int(one.partition(",")[0]) for one in voters})
-        told.append(f"voter{'s' * (len(ids) > 1)} {', '.join(map(str, ids))} ({', '.join(names)})")
+        voters_text.append(
+            f"voter{'s' * (len(ids) > 1)} {', '.join(map(str, ids))} ({', '.join(names)})"
+        )
     return Finding(
         "disjoint-voters",
         f"the nodes of this cluster id are {len(quorums)} quorums, and each decides alone:"
-        f" {'; '.join(told)}",
+        f" {'; '.join(voters_text)}",
         subject="the nodes",
         count=len(quorums),
     )
@@ -111,5 +113,5 @@ def _winning(votes: Sequence[FleetRow]) -> Iterator[Finding]:
     except SourceError:
         return
     if len(found.here) > 1:
-        told = f"if the quorum is lost, {headline(found)}"
-        yield Finding("copies-of-voters", told, subject="the copies of voters")
+        message = f"if the quorum is lost, {headline(found)}"
+        yield Finding("copies-of-voters", message, subject="the copies of voters")

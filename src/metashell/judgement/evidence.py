@@ -191,15 +191,15 @@ def find(evidence: Evidence, codes: Collection[str]) -> Iterator[OneOrMany]:
     for kind in all_kinds().values():
         if kind.code in codes and kind.needs not in left_out:
             by_finder.setdefault(kind.finder, []).append(kind)
-    told: set[str] = set()
+    kind_codes: set[str] = set()
     # The slowest come last: a kind that another finder told of is not told again.
     for name, kinds in sorted(by_finder.items(), key=lambda one: one[1][0].needs is Need.FILES):
         evidence.stop()
-        before = frozenset(told)
+        before = frozenset(kind_codes)
         for finding in finder(name)(evidence, kinds):
             code = finding.kind.code
             if code in codes and code not in before:
-                told.add(code)
+                kind_codes.add(code)
                 yield finding
 
 

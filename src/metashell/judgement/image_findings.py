@@ -343,13 +343,13 @@ class ImageFindings:
         if kind.code != NO_COORDINATOR:
             return ()
         partitions = self.image.partitions
-        told, groups = [], np.split(rows, starts[1:])
+        texts, groups = [], np.split(rows, starts[1:])
         for group in (groups[i] for i in order.tolist()):
             topic = int(partitions.topic[group[0]])
             numbers = partitions.partition[group].tolist()
             n_all = len(partitions.ids_of(topic))
-            told.append(self._coordinators[topic].without_coordinator(numbers, n_all))
-        return told
+            texts.append(self._coordinators[topic].without_coordinator(numbers, n_all))
+        return texts
 
     def _findings(
         self,

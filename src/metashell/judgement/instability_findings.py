@@ -74,12 +74,12 @@ class Burst(NamedTuple):
 def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
     """Find what happens too often in the records that the image is made of."""
     image, limit = evidence.image, evidence.most_per_hour
-    told: set[str] = set()
+    subjects: set[str] = set()
     # A rolling restart has an election for each voter at most.
     n_voters = max((len(change.voters) for change in image.quorum.leaders), default=0)
     for code, words, ids, rows in _happened(image, limit):
         # Others lead for a broker that comes and goes, and hand the leadership back.
-        if words == _LOST and any(subject.startswith("broker") for subject in told):
+        if words == _LOST and any(subject.startswith("broker") for subject in subjects):
             break
         times = _times(image.records, rows)
         most = max(limit, n_voters) if code == "frequent-elections" else limit
@@ -87,8 +87,8 @@ def find(evidence: Evidence, kinds: Sequence[FindingKind]) -> Iterator[Finding]:
             node = str(burst.node)
             subject = _SUBJECTS[code].format(node)
             # A broker that comes and goes leaves ISRs too: that is told once.
-            if subject not in told:
-                told.add(subject)
+            if subject not in subjects:
+                subjects.add(subject)
                 yield Finding(
                     code,
                     f"{subject} {words} {burst}",

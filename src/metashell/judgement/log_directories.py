@@ -129,8 +129,8 @@ def conflicting_directories(source: Source) -> Iterator[Finding]:
     for directory in directories:
         # The identity fault of the metadata log's directory is reported with the files beside that
         # log.
-        told = directory.has_metadata_log and source.capabilities.has_image
-        if directory.identity_fault is not None and not told:
+        has_image = directory.has_metadata_log and source.capabilities.has_image
+        if directory.identity_fault is not None and not has_image:
             yield Finding(
                 MALFORMED,
                 f"it can't be used: {directory.identity_fault}",

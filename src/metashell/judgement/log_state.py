@@ -166,9 +166,9 @@ def _behind(evidence: Evidence) -> Iterator[Finding]:
     levels = [node.range_of(METADATA_VERSION)[1] for node in nodes_of(image, count=False)]
     if max([*levels, image.metadata_version or 0]) < _HAS_INTERVAL:
         return
-    told = evidence.assumptions.get(INTERVAL) or ""
-    is_number = told.strip().isdecimal() and len(told) < _MOST_DIGITS
-    interval = int(told) if is_number else HOUR_MS
+    setting = evidence.assumptions.get(INTERVAL) or ""
+    is_number = setting.strip().isdecimal() and len(setting) < _MOST_DIGITS
+    interval = int(setting) if is_number else HOUR_MS
     since, records, listing = image.records.checkpoint_time_ms, image.records, source.log.listing
     if since is None and listing.segments and listing.segments[0].base_offset == 0:
         since = int(records.frames_at([0]).timestamps(np.array([0]))[0])

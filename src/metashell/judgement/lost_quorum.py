@@ -123,8 +123,8 @@ class LostQuorum:
     @property
     def troubles(self) -> Mapping[str, str]:
         """By name, why a node does not start on its copy, or may vote twice in an epoch."""
-        told = {name: row["ownFile"] for name, row in self.facts.items()}
-        return {name: str(why) for name, why in told.items() if why is not None}
+        reasons = {name: row["ownFile"] for name, row in self.facts.items()}
+        return {name: str(why) for name, why in reasons.items() if why is not None}
 
     @property
     def flaws(self) -> Mapping[str, str]:
@@ -357,11 +357,11 @@ class _Losing:
             name: [r for r in lacking if name in (*r.holders, *r.damaged)] for name in self._copies
         }
         found = []
-        told: list[list[JudgedRange]] = []
+        kept: list[list[JudgedRange]] = []
         for name, ranges in sorted(lost.items(), key=lambda one: len(one[1]), reverse=True):
-            if not ranges or any(all(r in other for r in ranges) for other in told):
+            if not ranges or any(all(r in other for r in ranges) for other in kept):
                 continue
-            told.append(ranges)
+            kept.append(ranges)
             copy = self._copies[name]
             first, end = ranges[0].first, max(copy.log.end.offset, copy.file_end)
             found.append(
@@ -395,10 +395,10 @@ class _Losing:
 
 def _of_addresses(sources: Mapping[str, Source], facts: Mapping[str, FleetRow]) -> Iterator[str]:
     """Voters that others do not reach at the endpoints in the log, or that do not vote."""
-    told = set()
+    meanings = set()
     for name in facts:
         evidence = Evidence(source=sources[name], image=sources[name].image)
         for finding in find(evidence, _OF_ADDRESSES):
-            if isinstance(finding, Finding) and finding.meaning not in told:
-                told.add(finding.meaning)
+            if isinstance(finding, Finding) and finding.meaning not in meanings:
+                meanings.add(finding.meaning)
                 yield f"{name}: {finding.meaning}"

@@ -125,12 +125,12 @@ class CheckpointCheck:
         self._faults.add(replayed.records)
         check_removed(replayed.records, replayed.topics, self._faults.report)
         if "configs" in parts:
-            told = ConfigCheck(replayed, held, redaction, newer)
-            yield from told.findings()
-            if not told.has_more:
+            check = ConfigCheck(replayed, held, redaction, newer)
+            yield from check.findings()
+            if not check.has_more:
                 parts.remove("configs")
-            if parts == ["configs"] and told.lacks_only:
-                yield told.missing_configs(next(iter(self._paths(parts, replayed, held)), None))
+            if parts == ["configs"] and check.lacks_only:
+                yield check.missing_configs(next(iter(self._paths(parts, replayed, held)), None))
                 return
         if "scram" in parts:
             yield from lacking(replayed, held, newer.name)

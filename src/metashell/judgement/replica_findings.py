@@ -101,11 +101,11 @@ def _of_taken_names(directory: LogDirectory, rows: pa.Table) -> Iterator[Finding
 def _in_directories(rows: pa.Table) -> Mapping[str, str]:
     """The words about the replicas that are in each log directory."""
     there = rows.filter(pc.and_(is_in(rows, *_THERE), pc.is_valid(rows["role"])))
-    told = {}
+    notes = {}
     for directory in pc.unique(there["directory"]).to_pylist():
         some = there.filter(pc.equal(there["directory"], directory))
-        told[directory] = f"{_IN_IT}{len(some):,}{_only_here(some)}"
-    return told
+        notes[directory] = f"{_IN_IT}{len(some):,}{_only_here(some)}"
+    return notes
 
 
 def _only_here(rows: pa.Table) -> str:

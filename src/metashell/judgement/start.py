@@ -94,20 +94,20 @@ class Start:
             joins += " and does not join the quorum"
         elif self.count(AtStart.NOT_VOTING):
             joins += " and does not vote"
-        n, told = self.count(AtStart.OFFLINE), []
+        n, effects = self.count(AtStart.OFFLINE), []
         if n:
             names = {event.directory for event in self.events if event.effect is AtStart.OFFLINE}
-            told.append(
+            effects.append(
                 f"takes {len(names)} log director{'y' if len(names) == 1 else 'ies'} offline"
             )
         if self.count(AtStart.LOSES):
-            told.append("loses data")
+            effects.append("loses data")
         grave = [event for event in self.events if weight(event) == _GRAVE]
         if grave:
             changes = any(event.effect is AtStart.CHANGES for event in grave)
             after = " after a kill" * all(event.after is StopKind.KILL for event in grave)
-            told.append(("changes its logs" if changes else "has warnings") + after)
-        return f"{joins}, but {' and '.join(told)}" if told else joins
+            effects.append(("changes its logs" if changes else "has warnings") + after)
+        return f"{joins}, but {' and '.join(effects)}" if effects else joins
 
 
 def weight(event: Finding) -> int:
@@ -236,11 +236,11 @@ def _found(evidence: Evidence, *, knows_cluster: bool) -> Iterator[Finding]:
 
 def _with_contents(found: Sequence[Finding], holds: Mapping[str, str]) -> Iterator[Finding]:
     """Findings, with the replicas that are in a log directory behind the first that fails it."""
-    told: set[str | None] = set()
+    offline: set[str | None] = set()
     for one in found:
-        is_first = one.effect is AtStart.OFFLINE and one.directory not in told
+        is_first = one.effect is AtStart.OFFLINE and one.directory not in offline
         if is_first:
-            told.add(one.directory)
+            offline.add(one.directory)
         more = holds.get(one.directory or "", "") if is_first else ""
         yield replace(one, message=one.meaning + more) if more else one
 

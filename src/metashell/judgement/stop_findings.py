@@ -125,6 +125,6 @@ def _unclean(image: Image, broker: int, directories: Sequence[LogDirectory]) -> 
         if FILE_NAME not in directory.files:
             return f"{place}: there is no {FILE_NAME}"
         if epoch != registered:
-            told = "no broker epoch" if epoch is None else f"broker epoch {epoch}"
-            return f"{place}: {FILE_NAME} has {told}, and the registration {registered}"
+            epoch_text = "no broker epoch" if epoch is None else f"broker epoch {epoch}"
+            return f"{place}: {FILE_NAME} has {epoch_text}, and the registration {registered}"
     return None

@@ -112,9 +112,9 @@ def _found() -> tuple[CDLL | None, str]:
 
     try:
         found = CDLL(str(LIBRARY))
-        told = found.metashell_kernel_digest
-        told.argtypes, told.restype = [], c_char_p
-        built_from, expected = told(), digest()
+        digest_of = found.metashell_kernel_digest
+        digest_of.argtypes, digest_of.restype = [], c_char_p
+        built_from, expected = digest_of(), digest()
     except (OSError, AttributeError) as error:
         return None, f"{LIBRARY.name} can't be loaded: {error}"
     if built_from != expected.encode():

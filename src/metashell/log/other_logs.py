@@ -88,8 +88,8 @@ def refuse_other_logs(path: Place, name: str, names: Sequence[str], topic_id: st
     if below:
         words = " ".join(f"-d {shlex.quote(place)}" for place in below)
         hint = f"log directories are below it: `metashell {words}`"
-    elif "(id " in (told := topics_text(logs)):
-        hint = f"{_ELSEWHERE}; logs of topics lie here: {told}"
+    elif "(id " in (topics := topics_text(logs)):
+        hint = f"{_ELSEWHERE}; logs of topics lie here: {topics}"
     raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
 
 

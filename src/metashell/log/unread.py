@@ -9,7 +9,7 @@ from typing import Final
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 
-Told = Callable[[Fault, bool], None]
+OnFault = Callable[[Fault, bool], None]
 """Called with what is wrong, and whether it was told when the source was opened."""
 
 _KEPT: Final = 1_000

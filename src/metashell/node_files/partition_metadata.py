@@ -63,15 +63,15 @@ def topics_text(logs: Iterable[tuple[str, AnyPlace]]) -> str:
     by_topic: dict[str, list[AnyPlace]] = {}
     for topic, place in logs:
         by_topic.setdefault(topic, []).append(place)
-    told = []
+    topics = []
     for topic in sorted(by_topic)[:_MOST_NAMED]:
         places, known = by_topic[topic], None
         with suppress(SourceError):
             known = read_partition_metadata(places[0])
         topic_id = "" if known is None else f"id {known.topic_id}, "
-        told.append(f"{topic} ({topic_id}{len(places)} partition{'s' * (len(places) != 1)})")
-    more = len(by_topic) - len(told)
-    return ", ".join(told) + (f" and {more} more topics" if more else "")
+        topics.append(f"{topic} ({topic_id}{len(places)} partition{'s' * (len(places) != 1)})")
+    more = len(by_topic) - len(topics)
+    return ", ".join(topics) + (f" and {more} more topics" if more else "")
 
 
 def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:

@@ -188,12 +188,12 @@ class PartView:
         """A thing as `changes` tells it, secrets marked: fields by name, or the one value by ""."""
         hidden = self.hidden(self.key_of(raw), Redaction())
         return {
-            "" if self.spec.is_value else field.name: SecretValue(told, redaction)
+            "" if self.spec.is_value else field.name: SecretValue(shown, redaction)
             if field.column in hidden
-            else told
+            else shown
             for field in self.own_fields
             if field.is_told
-            for told in (field.told(raw[field.column]),)
+            for shown in (field.told(raw[field.column]),)
         }
 
     # Facts.

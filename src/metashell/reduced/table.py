@@ -77,7 +77,7 @@ class Mask:
             checked: Messages of which every row was decoded already.
         """
         frames, rows = self.records.frames, self.rows
-        told = frames.unread(rows)
+        unread = frames.unread(rows)
         keys = frames.api_key[rows]
         sound = (frames.frame_version[rows] == 1) | (frames.frame_version[rows] == CONTROL_FRAME)
         known = np.zeros(len(rows), dtype=np.bool_)
@@ -89,14 +89,14 @@ class Mask:
             low, high = spec.versions.low, spec.versions.high
             of_key = (keys == key) & sound & (versions >= low) & (versions <= high)
             known |= of_key
-            at = np.flatnonzero(of_key & ~told)
+            at = np.flatnonzero(of_key & ~unread)
             if type_may_hold_secrets(spec.name):
                 for version in np.unique(versions[at]).tolist():
                     self._message(spec, version, at[versions[at] == version])
             elif spec.name not in checked:
                 self.records.decode(spec.name, rows[at], ())
-        self._blank(np.flatnonzero(~known & ~told))
-        bad = np.flatnonzero(known & ~told & np.isin(rows, self.records.undecodable))
+        self._blank(np.flatnonzero(~known & ~unread))
+        bad = np.flatnonzero(known & ~unread & np.isin(rows, self.records.undecodable))
         if bad.size:
             self._tell(bad)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.sources.source import Source
 
-_TOLD: Final = 5
+_MOST_WARNINGS: Final = 5
 """Faults of a partition that are told one by one."""
 
 
@@ -113,7 +113,7 @@ def report_faults(report: ReadReport, partition: str, faults: Iterable[Fault]) -
         faults: All of them.
     """
     faults = iter(faults)
-    for fault in islice(faults, _TOLD):
+    for fault in islice(faults, _MOST_WARNINGS):
         report.unread(f"{partition}: {fault}")
     n_more = sum(1 for _ in faults)
     if n_more:

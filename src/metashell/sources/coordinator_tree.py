@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 
-def producers_directory(source: Source, told: list[str]) -> Directory:
+def producers_directory(source: Source, problems: list[str]) -> Directory:
     """The directory of producers.
 
     Args:
         source: The source whose log directories are looked at.
-        told: Takes sentences about logs that could not be read.
+        problems: Takes sentences about logs that could not be read.
     """
     from metashell.fs.field_texts import ColumnFields
     from metashell.fs.leaf_table import Entries, leaves_by_name
@@ -42,7 +42,7 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
 
     def leaves(topic: str, number: int) -> Directory:
         history = logs.tail(TopicPartition(topic, number)).producers()
-        told.extend(f"{topic}-{number}: {fault}" for fault in history.faults)
+        problems.extend(f"{topic}-{number}: {fault}" for fault in history.faults)
         state = fold_producers(history)
         # No record's row tells when one changed.
         rows = ThingRows(*np.full((3, len(state)), -1, dtype=np.int64))
@@ -57,15 +57,17 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     return FixedDirectory({topic: partial(FixedDirectory, each) for topic, each in numbers.items()})
 
 
-def directories_beside(source: Source, told: list[str]) -> dict[str, Callable[[], Directory]]:
+def directories_beside(source: Source, problems: list[str]) -> dict[str, Callable[[], Directory]]:
     """Gives what makes the directories of parts of no coordinator, by name.
 
     Args:
         source: The source whose log directories are looked at.
-        told: Takes sentences about logs that could not be read.
+        problems: Takes sentences about logs that could not be read.
     """
     every = coordinator_roots().items()
-    return {n: partial(hook(parts[0].node), source, told) for n, parts in every if parts[0].node}
+    return {
+        n: partial(hook(parts[0].node), source, problems) for n, parts in every if parts[0].node
+    }
 
 
 def coordinator_directories(source: Source) -> dict[str, PartitionsDirectory]:

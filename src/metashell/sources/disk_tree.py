@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 
-def disk_directory(source: Source, told: list[str]) -> Directory:
+def disk_directory(source: Source, problems: list[str]) -> Directory:
     """The log directories of a source's node, each with its replicas.
 
     Args:
         source: The source.
-        told: Takes sentences about what could not be read.
+        problems: Takes sentences about what could not be read.
     """
-    disks = _Disks(source, told)
+    disks = _Disks(source, problems)
     names = _names_of([directory.place for directory in disks.directories])
     makers = {name: partial(disks.leaves, number) for number, name in enumerate(names)}
     return FixedDirectory({name: partial(LateDirectory, make) for name, make in makers.items()})
@@ -53,8 +53,8 @@ def _names_of(places: Sequence[Place]) -> list[str]:
 class _Disks:
     """The rows of the replicas in log directories: one alone is read by itself, of more all are."""
 
-    def __init__(self, source: Source, told: list[str]) -> None:
-        self._source, self._told = source, told
+    def __init__(self, source: Source, problems: list[str]) -> None:
+        self._source, self._told = source, problems
         self.directories = source.log_directories
 
     def leaves(self, number: int) -> Directory:

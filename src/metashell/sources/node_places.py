@@ -119,7 +119,7 @@ def _nodes_of(found: Sequence[_Found]) -> list[NodePlaces]:
     """
     groups = group_by_node(found)
     lost = [one for one in found if one.unknown is not None]
-    told = [one for one in found if one.unknown is None]
+    known = [one for one in found if one.unknown is None]
     is_one = (
         len(groups) == len(lost) + 1
         and sum(one.has_metadata_log for one in found) <= 1
@@ -130,7 +130,7 @@ def _nodes_of(found: Sequence[_Found]) -> list[NodePlaces]:
     if not (lost and is_one):
         return [_joined(group) for group in groups]
     node = _joined(found)
-    of = next(one for one in told if one.identity is not None)
+    of = next(one for one in known if one.identity is not None)
     notes = [
         f"{one.unknown}: it is taken for a log directory of the node of {shown(of.path)}"
         for one in lost

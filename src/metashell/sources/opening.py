@@ -87,7 +87,7 @@ def open(
         engine=EngineSettings.of(engine),
     )
     request = _in_archives(request, is_one=True)
-    return _open_directory(request, SILENT if progress is None else _Told(progress))
+    return _open_directory(request, SILENT if progress is None else _ReadingWatch(progress))
 
 
 def open_file(
@@ -432,7 +432,7 @@ def _text_of(path: str | os.PathLike[str] | RemotePlace) -> str:
     return path.uri if isinstance(path, RemotePlace) else os.fspath(path)
 
 
-class _Told(OpeningWatch):
+class _ReadingWatch(OpeningWatch):
     """Tells a function how many bytes were read."""
 
     def __init__(self, function: ReadProgress) -> None:

@@ -440,8 +440,8 @@ class Source(NodeSource):
         for records in of_records:
             if type(records).applied.is_known(records) and records.open_transaction is not None:
                 offset = int(records.frames.offset[records.open_transaction])
-                told = f"a transaction is open since offset {offset}: its records do not count yet"
-                out.append(told)
+                text = f"a transaction is open since offset {offset}: its records do not count yet"
+                out.append(text)
         return list(dict.fromkeys(out))
 
     def _notes(self) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from metashell.errors import UnknownNameError, UsageError
 from metashell.image.image import Image
 from metashell.log.fault import Fault
-from metashell.log.unread import Told, Unread, UnreadReport
+from metashell.log.unread import OnFault, Unread, UnreadReport
 from metashell.parts.known import all_parts
 from metashell.schema.model import Registry
 from metashell.spelling import did_you_mean, near_names
@@ -199,7 +199,7 @@ Catalog: TypeAlias = ClusterCatalog | FleetCatalog
 """The tables that statements can name."""
 
 
-def _told_of(unread: Unread, cluster: str) -> Told:
+def _told_of(unread: Unread, cluster: str) -> OnFault:
     def told(fault: Fault, is_known: bool) -> None:
         unread.add(fault, is_known, cluster)
 

@@ -34,7 +34,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import control_key
 from metashell.log.read import SLACK, Loaded, anonymous, not_read, opened
 from metashell.log.splits import Split
-from metashell.log.unread import Told
+from metashell.log.unread import OnFault
 from metashell.parts.known import part_of_table
 from metashell.places.vanished import VanishedError
 from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
@@ -216,7 +216,7 @@ def read_table(
     name: str,
     columns: Sequence[str],
     poll: Callable[[], None],
-    told: Told,
+    on_fault: OnFault,
     report: ReadReport,
 ) -> pa.Table | Batches:
     """Some columns of a table.
@@ -228,8 +228,8 @@ def read_table(
         name: One of the tables there are.
         columns: The wanted columns of the table, at least one.
         poll: Called now and then; may raise.
-        told: Called for each part that can't be read, but not for a batch cut off at the log's end.
-            A table of records calls it while its batches are made.
+        on_fault: Called for each part that can't be read, but not for a batch cut off at the end of
+            the log. A table of records calls it while its batches are made.
         report: Told of the parts that are missing of coordinators' logs.
 
     Returns:
@@ -246,12 +246,12 @@ def read_table(
         faults = [*node_file_faults(source.metadata_directory), *source.all_faults()]
         return pa.Table.from_batches([faults_batch(faults)]).select(list(columns))
     if name == FILES:
-        rows = _files(source, poll, told)
+        rows = _files(source, poll, on_fault)
         return pa.Table.from_batches(rows, FILES_SCHEMA).select(list(columns))
-    return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll, told))
+    return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll, on_fault))
 
 
-def _files(source: Source, poll: Callable[[], None], told: Told) -> Batches:
+def _files(source: Source, poll: Callable[[], None], on_fault: OnFault) -> Batches:
     for order, path in enumerate(_paths(source)):
         poll()
         try:
@@ -262,7 +262,7 @@ def _files(source: Source, poll: Callable[[], None], told: Told) -> Batches:
             )
             batch = file_batch([split], source.registry)
         except (VanishedError, SourceError) as error:
-            told(not_read(path.name, error, path.base_offset), False)
+            on_fault(not_read(path.name, error, path.base_offset), False)
             continue
         yield batch
 
@@ -272,7 +272,7 @@ def _of_log(
     name: str,
     columns: Sequence[str],
     poll: Callable[[], None],
-    told: Told,
+    on_fault: OnFault,
 ) -> Batches:
     registry, redaction = source.registry, source.redaction
     keys, schema = None, sql_records_schema()
@@ -288,7 +288,7 @@ def _of_log(
     if not source.log.is_file:
         # In the order of the rows: so the first name of an id is the same wherever one looks.
         names.elsewhere = records_with_names(source.log, registry, segments_too=True)
-    for block in _blocks(source, keys, names, poll, known, told):
+    for block in _blocks(source, keys, names, poll, known, on_fault):
         poll()
         if name == RECORDS:
             batch = records_batch(block.records, block.rows, writer)
@@ -301,7 +301,7 @@ def _of_log(
         # A record of the type that can't be decoded has no row.
         bad = dict(block.records.faults_by_row())
         for row in np.intersect1d(block.rows, np.array([*bad], dtype=np.int64)).tolist():
-            told(bad[row], bad[row] in known)
+            on_fault(bad[row], bad[row] in known)
 
 
 def _blocks(
@@ -310,7 +310,7 @@ def _blocks(
     names: TopicNames,
     poll: Callable[[], None],
     known: frozenset[Fault],
-    told: Told,
+    notify: OnFault,
 ) -> Iterator[Block[Records]]:
     """Every record of some types: of the checkpoints, oldest first, then of the segments."""
 
@@ -318,7 +318,7 @@ def _blocks(
         is_of_log = source.log.is_file or (fault.file or "").endswith(".log")
         # A node may be writing there.
         if not (is_at_the_end and is_of_log and fault.kind is FaultKind.TORN):
-            told(fault, fault in known)
+            notify(fault, fault in known)
 
     of_log = Selection(last_offset=_last_offset(source), keys=keys)
     for paths, selection in (
@@ -358,12 +358,12 @@ def _last_offset(source: Source) -> int:
     return last
 
 
-def with_sql_times(rows: _Rows, told: Callable[[str], None]) -> _Rows:
+def with_sql_times(rows: _Rows, warn: Callable[[str], None]) -> _Rows:
     """Make all times of rows fit SQL, which counts microseconds in 64 bits.
 
     Args:
         rows: Rows of a table.
-        told: Called with a sentence on other times, which become null.
+        warn: Called with a sentence on other times, which become null.
     """
     for i, column in enumerate(rows.schema):
         if not pa.types.is_timestamp(column.type) or not rows.num_rows:
@@ -374,7 +374,7 @@ def with_sql_times(rows: _Rows, told: Callable[[str], None]) -> _Rows:
             continue
         fits = pc.and_(pc.greater_equal(ms, -_MOST_MS), pc.less_equal(ms, _MOST_MS))
         for value in pc.unique(ms.filter(pc.invert(fits))).to_pylist():
-            told(f"{column.name} {value} ms is outside the times of SQL: shown as null")
+            warn(f"{column.name} {value} ms is outside the times of SQL: shown as null")
         rows = rows.set_column(i, column, pc.if_else(fits, rows.column(i), None))
     return rows
 

@@ -120,8 +120,8 @@ def _of_copies(context: Context, parsed: Parsed) -> Iterator[Answered]:
         rows = in_order(map(of_finding, findings))
         worst = {finding.severity for finding in findings}
         status = ExitCode.FAILED if Severity.CRITICAL in worst else ExitCode.OK
-        told = HealthVerdict(paragraphs=tuple(paragraphs(rows, "", codes)), nothing="", as_of="")
-        yield Answered(cluster, _summed(parsed, rows), status, told)
+        verdict = HealthVerdict(paragraphs=tuple(paragraphs(rows, "", codes)), nothing="", as_of="")
+        yield Answered(cluster, _summed(parsed, rows), status, verdict)
 
 
 def answer(query: RowsQuery) -> None:

@@ -172,9 +172,9 @@ def paragraphs(
     bounds = np.searchsorted(inverse[by_group], np.arange(len(first) + 1))
     writer = _Writer(rows, codes, is_cause, day, count)
     made = [writer.paragraph(np.sort(by_group[bounds[g] : bounds[g + 1]])) for g in order.tolist()]
-    told = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
-    told.sort(key=lambda one: not one.comes_first)
-    return sorted(told, key=lambda one: one.severity.rank)
+    chosen = [one for one in made if not set(asked).isdisjoint(one.codes[: one.n_told])]
+    chosen.sort(key=lambda one: not one.comes_first)
+    return sorted(chosen, key=lambda one: one.severity.rank)
 
 
 def _incidents(rows: pa.Table) -> tuple[I64, Bools]:
@@ -223,11 +223,11 @@ class _Writer:
         """
         is_cause = self._is_cause[at]
         effects, causes = at[~is_cause], at[is_cause]
-        told = effects if len(effects) else at
-        codes = sorted(set(self._codes[told].tolist()))
+        rows = effects if len(effects) else at
+        codes = sorted(set(self._codes[rows].tolist()))
         worse = [c for c in codes if self._kinds[c].severity is not Severity.NOTE]
         codes = worse or codes
-        first = told[self._codes[told] == codes[0]]
+        first = rows[self._codes[rows] == codes[0]]
         kinds = [self._kinds[code] for code in codes]
         of_causes = [self._kinds[c] for c in dict.fromkeys(self._codes[causes].tolist())]
         template = kinds[0].headline
@@ -235,7 +235,7 @@ class _Writer:
         heads: list[str] = []
         rest: list[str] = []
         for code in codes if not messages else ():
-            some = told[self._codes[told] == code]
+            some = rows[self._codes[rows] == code]
             n, n_other = self._counted(some, code, causes if len(effects) else at[:0])
             since = "" if self._is_older(some, causes) else self._since(some)
             heads.append(self._head(some, code, n, since, is_first=not heads))
@@ -318,23 +318,23 @@ class _Writer:
         if len(at) > _MOST:
             return f"{len(at):,} {_plural(noun)}" if same else f"{len(at):,} places"
         names = [word.partition(" ")[2] for word in words] if same else words
-        told = f"{', '.join(names[:-1])} and {names[-1]}"
-        return told if noun in ("topic", "partition") or not same else f"{_plural(noun)} {told}"
+        listed = f"{', '.join(names[:-1])} and {names[-1]}"
+        return listed if noun in ("topic", "partition") or not same else f"{_plural(noun)} {listed}"
 
     def _messages(self, at: I64, template: str | None) -> list[str]:
         """A sentence for each of the first findings, and the number of the others."""
         rows = self._some(at, ("subject", "explanation", "why"))
-        told = []
+        lines = []
         for i, row in zip(at.tolist(), rows, strict=False):
             message, subject = str(row["explanation"]), str(row["subject"])
             if template is not None and row["why"] is not None:
                 words = template.format(subjects=subject, why=row["why"])
-                told.append(words + self._since(np.array([i])).replace(" since", " at", 1))
+                lines.append(words + self._since(np.array([i])).replace(" since", " at", 1))
                 continue
             name = subject.removeprefix("file ")
-            told.append(message if message.startswith(name) else f"{subject}: {message}")
+            lines.append(message if message.startswith(name) else f"{subject}: {message}")
         n_more = len(at) - len(rows)
-        return told + ([f"{n_more:,} more of this kind"] if n_more > 0 else [])
+        return lines + ([f"{n_more:,} more of this kind"] if n_more > 0 else [])
 
     def _why(self, at: I64) -> Iterator[str]:
         """The reasons of findings, the most frequent first."""
@@ -380,8 +380,8 @@ class _Writer:
             yield from dict.fromkeys(one.do for one in causes)
             return
         actions = plain_texts(self._columns.column("action").take(pa.array(at[:_MOST])))
-        told = dict.fromkeys(actions.to_pylist())
-        yield from (kind.do if action == kind.action else action for action in told)
+        advice = dict.fromkeys(actions.to_pylist())
+        yield from (kind.do if action == kind.action else action for action in advice)
 
     def _see(self, at: I64, causes: I64) -> Iterator[str]:
         kind = self._kinds[self._codes[at[0]]]

@@ -55,12 +55,12 @@ def _write(context: Context, everybody: Iterable[Answered]) -> int:
     elif totals[Severity.WARNING]:
         status, word = 1, "WARNING"
     order = sorted(found, key=lambda key: (SEVERITIES.index(key[0]), all_kinds()[key[1]].order))
-    told = [f"{code} {found[severity, code]}" for severity, code in order[:_MOST]]
-    told += [f"{len(order) - _MOST} more kinds"] if len(order) > _MOST else []
+    kinds = [f"{code} {found[severity, code]}" for severity, code in order[:_MOST]]
+    kinds += [f"{len(order) - _MOST} more kinds"] if len(order) > _MOST else []
     if has_failed:
-        told.insert(0, "not all could be read")
+        kinds.insert(0, "not all could be read")
     data = f"critical={totals['critical']};;0;0 warning={totals['warning']};0;;0"
-    text = ", ".join(told) or "nothing is wrong"
+    text = ", ".join(kinds) or "nothing is wrong"
     context.out.write(escape(f"{word} - {text}|{data} note={totals['note']};;;0") + "\n")
     return status
 

@@ -184,7 +184,7 @@ class MetadataLogPrinted(PrintedLog):
                 names.learn(records)
 
 
-_FAULTS_TOLD: Final = 20
+_MOST_FAULTS: Final = 20
 
 
 class LogReport:
@@ -220,13 +220,13 @@ class LogReport:
         if self._follows or fault.kind is FaultKind.UNREADABLE:
             self._told.add(fault)
         self.n_faults += 1
-        if self.n_faults <= _FAULTS_TOLD:
+        if self.n_faults <= _MOST_FAULTS:
             self._context.warn(escape(f"log: {fault}"))
 
     def rest(self) -> None:
         """Tell how many faults were not told one by one."""
-        if self.n_faults > _FAULTS_TOLD:
-            self._context.warn(f"log: {self.n_faults - _FAULTS_TOLD} more faults{self._hint}")
+        if self.n_faults > _MOST_FAULTS:
+            self._context.warn(f"log: {self.n_faults - _MOST_FAULTS} more faults{self._hint}")
 
     def whether_found(self, single: int | None, *, is_filtered: bool) -> None:
         """Tell that no record is at the one offset that was asked for."""

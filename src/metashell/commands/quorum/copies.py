@@ -106,8 +106,8 @@ def _answer(found: LostQuorum) -> Iterator[str]:
     """The first lines."""
     yield _sentence(headline(found))
     starting = {log.name for log in found.chosen[0]} if found.winners else found.left_out
-    told = {*starting} & {*found.flaws, *found.left_out}
-    doubts = [doubt for doubt in found.doubts if doubt.copy not in told]
+    excluded = {*starting} & {*found.flaws, *found.left_out}
+    doubts = [doubt for doubt in found.doubts if doubt.copy not in excluded]
     if doubts:
         more = f" ({len(doubts) - 1} more below)" if len(doubts) > 1 else ""
         yield f"Not sure: {doubts[0]}{more}."
@@ -183,15 +183,15 @@ def _loss_text(loss: LostTail) -> str:
     n = loss.end - loss.first
     where = f"offset{'s' * (n > 1)} {_span(loss.first, loss.end)}"
     if loss.changes is None:
-        told = "its files do not tell which changes"
+        changes = "its files do not tell which changes"
     else:
         counts = counts_of(loss.changes)
-        told = ", ".join(
+        changes = ", ".join(
             f"{count} {_plural(_WORDS[word], count)}" for word, count in counts.items() if count
         )
-    told = told or "no change of metadata"
+    changes = changes or "no change of metadata"
     committed = "" if loss.may_be_committed else ", acknowledged to nobody"
-    return f"{where} ({told}{committed})"
+    return f"{where} ({changes}{committed})"
 
 
 def _plural(word: str, count: int) -> str:

@@ -40,8 +40,8 @@ def html(text: object) -> str:
 
 def note_html(text: str, label: str = "") -> str:
     """A remark of a line, behind its label; nothing for an empty one."""
-    told = f"<b>{html(label)}</b> {html(text)}" if label else html(text)
-    return f'<p class="remark">{told}</p>' if text else ""
+    remark = f"<b>{html(label)}</b> {html(text)}" if label else html(text)
+    return f'<p class="remark">{remark}</p>' if text else ""
 
 
 def lines_html(texts: Sequence[str], most: int) -> str:
@@ -52,8 +52,8 @@ def lines_html(texts: Sequence[str], most: int) -> str:
 
 def facts_html(facts: Mapping[str, object]) -> str:
     """Facts, each behind its name; those that are not known are left out."""
-    told = (f"<dt>{html(k)}</dt><dd>{html(v)}</dd>" for k, v in facts.items() if v is not None)
-    return f"<dl>{''.join(told)}</dl>\n"
+    entries = (f"<dt>{html(k)}</dt><dd>{html(v)}</dd>" for k, v in facts.items() if v is not None)
+    return f"<dl>{''.join(entries)}</dl>\n"
 
 
 # Findings.
@@ -115,11 +115,11 @@ def _cells(one: DrawnColumn) -> Iterator[str]:
     kind = _kind(one)
     for text, colour in zip(one.texts.to_pylist(), colours.to_pylist(), strict=True):
         cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-        told = html(cut)
+        content = html(cut)
         if kind == _LONG:
             # A line may end behind a comma.
-            told = told.replace(",", ",<wbr>")
-        yield f'<td class="{kind}{colour}">{told}</td>'
+            content = content.replace(",", ",<wbr>")
+        yield f'<td class="{kind}{colour}">{content}</td>'
 
 
 # The timeline.
@@ -151,8 +151,8 @@ def timeline_html(rows: Sequence[Mapping[str, Any]], last_ms: int) -> str:
 
 
 def _bar(at: int, row: Mapping[str, Any], most: int) -> str:
-    told = ", ".join(f"{row[name]:,} {name}" for name in (*_GROUPS, *_MARKS) if row[name])
-    if not told:
+    counts = ", ".join(f"{row[name]:,} {name}" for name in (*_GROUPS, *_MARKS) if row[name])
+    if not counts:
         return ""
     top, rects = float(_HIGH), []
     for name in _GROUPS:
@@ -161,7 +161,9 @@ def _bar(at: int, row: Mapping[str, Any], most: int) -> str:
             top -= height
             rects.append(_rect(name, at, max(top, 0), height))
     rects += [_rect(name, at, 0, 6) for name in _MARKS if row[name]]
-    title = f"{iso_time(row['begin'])}, offsets {row['first_offset']}..{row['last_offset']}: {told}"
+    title = (
+        f"{iso_time(row['begin'])}, offsets {row['first_offset']}..{row['last_offset']}: {counts}"
+    )
     return f"<g><title>{html(title)}</title>{''.join(rects)}</g>"
 
 

@@ -134,10 +134,10 @@ def _timeline(_: _Section, answer: _Answer) -> Iterator[str]:
 def _table(section: _Section, answer: _Answer, rows: pa.Table, columns: tuple[Column, ...]) -> str:
     if not len(rows):
         return "" if answer.notes else note_html(answer.nothing)
-    told = section.about
+    note = section.about
     if len(rows) > _MOST_ROWS:
-        told = f"{_MOST_ROWS} of {len(rows):,}: `{section.command}` lists all"
-    return note_html(told) + rows_html(rows.slice(0, _MOST_ROWS), columns, section.title)
+        note = f"{_MOST_ROWS} of {len(rows):,}: `{section.command}` lists all"
+    return note_html(note) + rows_html(rows.slice(0, _MOST_ROWS), columns, section.title)
 
 
 _FINDINGS: Final = _Section(title="Findings", words="health", show=_findings)

@@ -259,8 +259,8 @@ def write_table(
         context.out.write(f"{line}\n")
     for column in table.columns if explains else ():
         if column.has_dash and column.column.help and column.column.name in shown:
-            told = f"- in {column.column.name}: {column.column.help}"
-            context.out.write("\n".join(wrapped(told, width, "  ")) + "\n")
+            note = f"- in {column.column.name}: {column.column.help}"
+            context.out.write("\n".join(wrapped(note, width, "  ")) + "\n")
 
 
 def _write_page(context: Context, page: Sequence[DrawnColumn]) -> None:

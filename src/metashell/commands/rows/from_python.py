@@ -64,9 +64,9 @@ def rows_of(
     """The rows of a command; see `metashell.sources.questions.Questions.rows`."""
     command = _command(name)
     words = words_of(command, arguments, options)
-    out, told = _Taken(), list[str]()
+    out, warnings = _Taken(), list[str]()
     # So members of a fleet stay open, and nothing is read from standard input.
-    context = Context(root=opened.root, out=out, warn=told.append, interactive=True)
+    context = Context(root=opened.root, out=out, warn=warnings.append, interactive=True)
     context.show(opened)
     try:
         run_command(context, command, words)
@@ -74,7 +74,7 @@ def rows_of(
         if error.hint and error.hint not in str(error):
             error.add_note(f"hint: {error.hint}")
         raise
-    _warn([*_sentences(told), *map(escape, opened.warnings)])
+    _warn([*_sentences(warnings), *map(escape, opened.warnings)])
     if not out.tables:
         raise UsageError(f"{name}: these words ask for no rows", hint=command.manual.synopsis)
     return out.tables[-1]

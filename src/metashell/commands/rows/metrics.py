@@ -63,8 +63,8 @@ def _samples(metric: str, labels: Mapping[str, pa.Array], values: pa.ChunkedArra
         rows = pa.table({"_sum": [pc.sum(rows.column("")).as_py()]})
     for row in rows.to_pylist():
         value = row.pop("_sum")
-        told = ",".join(f'{name}="{text or ""}"' for name, text in row.items())
-        yield f"{metric}{{{told}}} {value}\n" if told else f"{metric} {value}\n"
+        tags = ",".join(f'{name}="{text or ""}"' for name, text in row.items())
+        yield f"{metric}{{{tags}}} {value}\n" if tags else f"{metric} {value}\n"
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

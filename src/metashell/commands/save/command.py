@@ -88,7 +88,7 @@ class SaveCommand(Command):
         target = _checked_target(typed, source, is_archive=is_archive)
         is_redacted, is_dry = (flag in parsed.switches for flag in (_REDACT, _DRY_RUN))
         warn = partial(_warn, context)
-        copy, contents, told = contents_of(source, is_redacted=is_redacted, warn=warn)
+        copy, contents, note = contents_of(source, is_redacted=is_redacted, warn=warn)
         if not is_dry:
             write_copy(typed, target, contents, partial(stop_if_cancelled, context))
         for name in [typed] if is_archive else [os.path.join(typed, name) for name in contents]:
@@ -96,7 +96,7 @@ class SaveCommand(Command):
         where = "nothing" if copy.last_offset is None else f"up to offset {copy.last_offset}"
         if copy.checkpoint_end:
             where += f"; changes before offset {copy.checkpoint_end} are left out"
-        warn(f"{'would save' if is_dry else 'saved'} {copy.size:,} bytes, {where}; {told}")
+        warn(f"{'would save' if is_dry else 'saved'} {copy.size:,} bytes, {where}; {note}")
         return 0
 
     def complete_argument(

@@ -57,12 +57,12 @@ def contents_of(
     contents = {f"{METADATA_DIRECTORY}/{file.name}": file.pieces for file in copy.files}
     cluster_id = _cluster_id(source, warn)
     texts = _texts(copy, cluster_id)
-    told = _UNREDACTED
+    remark = _UNREDACTED
     if batches is not None:
-        told = _told(batches)
+        remark = _told(batches)
         manifest = _manifest(source, copy, batches, cluster_id, [*contents, *texts])
         texts[FILE_NAME] = json.dumps(manifest, indent=2) + "\n"
-    return copy, contents | {name: [memoryview(t.encode())] for name, t in texts.items()}, told
+    return copy, contents | {name: [memoryview(t.encode())] for name, t in texts.items()}, remark
 
 
 def _cluster_id(source: Source, warn: Callable[[str], None]) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
     from metashell.log.unread import Unread
 
-_TOLD: Final = 10
+_MOST_WARNINGS: Final = 10
 """Faults that are told one by one."""
 
 
@@ -38,9 +38,9 @@ def status_after(context: Context, command: str, unread: Unread) -> int:
         The exit code: FAILED where anything was missing, also what was told before.
     """
     news = unread.news
-    for text in news[:_TOLD]:
+    for text in news[:_MOST_WARNINGS]:
         context.warn(escape(f"{command}: {text}"))
-    n_more = len(news) - len(news[:_TOLD]) + unread.n_more
+    n_more = len(news) - len(news[:_MOST_WARNINGS]) + unread.n_more
     if n_more:
         context.warn(f"{command}: {n_more} more faults: see `check`")
     for remark in unread.remarks:

@@ -300,8 +300,8 @@ def _refuse_other_logs(context: Context, sections: Sequence[str]) -> None:
 def timeline_lines(rows: Sequence[RowMapping], axis: Axis) -> list[str]:
     """A line for each part, with a bar of the records that say something."""
     by_time = axis.value == "time"
-    told = [row["records"] - row["no_ops"] for row in rows]
-    most = max(told, default=0) or 1
+    sayings = [row["records"] - row["no_ops"] for row in rows]
+    most = max(sayings, default=0) or 1
     cells = [
         (
             iso_time(row["begin"]) if by_time else str(row["begin"]),
@@ -309,7 +309,7 @@ def timeline_lines(rows: Sequence[RowMapping], axis: Axis) -> list[str]:
             *(str(row[name]) for name in _COUNTS),
             "#" * -(-n * _BAR // most),
         )
-        for row, n in zip(rows, told, strict=True)
+        for row, n in zip(rows, sayings, strict=True)
     ]
     titles = (name.replace("_", "").upper() for name in _COUNTS)
     return list(

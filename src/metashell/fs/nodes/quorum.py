@@ -57,8 +57,8 @@ def live_parts(
     def high_watermark() -> int | None:
         now = status()
         if now.high_watermark is None and now.description is not None:
-            told = now.description.high_watermark
-            return told if told >= 0 else None
+            offset = now.description.high_watermark
+            return offset if offset >= 0 else None
         return now.high_watermark
 
     def voters(description: QuorumDescription | None) -> list[QuorumMember]:

@@ -225,9 +225,9 @@ def commit_outcomes(row: I64, producer: I64, ends: Markers) -> CommitOutcomes:
     """
     applies = producer < 0
     is_pending = ~applies
-    told = np.flatnonzero(is_pending)
-    if told.size and len(ends.rows):
-        row, producer = row[told], producer[told]
+    pending = np.flatnonzero(is_pending)
+    if pending.size and len(ends.rows):
+        row, producer = row[pending], producer[pending]
         ids = distinct(np.concatenate([producer, ends.producer_id]))
         span = int(max(row.max(), ends.rows.max())) + 1
         end_keys = np.searchsorted(ids, ends.producer_id) * span + ends.rows
@@ -236,7 +236,7 @@ def commit_outcomes(row: I64, producer: I64, ends: Markers) -> CommitOutcomes:
         at = np.searchsorted(end_keys[order], keys)
         candidate = order[np.minimum(at, len(order) - 1)]
         found = (at < len(order)) & (ends.producer_id[candidate] == producer)
-        ended = told[found]
+        ended = pending[found]
         applies[ended], is_pending[ended] = ends.is_commit[candidate[found]], False
     return CommitOutcomes(applies, is_pending)
 

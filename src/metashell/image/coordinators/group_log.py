@@ -54,7 +54,7 @@ _CLASSIC: Final = "GroupMetadata"
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _GroupRecord:
     """A type of records about groups."""
 
     name: str
@@ -76,19 +76,21 @@ _EVENTS: Final = {
 """The subject of a record, and the field with its epoch, by the end of its name."""
 
 
-def _told(put: Put) -> _Told:
+def _group_record(put: Put) -> _GroupRecord:
     """The type of records that a part declares, such as ``ConsumerGroupMetadata``."""
     field = put.at.partition("}")[0][1:]
     if put.whole or put.message in COMMITS:
         event = GroupEvent.CLASSIC if put.whole else GroupEvent.COMMIT
-        return _Told(put.message, event, GroupType.CLASSIC, "", field)
+        return _GroupRecord(put.message, event, GroupType.CLASSIC, "", field)
     kind, _, end = put.message.partition("Group")
     event, epoch = _EVENTS.get(end, (GroupEvent.OTHER, ""))
-    return _Told(put.message, event, GroupType[kind.upper()], epoch, field)
+    return _GroupRecord(put.message, event, GroupType[kind.upper()], epoch, field)
 
 
-_TOLD: Final = [_told(put) for each in (groups, members, offsets) for put in each.PART.puts]
-TOLD_TYPES: Final = frozenset(told.name for told in _TOLD)
+_GROUP_RECORDS: Final = [
+    _group_record(put) for each in (groups, members, offsets) for put in each.PART.puts
+]
+GROUP_TYPES: Final = frozenset(kind.name for kind in _GROUP_RECORDS)
 """Types of records that decide which groups there are and what is known of them."""
 
 
@@ -138,19 +140,19 @@ class GroupLog:
         )
 
     @lazy
-    def _others(self) -> list[tuple[_Told, KeyedColumns]]:
+    def _others(self) -> list[tuple[_GroupRecord, KeyedColumns]]:
         """The records about groups beside commits, of types that have a record."""
         records = self.records
-        known = [each for each in _TOLD if each.name in records.types.by_name]
-        told = [each for each in known if each.event != GroupEvent.COMMIT]
-        there = [each for each in told if records.rows(each.name).size]
+        known = [each for each in _GROUP_RECORDS if each.name in records.types.by_name]
+        things = [each for each in known if each.event != GroupEvent.COMMIT]
+        there = [each for each in things if records.rows(each.name).size]
         return [(each, records.columns(each.name)) for each in there]
 
     @lazy
     def _group_numbers(self) -> tuple[I64, I64]:
         """The group of each record of `_others`, one part behind the other, and of each key."""
         of_keys = self._keys.keys.group
-        spans = [columns.key.span(told.group_field) for told, columns in self._others]
+        spans = [columns.key.span(kind.group_field) for kind, columns in self._others]
         joined = join_spans(*spans, of_keys)
         n = len(joined.starts)
         numbers = group_keys([joined], n)
@@ -205,14 +207,14 @@ class GroupLog:
         return np.sort(first[first >= 0])
 
     @lazy
-    def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
+    def _parts(self) -> list[tuple[_GroupRecord, KeyedColumns]]:
         """The records of `events`, by type."""
         rows, found = self.commits.rows[self._telling_commits], list(self._others)
         number = self.records.frames.api_key[rows]
-        for told in _TOLD:
-            if told.event == GroupEvent.COMMIT:
-                these = rows[number == self.records.types.by_name[told.name].number]
-                found.append((told, self.records.decode(told.name, these, COMMIT_KEY, ())))
+        for kind in _GROUP_RECORDS:
+            if kind.event == GroupEvent.COMMIT:
+                these = rows[number == self.records.types.by_name[kind.name].number]
+                found.append((kind, self.records.decode(kind.name, these, COMMIT_KEY, ())))
         return found
 
     @lazy
@@ -231,13 +233,13 @@ class GroupLog:
     @lazy
     def group_names(self) -> SpanColumn:
         """The group of each event."""
-        return self._joined([columns.key.span(told.group_field) for told, columns in self._parts])
+        return self._joined([columns.key.span(kind.group_field) for kind, columns in self._parts])
 
     @lazy
     def _member_names(self) -> SpanColumn:
         """The member of each event; the group where there is none."""
-        fields = [(told, "member_id" in columns.key.fields) for told, columns in self._parts]
-        names = ["member_id" if is_there else told.group_field for told, is_there in fields]
+        fields = [(kind, "member_id" in columns.key.fields) for kind, columns in self._parts]
+        names = ["member_id" if is_there else kind.group_field for kind, is_there in fields]
         parts = zip(self._parts, names, strict=True)
         return self._joined([columns.key.span(name) for (_, columns), name in parts])
 
@@ -253,14 +255,14 @@ class GroupLog:
         part = self._places[0]
         n = len(part)
         joined: dict[str, list[AnyArray]] = {"row": [], "put": [], "epoch": [], "simple": []}
-        for told, columns in self._parts:
+        for kind, columns in self._parts:
             joined["row"].append(columns.rows)
             joined["put"].append(~columns.is_tombstone)
-            epochs = columns.value.fixed(told.epoch) if told.epoch else np.zeros(len(columns))
+            epochs = columns.value.fixed(kind.epoch) if kind.epoch else np.zeros(len(columns))
             joined["epoch"].append(np.where(columns.is_tombstone, 0, epochs).astype(np.int32))
-            joined["simple"].append(_is_simple(told, columns))
+            joined["simple"].append(_is_simple(kind, columns))
         of = {name: np.concatenate(parts)[self._order] for name, parts in joined.items()}
-        events = np.array([told.event for told, _ in self._parts], dtype=np.int8)[part]
+        events = np.array([kind.event for kind, _ in self._parts], dtype=np.int8)[part]
         numbers, of_keys = self._group_numbers
         commits = np.searchsorted(self.commits.rows, np.concatenate(joined["row"])[len(numbers) :])
         group = np.concatenate([numbers, of_keys[self.commit_keys[commits]]])[self._order]
@@ -271,7 +273,7 @@ class GroupLog:
             member[chosen] = group_keys(
                 [group[chosen], self._member_names.take(chosen)], len(chosen)
             )
-        types = np.array([told.type for told, _ in self._parts], dtype=np.int8)[part]
+        types = np.array([kind.type for kind, _ in self._parts], dtype=np.int8)[part]
         return GroupEvents(
             of["row"], group, member, events, types, of["put"], of["epoch"], of["simple"]
         )
@@ -297,17 +299,17 @@ class GroupLog:
         Returns:
             (k values, which of them are there: those of others hold their defaults).
         """
-        told = next(each for each in _TOLD if each.event == event and each.type == type)
+        kind = next(each for each in _GROUP_RECORDS if each.event == event and each.type == type)
         parts = {each.name: (i, columns) for i, (each, columns) in enumerate(self._parts)}
         part, place = self._places
         has = np.zeros(len(at), dtype=np.bool_)
-        if told.name in parts and len(part):
-            has = (at >= 0) & (part[at] == parts[told.name][0])
+        if kind.name in parts and len(part):
+            has = (at >= 0) & (part[at] == parts[kind.name][0])
         there, missing = np.flatnonzero(has), np.flatnonzero(~has)
-        spec = self.records.types.by_name[told.name].value
+        spec = self.records.types.by_name[kind.name].value
         if not there.size:
             return default_columns(self.records.frames.arena, spec, len(at)), has
-        pieces = [(there, parts[told.name][1].value.take(place[at[there]]))]
+        pieces = [(there, parts[kind.name][1].value.take(place[at[there]]))]
         if missing.size:
             nothing = default_columns(self.records.frames.arena, spec, len(missing))
             pieces.insert(0, (missing, nothing))
@@ -317,7 +319,7 @@ class GroupLog:
     def types_by_key(self) -> Sequence[str]:
         """Types of which the last record of each key counts, whatever else is there."""
         events = (GroupEvent.OTHER, GroupEvent.TARGET)
-        return [told.name for told, _ in self._parts if told.event in events]
+        return [kind.name for kind, _ in self._parts if kind.event in events]
 
     @lazy
     def refused(self) -> list[tuple[int, str]]:
@@ -363,9 +365,9 @@ class GroupLog:
         return self._member_names.take(at)
 
 
-def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:
+def _is_simple(kind: _GroupRecord, columns: KeyedColumns) -> Bools:
     """Classic groups without protocol type and members. Source: ClassicGroup.isSimpleGroup."""
-    if told.event != GroupEvent.CLASSIC:
+    if kind.event != GroupEvent.CLASSIC:
         return np.zeros(len(columns), dtype=np.bool_)
     none = columns.value.span("protocol_type").counts <= 0
     simple: Bools = none & (columns.value.structs("members").counts <= 0)

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.image.coordinators.commits import COMMITS
-from metashell.image.coordinators.group_log import REFUSED, STOPS_HERE, TOLD_TYPES, GroupLog
+from metashell.image.coordinators.group_log import GROUP_TYPES, REFUSED, STOPS_HERE, GroupLog
 from metashell.image.coordinators.groups import GroupEvent, GroupType
 from metashell.image.coordinators.surviving import (
     LeafSources,
@@ -89,11 +89,11 @@ def _topology_is_validated(log: GroupLog, at: I64) -> Bools:
     value, _ = log.values(GroupEvent.GROUP, GroupType.STREAMS, log.state.about[at])
     events = log.events
     newest = np.full(len(at), -1, dtype=np.int64)
-    told = np.flatnonzero(
+    members_at = np.flatnonzero(
         (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
     )
     groups = log.state.group[at]
-    known = told[np.isin(events.group[told], groups)]
+    known = members_at[np.isin(events.group[members_at], groups)]
     newest[np.searchsorted(groups, events.group[known])] = known
     topology, has = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest)
     validated: Bools = has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
@@ -106,7 +106,7 @@ def members_of(log: GroupLog, kind: GroupType) -> I64:
     return np.flatnonzero(np.isin(state.member_group, state.group[state.type == kind]))
 
 
-Told = tuple[NodeNames, Mapping[str, Any]]
+NodeFields = tuple[NodeNames, Mapping[str, Any]]
 """A node of a thing, by the names below it, and its fields."""
 
 _STATE: Final = ("state",)
@@ -125,7 +125,7 @@ class GroupsFold(SurvivingFold):
         return GroupLog(self.records, 0)
 
     def counts_by_key(self, name: str) -> bool:
-        return name not in TOLD_TYPES
+        return name not in GROUP_TYPES
 
     @property
     def refused(self) -> Mapping[int, str]:
@@ -180,8 +180,8 @@ def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
         also: Records of groups that are there which decide nothing.
     """
     state, commits, offsets, events = log.state, log.commits, log.offsets, log.events
-    told = [state.about, state.target_epoch, state.told, state.current]
-    event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in told]))
+    columns = [state.about, state.target_epoch, state.told, state.current]
+    event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in columns]))
     # Targets of members that are not there yet are among these.
     refused = events.row[state.refused]
     others_found = map(log.records.columns, log.types_by_key)
@@ -208,7 +208,7 @@ def _ends(log: GroupLog) -> I64:
     return last
 
 
-def classic_nodes(fields: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[Told]:
+def classic_nodes(fields: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[NodeFields]:
     """Nodes of a classic group, by the names below it: itself, its members, what they have.
 
     Args:

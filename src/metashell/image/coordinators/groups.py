@@ -309,8 +309,8 @@ class _Terms:
             if len(creators)
             else starts
         )
-        told = (self.event == GroupEvent.GROUP) & self.is_put
-        about = _behind(last_marked(events, told)[last], end)
+        is_group = (self.event == GroupEvent.GROUP) & self.is_put
+        about = _behind(last_marked(events, is_group)[last], end)
         about = np.where((modern < 0) & is_classic, end, about)
         epoch = _behind(last_marked(events, self.event == GroupEvent.TARGET_EPOCH)[last], end)
         epoch = np.where((epoch >= 0) & self.is_put[epoch], epoch, -1)
@@ -410,12 +410,12 @@ class _Life:
         ]
         removed = last_marked(events, self.removes)[last]
         exists = last_marked(events, self.creates)[last] > removed
-        told = _behind(last_marked(events, self.is_member)[last], removed)
+        written = _behind(last_marked(events, self.is_member)[last], removed)
         current = _behind(last_marked(events, self.is_current)[last], removed)
         target = last_marked(events, self.is_target)[last]
         kept = np.flatnonzero(exists & (self.begin[last] == ends[group]) & ~left_out[group])
         found = [
-            np.where((at >= 0) & self.is_put[at], at, -1)[kept] for at in (told, current, target)
+            np.where((at >= 0) & self.is_put[at], at, -1)[kept] for at in (written, current, target)
         ]
         return [
             group[kept],

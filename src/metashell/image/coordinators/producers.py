@@ -89,14 +89,14 @@ def fold_producers(history: ProducerHistory) -> ProducersState:
     data = last_marked(order, ~is_marker)[last]
     in_epoch = data >= changed
     marker = last_marked(order, is_marker)[last]
-    told = last_marked(order, is_marker | (order.order < len(snapshot)))[last]
+    newest = last_marked(order, is_marker | (order.order < len(snapshot)))[last]
     return ProducersState(
         sorted_events["producer_id"][last],
         epoch[last],
         np.where(in_epoch, sorted_events["last_sequence"][data], _NONE).astype(np.int32),
         np.where(in_epoch, sorted_events["last_offset"][data], _NONE),
         sorted_events["last_timestamp"][last],
-        np.where(told >= 0, sorted_events["coordinator_epoch"][told], _NONE).astype(np.int32),
+        np.where(newest >= 0, sorted_events["coordinator_epoch"][newest], _NONE).astype(np.int32),
         _first_open(sorted_events["current_txn_first_offset"], order.first[last], marker, last),
     )
 

@@ -141,8 +141,8 @@ def fold_share(records: KeyedRecords) -> ShareState:
     def kept(values: AnyArray) -> AnyArray:
         """The newest value that is none of `KEPT`; the first one where all are."""
         ordered = values[order.order]
-        told = last_marked(order, ordered != KEPT)[last]
-        return ordered[np.where(told >= begin, told, begin)]
+        newest = last_marked(order, ordered != KEPT)[last]
+        return ordered[np.where(newest >= begin, newest, begin)]
 
     first, newest = order.order[begin], order.order[last]
     return ShareState(
@@ -239,8 +239,8 @@ def _dropped_before(starts: I64, bounds: I64) -> I64:
         bounds: int64[t + 1]: where the terms begin.
     """
     first = np.repeat(bounds[:-1], np.diff(bounds))
-    told = np.maximum.accumulate(np.where(starts != KEPT, np.arange(len(starts)), -1))
-    in_force = starts[np.maximum(told, first)]
+    newest = np.maximum.accumulate(np.where(starts != KEPT, np.arange(len(starts)), -1))
+    in_force = starts[np.maximum(newest, first)]
     in_force[in_force == KEPT] = _LEAST
     in_force[bounds[:-1]] = _LEAST
     # One running maximum from the end serves all terms: each gets numbers above those behind it.

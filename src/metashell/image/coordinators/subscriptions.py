@@ -161,9 +161,11 @@ def _matched_topics(log: GroupLog) -> GroupTopics:
 def _source_topics(log: GroupLog) -> list[GroupTopics]:
     """Topics that the topologies of streams groups with members read."""
     state, events = log.state, log.events
-    told = (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
+    is_topology = (
+        (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
+    )
     newest = np.full(log.n_groups, -1, dtype=np.int64)
-    newest[events.group[told]] = np.flatnonzero(told)
+    newest[events.group[is_topology]] = np.flatnonzero(is_topology)
     with_members = distinct(state.member_group[members_of(log, GroupType.STREAMS)])
     value, _ = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest[with_members])
     parts = value.structs("subtopologies")

@@ -284,14 +284,14 @@ def _leaving(
     """The copies that hold something else than most do; all where there is no majority."""
     ranked = Counter(sides.values()).most_common()
     has_most = ranked[0][1] > ranked[1][1]
-    told = {}
+    departures = {}
     for name, side in sides.items():
         if has_most and side == ranked[0][0]:
             continue
         other = next(found for found, _ in ranked if found != side)
         other_epoch = next(epochs[n] for n, found in sides.items() if found == other)
-        told[name] = Divergence(offset=offset, epoch=epochs[name], other_epoch=other_epoch)
-    return told
+        departures[name] = Divergence(offset=offset, epoch=epochs[name], other_epoch=other_epoch)
+    return departures
 
 
 def _first_difference(a: Sequence[str], b: Sequence[str]) -> int | None:

@@ -275,9 +275,9 @@ def why(error: Exception) -> SourceError:
 
 def error_fields(error: Exception) -> dict[str, str]:
     """The fields of a row for an error; see `error_of`."""
-    told = why(error)
-    bug = {"traceback": told.traceback} if isinstance(told, InternalError) else {}
-    return {"error": without_credentials(told.message), **bug}
+    cause = why(error)
+    bug = {"traceback": cause.traceback} if isinstance(cause, InternalError) else {}
+    return {"error": without_credentials(cause.message), **bug}
 
 
 def error_of(row: Mapping[str, Any]) -> SourceError | None:
