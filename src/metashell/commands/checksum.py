@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from metashell.checks.digest import encode
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.options import Option, Parsed
 from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
@@ -16,8 +14,6 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, UsageError
-from metashell.fs.node import Directory, Node
-from metashell.schema.dump import finite, to_json
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -153,6 +149,7 @@ class _NodeDigests:
         self.status = int(ExitCode.OK)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
+        from metashell.fs.tree_digest import tree_digest
 
         targets = Targets(self._context, "checksum", self._words)
         for match in targets:
@@ -198,23 +195,3 @@ class _Digests:
 
 
 COMMAND = ChecksumCommand()
-
-
-_FORM: Final = b"metashell tree 1\0"
-"""Changes with what enters a digest or in which form."""
-
-
-def tree_digest(node: Node) -> str:
-    """Hex SHA-256 of all leaves at and below a node, in the order of their names."""
-    digest = hashlib.sha256(_FORM)
-    waiting: list[tuple[tuple[str, ...], Node]] = [((), node)]
-    while waiting:
-        names, each = waiting.pop()
-        if not isinstance(each, Directory):
-            digest.update(encode((*names, to_json(finite(each.value())))))
-            continue
-        for name in reversed(each.names()):
-            child = each.child(name)
-            if child is not None:
-                waiting.append(((*names, name), child))
-    return digest.hexdigest()

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.log.files import file_alone, no_such_file, paths_of
+from metashell.commands.log.files import file_alone, paths_of
 from metashell.commands.log.options import FOLLOW, request_of
-from metashell.commands.log.output import BATCHES, TABLES
+from metashell.commands.log.output import TABLES
 from metashell.commands.rows.columns import Column
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
-from metashell.records.batches import BatchMaker, BatchStream, batch_line, batch_rows
 from metashell.records.filter import Selection, TopicNames
-from metashell.records.keyed_stream import KeyedStream
-from metashell.records.line_forms import JsonForm
 from metashell.records.lines import json_lines, readable_lines
 from metashell.records.stream import (
     FileStream,
     LogPath,
     LogStream,
     records_with_names,
-    segment_paths,
     sources_needed,
 )
 from metashell.schema.arena import I64
-from metashell.sources.coordinator import CoordinatorSource
 from metashell.sources.source import Source
-
-if TYPE_CHECKING:
-    from metashell.sources.topic import TopicSource
 
 
 class PrintedLog(ABC):
@@ -233,95 +225,3 @@ class LogReport:
         if single is not None and not self.single_found and not is_filtered:
             self._context.warn(f"log: no record at offset {single}")
             self.status = ExitCode.FAILED
-
-
-_NO_FILTERS: Final = frozenset({"--offset", "--json", "--all", "--batches"})
-"""Options with which every record of the offsets asked for is printed."""
-
-
-class CoordinatorLogPrinted(PrintedLog):
-    """A coordinator's log; see `PrintedLog`."""
-
-    compacts = True
-
-    def __init__(self, context: Context, parsed: Parsed, source: CoordinatorSource) -> None:
-        super().__init__(context, parsed, source)
-        self._coordinator = source
-        self._given = {*parsed.switches, *parsed.values}
-
-    def paths(self) -> Sequence[LogPath]:
-        log, name = self._coordinator.partition_log, self.request.file
-        names = [file.name for file in log.loaded.files]
-        if name is not None and name not in names:
-            raise no_such_file(name, names)
-        return [LogPath(log.path_of(n), n, 0) for n in names if name in (None, n)]
-
-    def stream(self, selection: Selection) -> KeyedStream:
-        return KeyedStream(
-            self._coordinator.partition_log,
-            self._coordinator.record_types,
-            selection,
-            self.report.fault,
-            poll=self._poll,
-            reads_anew=self.report.is_following,
-        )
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self._given - _NO_FILTERS)
-
-    def look_for_names(self) -> None:
-        """Do nothing: records have names of topics."""
-
-    def grew(self, log: MetadataLog) -> None:
-        """Do nothing."""
-
-
-class TopicLogPrinted(PrintedLog):
-    """A topic's log; see `PrintedLog`."""
-
-    compacts = True
-
-    def __init__(self, context: Context, parsed: Parsed, source: TopicSource) -> None:
-        super().__init__(context, parsed, source, ": see `check`")
-        self._tail = source.tail
-
-    def paths(self) -> Sequence[LogPath]:
-        paths = segment_paths(self.source.log, self.request.selection)
-        if self.request.file is None:
-            return paths
-        names = [segment.name for segment in self.source.log.listing.segments]
-        if self.request.file not in names:
-            raise no_such_file(self.request.file, names)
-        return [path for path in paths if path.name == self.request.file]
-
-    def groups(self, paths: Sequence[LogPath]) -> Sequence[Sequence[LogPath]]:
-        return [[path] for path in paths]
-
-    def stream(self, selection: Selection) -> BatchStream:
-        return BatchStream(self._tail, selection, self.report.fault, poll=self._poll)
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        return BATCHES.columns
-
-    def lines(self, *, is_json: bool) -> BatchMaker:
-        return BatchMaker(JsonForm().batch if is_json else batch_line)
-
-    def rows(self, columns: Sequence[str]) -> BatchMaker:
-        return batch_rows(columns)
-
-    def offset_is_among(self, records: Any, rows: I64, offset: int) -> bool:
-        header = records.header[rows]
-        base = header["base_offset"]
-        return bool(((base <= offset) & (offset <= base + header["last_delta"])).any())
-
-    @property
-    def is_filtered(self) -> bool:
-        return False
-
-    def look_for_names(self) -> None:
-        """Do nothing: nothing has the name of a topic."""
-
-    def grew(self, log: MetadataLog) -> None:
-        """Do nothing: it is not followed."""

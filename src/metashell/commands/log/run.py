@@ -191,12 +191,12 @@ def _printed(context: Context, parsed: Parsed) -> PrintedLog:
     """The log that is open."""
     coordinator, topic = context.needs_source().of_coordinator, context.needs_source().of_topic
     if topic is not None:
-        from metashell.commands.log.logs import TopicLogPrinted
+        from metashell.commands.log.topic_log import TopicLogPrinted
 
         return TopicLogPrinted(context, parsed, topic)
     if coordinator is None:
         return MetadataLogPrinted(context, parsed)
-    from metashell.commands.log.logs import CoordinatorLogPrinted
+    from metashell.commands.log.coordinator_log import CoordinatorLogPrinted
 
     return CoordinatorLogPrinted(context, parsed, coordinator)
 
