@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_tables import (
     COORDINATOR_KINDS,
-    GROUP,
     SHARE,
     TRANSACTION,
     CoordinatorKind,
@@ -103,7 +102,26 @@ COLUMNS: Final = (
 
 
 class CoordinatorCommand(RowsCommand):
-    """Find the broker that coordinates a group, a transaction or a share partition."""
+    """Find the broker that coordinates a group, a transaction or a share partition.
+
+    Finds the coordinator of a group, of a transactional id, or of a partition in a share group.
+    The coordinator is the broker that leads one partition of an internal topic. The hash of the
+    key chooses the partition. So the answer needs only the metadata, and the id need not exist.
+
+    The topic is `__consumer_offsets` for group, `__transaction_state` for txn and
+    `__share_group_state` for share. A group without a coordinator can neither commit nor
+    rebalance. A transactional id without a coordinator can begin and end no transaction.
+
+    TOPIC is a topic's name or id. GROUP may hold colons. Put an id with spaces in quotes.
+
+    If the topic does not exist yet, the number of its partitions is assumed and marked. It is
+    Kafka's default of 50, or the one in the file of --assume: offsets.topic.num.partitions,
+    transaction.state.log.num.partitions or share.coordinator.state.topic.num.partitions.
+
+    The next leader is elected by the controller's own rules: see `man partitions`.
+
+    Exit status: 1 if a partition has no leader, or if TOPIC does not exist.
+    """
 
     group = "what is wrong"
     tables = one_table(*COLUMNS)
@@ -112,23 +130,6 @@ class CoordinatorCommand(RowsCommand):
     of_each_cluster = True
     manual = Manual(
         synopsis="coordinator group:ID|txn:ID|share:GROUP:TOPIC:PARTITION... [OPTION...]",
-        description=(
-            "Finds the coordinator of a group, of a transactional id, or of a partition in a share "
-            "group. The coordinator is the broker that leads one partition of an internal topic. "
-            "The hash of the key chooses the partition. So the answer needs only the metadata, and "
-            "the id need not exist.\n\n"
-            f"The topic is `{GROUP.topic}` for group, `{TRANSACTION.topic}` for txn and "
-            f"`{SHARE.topic}` for share. A group without a coordinator can neither commit nor "
-            "rebalance. A transactional id without a coordinator can begin and end no "
-            "transaction.\n\n"
-            "TOPIC is a topic's name or id. GROUP may hold colons. Put an id with spaces in "
-            "quotes.\n\n"
-            "If the topic does not exist yet, the number of its partitions is assumed and marked. "
-            "It is Kafka's default of 50, or the one in the file of --assume: "
-            f"{GROUP.partitions_key}, {TRANSACTION.partitions_key} or {SHARE.partitions_key}.\n\n"
-            "The next leader is elected by the controller's own rules: see `man partitions`.\n\n"
-            "Exit status: 1 if a partition has no leader, or if TOPIC does not exist."
-        ),
         options=(ASSUME, HISTORY),
         examples=(
             ("coordinator group:order-service", "the coordinator of a group"),

@@ -55,22 +55,6 @@ EFFECTIVE_COLUMNS: Final = (
 )
 
 
-_DESCRIPTION: Final = (
-    "Lists every quota. With user:NAME, client-id:NAME or ip:ADDRESS it tells what such a "
-    "client gets: the value of each key, and which quota sets it. The options --user, --client- "
-    "id and --ip mean the same. A bare name stands for the one entity that has it.\n\n"
-    "The most specific quota counts. Quotas of a user go before quotas of the default user, and "
-    "those before quotas of a client id alone. Within each of them the client id goes first, "
-    "then the default client id, then none. The column overrides has the quotas that do not "
-    "count.\n\n"
-    "A client without an id (--client-id '') only gets quotas of its user. "
-    "connection_creation_rate is that of the address, else the default. A name without a quota "
-    "gets the defaults. A user is the name of a principal without its type. Host names are not "
-    "looked up; only brokers can do that. A broker with client.quota.callback.class may decide "
-    "otherwise."
-)
-
-
 def _proposing(kind: str) -> Callable[[Context, str], list[Completion]]:
     """Propose the users, client ids or addresses that quotas name."""
 
@@ -84,7 +68,22 @@ def _proposing(kind: str) -> Callable[[Context, str], list[Completion]]:
 
 
 class QuotasCommand(RowsCommand):
-    """List client quotas, and what a user, client id or address gets of them."""
+    """List client quotas, and what a user, client id or address gets of them.
+
+    Lists every quota. With user:NAME, client-id:NAME or ip:ADDRESS it tells what such a client
+    gets: the value of each key, and which quota sets it. The options --user, --client- id and
+    --ip mean the same. A bare name stands for the one entity that has it.
+
+    The most specific quota counts. Quotas of a user go before quotas of the default user, and
+    those before quotas of a client id alone. Within each of them the client id goes first, then
+    the default client id, then none. The column overrides has the quotas that do not count.
+
+    A client without an id (--client-id '') only gets quotas of its user.
+    connection_creation_rate is that of the address, else the default. A name without a quota
+    gets the defaults. A user is the name of a principal without its type. Host names are not
+    looked up; only brokers can do that. A broker with client.quota.callback.class may decide
+    otherwise.
+    """
 
     group = "access"
     noun = ("quota", "quotas")
@@ -95,7 +94,6 @@ class QuotasCommand(RowsCommand):
     of_each_cluster = True
     manual = Manual(
         synopsis="quotas [OPTION...] [user:NAME] [client-id:NAME] [ip:ADDRESS]",
-        description=_DESCRIPTION,
         options=(
             Option(("--user",), "What that user gets.", "NAME", complete=_proposing("user")),
             Option(

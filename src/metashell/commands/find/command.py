@@ -30,7 +30,46 @@ _OUTPUT = "--output"
 
 
 class FindCommand(RowsCommand):
-    """Print the paths of a subtree, all or those that pass tests."""
+    r"""Print the paths of a subtree, all or those that pass tests.
+
+    Prints every path below each PATH, parents before children, sorted by name. Without a PATH
+    it begins at the current directory. EXPRESSION chooses paths as in GNU find: tests run from
+    left to right until one fails.
+
+    Topics and their partitions have two paths, by name and by id. With an EXPRESSION, or as
+    rows, find takes them once, by name. It takes them by id too if PATH or a pattern names
+    byId, or a word is the id of a topic. Topics that share a name are taken by both paths.
+
+    Patterns have * ? [a-z] [!a-z] and the backslash. Here * also matches slashes. Tests side by
+    side (or with -a) must both pass; -o is or, ! negates, ( and ) group. Without an action
+    other than -prune, -print is meant.
+
+    -newer-than, -changed-since and -changed-before test the last change, as ls -l shows it. A
+    directory changes with everything below it, also by removals. A time means the first batch
+    that reaches it; `man at` tells what a POINT may be. A node without a known time never
+    passes. A change at or before a checkpoint only passes -changed-before a later point.
+    Groups, transactions and share partitions are in logs of their own. A POINT that is an
+    offset means the one in that log.
+
+    The tests from -offline to -isr pass for leaves of partitions. They mean the same as in
+    kafka-topics. -fenced and -controlled-shutdown pass for leaves of brokers. -config passes
+    for values below /image/configs, for the directory of their resource, for the topic and for
+    the broker. Defaults of all brokers do not count for each broker. Values are compared as
+    they are shown, so redacted values can't be found.
+
+    -exec runs a command of metashell; {} stands for the path. With ; (or \;) it runs for each
+    path, and passes if the command succeeds. With {} + it runs for many paths at once and
+    always passes; if a run fails, the exit status is 1. Paths are then written as with
+    --encode. at, cd, exit and watch can't be run.
+
+    -printf FORMAT: %p is the path, %P the path without PATH, %H that PATH, %f the last
+    component, %h the part before it. %d is the level below PATH, %y d or f, %t the time and %o
+    the offset of the last change, %% a percent sign. \n, \t, \0 and \\ are newline, tab, zero
+    byte and backslash. %-20p takes at least 20 columns; %.5p at most 5.
+
+    Rows replace -print. They do not go with -print0, -printf, -count or -exec. Because -o means
+    or, only --output asks for rows.
+    """
 
     group = "look"
     takes_paths = True
@@ -46,41 +85,6 @@ class FindCommand(RowsCommand):
     own_options = frozenset({"-o"})
     manual = Manual(
         synopsis="find [--encode] [--output FORMAT] [PATH...] [EXPRESSION]",
-        description=(
-            "Prints every path below each PATH, parents before children, sorted by name. "
-            "Without a PATH it begins at the current directory. EXPRESSION chooses paths as in "
-            "GNU find: tests run from left to right until one fails.\n\n"
-            "Topics and their partitions have two paths, by name and by id. With an EXPRESSION, "
-            "or as rows, find takes them once, by name. It takes them by id too if PATH or a "
-            "pattern names byId, or a word is the id of a topic. Topics that share a name are "
-            "taken by both paths.\n\n"
-            "Patterns have * ? [a-z] [!a-z] and the backslash. Here * also matches slashes. "
-            "Tests side by side (or with -a) must both pass; -o is or, ! negates, ( and ) "
-            "group. Without an action other than -prune, -print is meant.\n\n"
-            "-newer-than, -changed-since and -changed-before test the last change, as ls -l "
-            "shows it. A directory changes with everything below it, also by removals. A time "
-            "means the first batch that reaches it; `man at` tells what a POINT may be. A node "
-            "without a known time never passes. A change at or before a checkpoint only passes "
-            "-changed-before a later point. Groups, transactions and share partitions are in "
-            "logs of their own. A POINT that is an offset means the one in that log.\n\n"
-            "The tests from -offline to -isr pass for leaves of partitions. They mean the same "
-            "as in kafka-topics. -fenced and -controlled-shutdown pass for leaves of brokers. "
-            "-config passes for values below /image/configs, for the directory of their "
-            "resource, for the topic and for the broker. Defaults of all "
-            "brokers do not count for each broker. Values are compared as they are shown, so "
-            "redacted values can't be found.\n\n"
-            "-exec runs a command of metashell; {} stands for the path. With ; (or \\;) it runs "
-            "for each path, and passes if the command succeeds. With {} + it runs for many "
-            "paths at once and always passes; if a run fails, the exit status is 1. Paths are "
-            "then written as with --encode. at, cd, exit and watch can't be run.\n\n"
-            "-printf FORMAT: %p is the path, %P the path without PATH, %H that PATH, %f the "
-            "last component, %h the part before it. %d is the level below PATH, %y d or f, %t "
-            "the time and %o the offset of the last change, %% a percent sign. \\n, \\t, \\0 and "
-            "\\\\ are newline, tab, zero byte and backslash. %-20p takes at least 20 columns; "
-            "%.5p at most 5.\n\n"
-            "Rows replace -print. They do not go with -print0, -printf, -count or -exec. "
-            "Because -o means or, only --output asks for rows."
-        ),
         options=OPTIONS,
         examples=(
             ("find /image/features", "everything below a directory"),

@@ -248,6 +248,8 @@ class Manual:
     """Such as ``ls [-1dR] [PATH...]``."""
     description: str = ""
     """Paragraphs separated by blank lines; by default those of the command's docstring."""
+    constants: tuple[tuple[str, str], ...] = ()
+    """Words of the docstring, each with what the manual has in its place."""
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     """(command line that works on the demo directory, what it does); each is run by a test."""
@@ -304,7 +306,10 @@ class Command(ABC):
         if "name" not in own:
             cls.name = cls.__module__.split(".")[2].replace("_", "-")
         if "manual" in own:
-            summary, *paragraphs = (" ".join(p.split()) for p in (cls.__doc__ or "").split("\n\n"))
+            text = cls.__doc__ or ""
+            for word, value in cls.manual.constants:
+                text = text.replace(word, value)
+            summary, *paragraphs = (" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
             cls.summary = own.get("summary", summary)
             if not cls.manual.description:
                 cls.manual = replace(cls.manual, description="\n\n".join(paragraphs))

@@ -62,7 +62,53 @@ _DEEP: Final = Option(
 
 
 class HealthCommand(RowsCommand):
-    """Show everything that is wrong with the cluster, the worst first."""
+    """Show everything that is wrong with the cluster, the worst first.
+
+    Judges partitions, brokers, controllers, configs, files, groups and the quorum. Each cause
+    has a paragraph: how bad it is, what follows from it, and since when. It also has the cause,
+    what to do, and the commands that show more. The worst come first.
+
+    critical: clients fail, data or metadata is lost, or a node does not start. warning: clients
+    fail after one more failure, or someone has to act. note: worth knowing. The numbers are
+    those of kafka-topics.sh. A partition can have several findings. `help findings` lists all
+    kinds, `help CODE` explains one.
+
+    CODE chooses kinds, and lists each subject in a row, as -v does. TYPE:NAME chooses things,
+    such as topic:orders or broker:104. Each topic has one row for each kind of finding, with
+    the number of its partitions. A row stands below its cause, and `causes` names it.
+
+    since_time is when it began. It is the time of the record that last set the leader
+    (offline-partitions) or the ISR (under-replicated). Of under-min-isr it can also be the time
+    when min.insync.replicas rose above the ISR. Older files of up to OLDER_MB MB tell times
+    that the newest checkpoint hides; --history reads larger ones too. At an earlier offset,
+    health does not look at the quorum and the files beside the log.
+
+    What concerns groups, offsets and transactions is told of a broker's log directory, as far
+    as it has the coordinators' logs. A transaction hangs here if it is older than
+    transaction.max.timeout.ms. Times count to the end of the logs.
+
+    A voter or observer lags if it was not caught up for 10 s. If its times are not known, it
+    lags from 1000 offsets on.
+
+    Elections are counted by the hour. So are registrations and fencings of a broker, its exits
+    from ISRs, its lost leaderships, and changes of a voter. More than MOST_PER_HOUR in any hour
+    of the history at hand are told. A rolling restart stays below: elections may be as many as
+    voters. --per-hour sets another number. `health = "--per-hour 10"` in the table [commands]
+    of the configuration file sets it for good. Where Spark or the cache merged changes of
+    partitions, exits from ISRs and lost leaderships are counted with --history alone.
+
+    `metashell --config FILE` names the node's server.properties, which is compared with the
+    files beside the log and with the quorum.
+
+    If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is told:
+    nothing is known of the rest.
+
+    The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if there is
+    any row. With --plugin it is that of a monitoring plugin, and of nothing else: a source that
+    cannot be read is 3 too.
+
+    `as of` names the state that is judged. `not seen` names input that was not read.
+    """
 
     group = "what is wrong"
     tables = (
@@ -76,45 +122,9 @@ class HealthCommand(RowsCommand):
     judges_lost_quorum = True
     manual = Manual(
         synopsis="health [OPTION...] [CODE|TYPE:NAME...]",
-        description=(
-            "Judges partitions, brokers, controllers, configs, files, groups and the quorum. Each "
-            "cause has a paragraph: how bad it is, what follows from it, and since when. It also "
-            "has the cause, what to do, and the commands that show more. The worst come first.\n\n"
-            "critical: clients fail, data or metadata is lost, or a node does not start. warning: "
-            "clients fail after one more failure, or someone has to act. note: worth knowing. "
-            "The numbers are those of kafka-topics.sh. A partition can have several findings. "
-            "`help findings` lists all kinds, `help CODE` explains one.\n\n"
-            "CODE chooses kinds, and lists each subject in a row, as -v does. TYPE:NAME chooses "
-            "things, such as topic:orders or broker:104. Each topic has one "
-            "row for each kind of finding, with the number of its partitions. A row stands below "
-            "its cause, and `causes` names it.\n\n"
-            "since_time is when it began. It is the time of the record that last set the "
-            "leader (offline-partitions) or the ISR (under-replicated). Of under-min-isr it can "
-            "also be the time when min.insync.replicas rose above the ISR. Older files "
-            f"of up to {OLDER_BYTES >> 20} MB tell times that the newest checkpoint hides; "
-            "--history reads larger ones too. At an earlier offset, health does not look at the "
-            "quorum and the files beside the log.\n\n"
-            "What concerns groups, offsets and transactions is told of a broker's log directory, "
-            "as far as it has the coordinators' logs. A transaction hangs here if it is older than "
-            "transaction.max.timeout.ms. Times count to the end of the logs.\n\n"
-            "A voter or observer lags if it was not caught up for 10 s. If its times are not "
-            "known, it lags from 1000 offsets on.\n\n"
-            "Elections are counted by the hour. So are registrations and fencings of a broker, its "
-            "exits from ISRs, its lost leaderships, and changes of a voter. More than "
-            f"{MOST_PER_HOUR} in any hour of the history at hand are told. A rolling restart stays "
-            "below: elections may be as many as voters. --per-hour sets another number. "
-            '`health = "--per-hour 10"` in the table [commands] of the configuration file sets it '
-            "for good. Where "
-            "Spark or the cache merged changes of partitions, exits from ISRs and lost leaderships "
-            "are counted with --history alone.\n\n"
-            "`metashell --config FILE` names the node's server.properties, which is compared with "
-            "the files beside the log and with the quorum.\n\n"
-            "If no leader of a live quorum answers, only quorum-no-leader or quorum-unreachable is "
-            "told: nothing is known of the rest.\n\n"
-            "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
-            "there is any row. With --plugin it is that of a monitoring plugin, and of nothing "
-            "else: a source that cannot be read is 3 too.\n\n"
-            "`as of` names the state that is judged. `not seen` names input that was not read."
+        constants=(
+            ("OLDER_MB", f"{OLDER_BYTES >> 20}"),
+            ("MOST_PER_HOUR", str(MOST_PER_HOUR)),
         ),
         options=(
             _LEVEL,

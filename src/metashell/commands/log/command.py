@@ -26,7 +26,50 @@ if TYPE_CHECKING:
 
 
 class LogCommand(RowsCommand):
-    """Print the records of the log."""
+    """Print the records of the log.
+
+    Prints the records of all segments in offset order, also those before the newest checkpoint.
+    A line has the offset, the time, the leader epoch, the type and the fields that are set.
+    Topic ids are shown as names. NoOp records are only counted, on stderr; --all, --type NoOp
+    or a single --offset shows them.
+
+    Several conditions must all hold. --topic finds records about the topics, also about deleted
+    ones, and records that clear all ELRs. --broker finds records that register, fence or
+    configure a broker, and partition records that name it. `man at` tells what a POINT may be.
+
+    The records of a checkpoint are a state, not events. --checkpoints or --file shows them,
+    with offsets that count from 0.
+
+    --json prints one object a line: file, pos (the position of the batch), offset, timestamp,
+    epoch, type, version and data. The last three are exactly as kafka-dump-log prints them.
+    Control records have control instead of type and version. Records about a topic have its
+    name in topic, or null. Records that can't be decoded have error and raw. Secrets are
+    redacted. raw may hold a secret, so it only has size, position and digest; --show-secrets
+    prints the bytes in hex.
+
+    `metashell -d DIR log` also prints the log of a coordinator's partition, such as
+    __consumer_offsets-3. -s prints one segment of it. A line has the fields of the key, -> and
+    the fields of the value. The value null is a tombstone. A JSON line has the fields of the
+    batch, type, key and value. The data of key and value are as in Kafka's own JSON. A record
+    that can't be read has error, and broker: a broker skips or refuses it. A broker that
+    refuses one record loads no group of the partition. --group finds records about groups,
+    --transaction those about transactional ids. --topic and --partition find commits of offsets
+    and transactions. --broker and --checkpoints are for metadata logs only.
+
+    `metashell -d DIR/orders-0 log` prints the batches of any other topic's partition. A line
+    has offsets, time, leader epoch and what else the header of the batch says. No key and no
+    value is read or shown. Rows have the columns BATCH_COLUMNS. Only options about offsets,
+    times, epochs and files work there, --control and --grep.
+
+    Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be followed.
+
+    --follow prints new records as they are committed. A directory does not say what is
+    committed, so there it prints them as they are written. It stops at --limit, after the last
+    offset asked for, or at ^C.
+
+    Damage is reported on stderr and makes the exit status 1. A batch that is cut off at the end
+    of the log is reported, but does not change the status.
+    """
 
     group = "history"
     one_cluster = True
@@ -37,46 +80,7 @@ class LogCommand(RowsCommand):
     own_options = frozenset({"--json", "--limit", "-n"})
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
-        description=(
-            "Prints the records of all segments in offset order, also those before the newest "
-            "checkpoint. A line has the offset, the time, the leader epoch, the type and the "
-            "fields that are set. Topic ids are shown as names. NoOp records are only counted, "
-            "on stderr; --all, --type NoOp or a single --offset shows them.\n\n"
-            "Several conditions must all hold. --topic finds records about the topics, also "
-            "about deleted ones, and records that clear all ELRs. --broker finds records that "
-            "register, fence or configure a broker, and partition records that name it. `man "
-            "at` tells what a POINT may be.\n\n"
-            "The records of a checkpoint are a state, not events. --checkpoints or --file shows "
-            "them, with offsets that count from 0.\n\n"
-            "--json prints one object a line: file, pos (the position of the batch), offset, "
-            "timestamp, epoch, type, version and data. The last three are exactly as "
-            "kafka-dump-log prints them. Control records have control instead of type and version. "
-            "Records about a topic have its name in topic, or null. Records that can't be "
-            "decoded have error and raw. Secrets are redacted. raw may hold a secret, so it "
-            "only has size, position and digest; --show-secrets prints the bytes in hex.\n\n"
-            "`metashell -d DIR log` also prints the log of a coordinator's partition, such as "
-            "__consumer_offsets-3. -s prints one segment of it. A line has the fields of the key, "
-            "-> and the fields of the value. The value null is a tombstone. A JSON line has the "
-            "fields of the batch, type, key and value. The data of key and value are as in "
-            "Kafka's own JSON. A record that can't be read has error, and broker: a broker skips "
-            "or refuses it. A broker that refuses one record loads no group of the partition. "
-            "--group finds records about groups, --transaction those about transactional ids. "
-            "--topic and --partition find commits of offsets and transactions. --broker and "
-            "--checkpoints are for metadata logs only.\n\n"
-            "`metashell -d DIR/orders-0 log` prints the batches of any other topic's partition. A "
-            "line has offsets, time, leader epoch and what else the header of the batch says. No "
-            "key and no value is read or shown. Rows have the columns "
-            f"{', '.join(column.name for column in BATCHES.columns)}. "
-            "Only options about offsets, times, epochs and files work there, --control and --grep."
-            "\n\n"
-            "Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be "
-            "followed.\n\n"
-            "--follow prints new records as they are committed. A directory does not say what "
-            "is committed, so there it prints them as they are written. It stops at --limit, "
-            "after the last offset asked for, or at ^C.\n\n"
-            "Damage is reported on stderr and makes the exit status 1. A batch that is cut off "
-            "at the end of the log is reported, but does not change the status."
-        ),
+        constants=(("BATCH_COLUMNS", ", ".join(column.name for column in BATCHES.columns)),),
         options=(
             Option(
                 ("--type",),

@@ -54,7 +54,13 @@ COLUMNS: Final = (
 
 
 class TopicsCommand(RowsCommand):
-    """List topics with their partitions, configs and health."""
+    """List topics with their partitions, configs and health.
+
+    Lists topics. TOPIC may hold wildcards. A topic is listed if it matches all options.
+    history_records counts as `stats` does, over the offsets from history_first_offset to
+    history_last_offset. Older files of more than OLDER_MB MB are read and counted only with
+    --history.
+    """
 
     group = "whole cluster"
     noun = ("topic", "topics")
@@ -63,12 +69,7 @@ class TopicsCommand(RowsCommand):
     of_each_cluster = True
     manual = Manual(
         synopsis="topics [OPTION...] [TOPIC...]",
-        description=(
-            "Lists topics. TOPIC may hold wildcards. A topic is listed if it matches all options. "
-            "history_records counts as `stats` does, over the offsets from history_first_offset "
-            "to history_last_offset. Older files of more than "
-            f"{OLDER_BYTES >> 20} MB are read and counted only with --history."
-        ),
+        constants=(("OLDER_MB", f"{OLDER_BYTES >> 20}"),),
         options=(
             Option(("--internal",), "Only Kafka's own topics.", phrase="internal"),
             Option(("--exclude-internal",), "All topics but Kafka's own.", phrase="external"),
