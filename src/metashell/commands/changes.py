@@ -80,8 +80,8 @@ class ChangesCommand(RowsCommand):
     wildcards * ? [a-z] {a,b} match within one component. Topics go by name unless PATH is below
     byId.
 
-    A ? stands for a value that no record in the directory has. What the oldest checkpoint says
-    is marked as at or before its last offset.
+    A ? stands for a value that no record in the directory has. A state that the oldest
+    checkpoint says is marked as at or before its last offset.
 
     A line of a new node leaves out what is the default. It leaves out partitionEpoch and
     leaderEpoch if anything else changed. -v shows all of it, and so do rows (-o).

@@ -65,8 +65,8 @@ class DescribeCommand(Command):
     or user. A NAME alone stands for the one thing that has it.
 
     The page is made of the answers of other commands. Each heading names the command, which has
-    more columns and formats. What groups did is in a broker's logs: without them the page of a
-    group has its configs and ACLs.
+    more columns and formats. The history of groups is in a broker's logs: without them the page
+    of a group has its configs and ACLs.
     """
 
     group = "look"

@@ -42,9 +42,9 @@ class FleetCommand(RowsCommand):
     another batch or epoch, a warning tells the offset. All replicas are read.
 
     --votes lists each set of voters that can elect a leader, and the voters that can win then.
-    Of `can_win` each can become the leader. A voter wins if its log does not end before the
-    logs of a majority of all voters. Lost voters count for the majority. The voters are those
-    of the latest record in the log, or of quorum-state. Only a directory with the voter's
+    Each copy with `can_win` can become the leader. A voter wins if its log does not end before
+    the logs of a majority of all voters. Lost voters count for the majority. The voters are
+    those of the latest record in the log, or of quorum-state. Only a directory with the voter's
     node.id and directory.id has its vote. Two metadata logs of one node are two copies: one of
     them can run. Without a majority no vote is possible: a warning names the missing voters.
 

@@ -78,12 +78,12 @@ class HealthCommand(RowsCommand):
     the number of its partitions. A row stands below its cause, and `causes` names it.
 
     since_time is when it began. It is the time of the record that last set the leader
-    (offline-partitions) or the ISR (under-replicated). Of under-min-isr it can also be the time
-    when min.insync.replicas rose above the ISR. Older files of up to OLDER_MB MB tell times
-    that the newest checkpoint hides; --history reads larger ones too. At an earlier offset,
-    health does not look at the quorum and the files beside the log.
+    (offline-partitions) or the ISR (under-replicated). For under-min-isr it can also be the
+    time when min.insync.replicas rose above the ISR. Older files of up to OLDER_MB MB tell
+    times that the newest checkpoint hides; --history reads larger ones too. At an earlier
+    offset, health does not look at the quorum and the files beside the log.
 
-    What concerns groups, offsets and transactions is told of a broker's log directory, as far
+    Findings about groups, offsets and transactions are told of a broker's log directory, as far
     as it has the coordinators' logs. A transaction hangs here if it is older than
     transaction.max.timeout.ms. Times count to the end of the logs.
 

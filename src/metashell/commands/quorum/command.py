@@ -33,7 +33,7 @@ class QuorumCommand(RowsCommand):
 
     A live quorum's leader is asked (DescribeQuorum, which needs DESCRIBE on the cluster). For a
     directory, a file or an earlier state the log tells leader, voters and epochs, and a node's
-    quorum-state adds to it. The same holds if the leader can't be asked. - stands for an
+    quorum-state adds to it. That also holds if the leader can't be asked. - stands for an
     unknown value. A voter that only the log or only the leader knows is reported. Differences
     between the node's files and the log are reported too: /quorum/disagreements lists them. So
     is what the file of --config says otherwise.

@@ -29,7 +29,7 @@ class ReportCommand(Command):
     directories are never written to. Its name is printed. Without FILE, or with `-`, the page
     goes to standard output.
 
-    Of a fleet, the page lists its directories. Then come the sections of each cluster, of ten
+    For a fleet, the page lists its directories. Then come the sections of each cluster, of ten
     at most. In /clusters/NAME the page is about that cluster alone.
 
     The exit status is 1 if not all could be read. Findings do not change it.

@@ -121,7 +121,7 @@ def of_record(
 
     Args:
         when: The beginning of their names: ``created``.
-        record: What the record did: ``made it``.
+        record: The verb of the record, such as ``made it``.
         shown: Whether a table shows the time.
         priority: That of the time.
     """

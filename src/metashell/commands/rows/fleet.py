@@ -91,15 +91,15 @@ def _of_fleet(context: Context, fleet: FleetSource, question: Question) -> Itera
     here = member_at(fleet, context.cwd)
     members = [here] if here is not None else list(fleet.members.values())
     elsewhere: frozenset[str] = frozenset()
-    answers: Iterator[dict[str, Any]] = iter(())
+    delegated: Iterator[dict[str, Any]] = iter(())
     if here is None:
         closed = [member for member in members if member.opened is None]
         if fleet.is_for_others(closed, keeps=context.interactive):
             elsewhere = frozenset(member.name for member in closed)
-            answers = _delegated(context, fleet, closed, question)
+            delegated = _delegated(context, fleet, closed, question)
     for member in members:
         stop_if_cancelled(context)
-        row = next(answers) if member.name in elsewhere else None
+        row = next(delegated) if member.name in elsewhere else None
         try:
             if row is None:
                 yield _ask(context_of(context, member), question, member.name)
