@@ -98,8 +98,6 @@ class ChangesCommand(RowsCommand):
     one_cluster = True
     noun = ("change", "changes")
     tables = _TABLES
-    has_text = True
-    own_options = frozenset({"-n", "--limit", "-v", "--verbose"})
     manual = Manual(
         synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [--newest N] [PATH...]",
         options=(

@@ -58,7 +58,6 @@ class ChecksumCommand(RowsCommand):
     takes_paths = True
     one_cluster = True
     tables = _TABLES
-    has_text = True
     manual = Manual(
         synopsis="checksum [--at POINT] [--parts] [-o FORMAT] [PATH...]",
         options=(

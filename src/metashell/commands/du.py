@@ -103,8 +103,6 @@ class DuCommand(RowsCommand):
     group = "history"
     one_cluster = True
     tables = _TABLES
-    has_text = True
-    own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis="du [-h] [--by WHAT] [-n N] [--checkpoints] [-o FORMAT]",
         options=(

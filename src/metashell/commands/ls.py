@@ -60,7 +60,6 @@ class LsCommand(RowsCommand):
     takes_paths = True
     noun = ("node", "nodes")
     tables = _TABLES
-    has_text = True
     manual = Manual(
         synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
         options=(

@@ -61,7 +61,6 @@ class StatCommand(RowsCommand):
     group = "history"
     takes_paths = True
     tables = _TABLES
-    has_text = True
     manual = Manual(
         synopsis="stat [-o FORMAT] PATH...",
         examples=(

@@ -39,7 +39,6 @@ class TreeCommand(RowsCommand):
         KIND,
         text("text", "The text of a leaf, as cat prints it."),
     )
-    has_text = True
     manual = Manual(
         synopsis="tree [-L LEVELS] [-o FORMAT] [PATH...]",
         options=(

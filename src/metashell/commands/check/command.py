@@ -68,8 +68,6 @@ class CheckCommand(RowsCommand):
     of_each_cluster = True
     noun = ("finding", "findings")
     tables = _TABLES
-    has_text = True
-    own_options = frozenset({"--limit", "-n"})
     manual = Manual(
         synopsis="check [--quick] [--state] [--severity LEVEL] [--limit N] [-o FORMAT]",
         options=(

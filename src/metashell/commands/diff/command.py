@@ -118,7 +118,6 @@ class DiffCommand(RowsCommand):
     of_each_cluster = True
     noun = ("difference", "differences")
     tables = _TABLES
-    has_text = True
     text_options = ("--quiet",)
     manual = Manual(
         synopsis=(

@@ -81,8 +81,6 @@ class FindCommand(RowsCommand):
         DEPTH,
         *CHANGED,
     )
-    has_text = True
-    own_options = frozenset({"-o"})
     manual = Manual(
         synopsis="find [--encode] [--output FORMAT] [PATH...] [EXPRESSION]",
         options=OPTIONS,

@@ -34,10 +34,9 @@ class GrepCommand(RowsCommand):
         integer("line", "The number of the line in its text."),
         text("text", "The line."),
     )
-    has_text = True
     imports = (*IMAGE_IMPORTS, "pyarrow.compute")
     text_options = ("-l", "-c", "-n", "-h", "-q")
-    own_options = frozenset({"--count", "--exit-code", "-n", "-v"})
+    own_options = frozenset({"--exit-code"})
     manual = Manual(
         synopsis="grep [-ilcvnhqFE] [-m N] [--encode] [-o FORMAT] REGEX [PATH...]",
         options=(

@@ -117,7 +117,6 @@ class HealthCommand(RowsCommand):
         AnswerTable(CLUSTERS_FLAG, CLUSTERS),
     )
     has_text = True
-    own_options = frozenset({"--verbose", "-v", "--exit-code"})
     of_each_cluster = True
     judges_lost_quorum = True
     manual = Manual(

@@ -75,9 +75,7 @@ class LogCommand(RowsCommand):
     one_cluster = True
     noun = ("record", "records")
     tables = TABLES
-    has_text = True
     text_options = ("--json", "--batches")
-    own_options = frozenset({"--json", "--limit", "-n"})
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
         constants=(("BATCH_COLUMNS", ", ".join(column.name for column in BATCHES.columns)),),

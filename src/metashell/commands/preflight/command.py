@@ -61,7 +61,6 @@ class PreflightCommand(RowsCommand):
     """
 
     group = "what is wrong"
-    has_text = True
     opens = True
     noun = ("event", "events")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", NODES))

@@ -70,7 +70,6 @@ class QuorumCommand(RowsCommand):
     of_each_cluster = True
     noun = ("node", "nodes")
     tables = TABLES
-    has_text = True
     manual = Manual(
         synopsis="quorum [-h] [--status|--epochs|--copies|--starts|--verdicts] [-o FORMAT]",
         options=(

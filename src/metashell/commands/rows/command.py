@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import (
     IMAGE_IMPORTS,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from metashell.commands.rows.output import Shape
 
 
+_ROW_FLAGS: Final = frozenset(flag for option in ROW_OPTIONS for flag in option.flags)
+
+
 class RowsCommand(Command):
     """A command that has rows."""
 
@@ -54,20 +57,25 @@ class RowsCommand(Command):
     of_each_cluster = False
     """Whether each cluster of a fleet is asked for itself; its name stands before its rows."""
     has_text = False
-    """Whether it has a text of its own, and writes rows only where their options are given."""
+    """Whether it has a text of its own, and writes rows only where their options are given. A
+    command with `write_text` has one."""
     text_options: tuple[str, ...] = ()
     """Options that shape this text alone."""
     own_options: frozenset[str] = frozenset()
-    """Options of rows that it has in a sense of its own, which ask for none."""
+    """Options of rows that it has in a sense of its own, which ask for none: those that its manual
+    declares, and further ones."""
     imports: Sequence[str] = (*IMAGE_IMPORTS, "metashell.commands.rows.stream")
     """Modules to import early; by default only the image's for a command with its own text."""
 
     def __init_subclass__(cls) -> None:
         """Put the options and columns of rows into the manual."""
         super().__init_subclass__()
+        cls.has_text |= "write_text" in cls.__dict__
         if cls.has_text and "imports" not in cls.__dict__:
             cls.imports = IMAGE_IMPORTS
         if "manual" in cls.__dict__:
+            declared = {flag for option in cls.manual.options for flag in option.flags}
+            cls.own_options |= _ROW_FLAGS & declared
             cls.manual = manual_with_rows(
                 cls.manual, cls.tables, has_text=cls.has_text, own_options=cls.own_options
             )

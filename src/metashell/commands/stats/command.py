@@ -176,8 +176,6 @@ class StatsCommand(RowsCommand):
     group = "history"
     one_cluster = True
     tables = TABLES
-    has_text = True
-    own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis=("stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [-o FORMAT]"),
         options=(
