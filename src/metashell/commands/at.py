@@ -92,9 +92,7 @@ class AtCommand(Command):
         context.out.write(f"{offset}{epoch}{time} ({where})\n")
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose the words that are no point."""
         return [
             Completion(text, -len(word), text) for text in (_RECORD, _END) if text.startswith(word)

@@ -183,9 +183,7 @@ class BrokersCommand(RowsCommand):
             refuse_unknown(query, health, "--without", down)
         query.add(without_table(health, down))
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers."""
         return [] if "rack" in args else complete_brokers(context, word)
 

@@ -52,9 +52,7 @@ class CdCommand(Command):
             context.out.write(f"{context.cwd}\n")
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose directories alone."""
         return [] if args else complete_paths(context, word, directories_only=True)
 

@@ -178,9 +178,7 @@ class ConfigCommand(RowsCommand):
                 query.status = 1
         query.add(table)
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose keys and resources, in either order."""
         # Only a resource has a colon.
         if ":" in word or any(not arg.startswith("-") for arg in args):

@@ -165,9 +165,7 @@ class CoordinatorCommand(RowsCommand):
         query.add(table)
         _remark_assumed(query, list(dict.fromkeys(key.kind for key in keys)))
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose kinds, then ids that the metadata names."""
         kind, colon, typed = word.partition(":")
         if not colon:

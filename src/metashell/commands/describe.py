@@ -103,9 +103,7 @@ class DescribeCommand(Command):
             raise MetashellError(f"{kind}:{name}: nothing is known of it")
         return max(one or ExitCode.OK for one in statuses)
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose types and names of topics, and names of a type behind it."""
         kind = args[-1] if args else "topic"
         source = context.source

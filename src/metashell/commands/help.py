@@ -63,9 +63,7 @@ class HelpCommand(Command):
         context.out.write("\n".join(lines) + "\n")
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands, and the cheat sheet."""
         if args:
             return []

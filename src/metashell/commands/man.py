@@ -64,9 +64,7 @@ class ManCommand(Command):
         context.out.write(shown_page(context, page))
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands, and codes of findings behind their first letters."""
         if args:
             return []

@@ -45,9 +45,7 @@ class RunbookCommand(Command):
         context.write(runbooks[name].read_text(encoding="utf-8"))
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of runbooks."""
         found = {} if args else _runbooks()
         return [

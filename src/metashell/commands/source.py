@@ -65,9 +65,7 @@ class SourceCommand(Command):
             return context.mode.run(context, text)
         return run_line(context, text)
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose files of the system."""
         return [] if args else complete_local(word, files=True)
 

@@ -160,9 +160,7 @@ class WhoCanCommand(RowsCommand):
         refuse_more(self, arguments, 2)
         return parse_operation(arguments[0]), parse_resource(arguments[1])
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose an operation, then a resource that it can be asked of."""
         given = self.parse(args).arguments
         if not given:

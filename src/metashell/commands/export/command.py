@@ -157,11 +157,9 @@ class ExportCommand(Command):
                 sink.text(piece)
         return targets.status
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose tables before paths."""
-        found = super().complete_argument(context, args, word)
+        found = super().propose(context, args, word)
         if _AS in args:
             return found
         from metashell.sql.tables import image_names, message_names

@@ -187,12 +187,10 @@ class FindCommand(RowsCommand):
         inner = complete_command(context, args, word)
         return super().complete(context, args, word) if inner is None else inner
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose paths before the expression."""
         is_behind = any(a.startswith("-") and not a.startswith("--") for a in args)
-        return [] if is_behind else super().complete_argument(context, args, word)
+        return [] if is_behind else super().propose(context, args, word)
 
 
 def complete_command(context: Context, args: Sequence[str], word: str) -> list[Completion] | None:

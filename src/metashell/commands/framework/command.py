@@ -338,11 +338,9 @@ class Command(ABC):
         from metashell.commands.framework.completion import complete_option
 
         found = complete_option(self.manual.options, context, args, word)
-        return self.complete_argument(context, args, word) if found is None else found
+        return self.propose(context, args, word) if found is None else found
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose arguments: by default paths, where the command `takes_paths`."""
         from metashell.commands.framework.completion import complete_paths
 

@@ -165,9 +165,7 @@ class HealthCommand(RowsCommand):
 
         return write_findings(self, context, parsed)
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose kinds of findings."""
         return [
             Completion(code, -len(word), code, kind.meaning)

@@ -131,9 +131,7 @@ class PartitionsCommand(RowsCommand):
         make = integer if key == "broker" else text
         return (make(key, f"The {key}."), *COUNTS)
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
         return complete_topics(context, word)
 

@@ -64,9 +64,7 @@ class ProducersCommand(RowsCommand):
         ),
     )
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
         return complete_topics(context, word)
 

@@ -60,9 +60,7 @@ class ReportCommand(Command):
             context.write(f"{path}\n")
         return status
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose places of the system."""
         return complete_local(word)
 

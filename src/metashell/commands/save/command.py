@@ -99,9 +99,7 @@ class SaveCommand(Command):
         warn(f"{'would save' if is_dry else 'saved'} {copy.size:,} bytes, {where}; {note}")
         return 0
 
-    def complete_argument(
-        self, context: Context, args: Sequence[str], word: str
-    ) -> list[Completion]:
+    def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose directories of the file system that the shell runs on."""
         return complete_local(word)
 
