@@ -269,7 +269,7 @@ class Causes:
         return dict(zip(ids, zip(offsets, times, befores, strict=True), strict=True))
 
     def _missing_among(self, rows: I64) -> Links:
-        """`_missing` of at least the partitions given. If they are few, only they are looked at."""
+        """Look at the given partitions alone if they are few, else at all: see `_missing`."""
         if len(rows) > _FEW_PARTITIONS or "_missing" in self.__dict__:
             return self._missing
         rows = np.sort(rows)

@@ -323,7 +323,7 @@ def _of_groups(counts: dict[str, int], groups: pa.Array) -> I64:
 
 
 def _reasons(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
-    """The reasons that are known why each stands still."""
+    """The known reasons why each offset stands still."""
     columns = (is_held, members, idle, rebalances, repeats)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return pa.array([_why(*row) for row in rows], pa.string())

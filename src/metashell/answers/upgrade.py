@@ -225,7 +225,7 @@ def judge(
 
 
 def refuse_unknown_level(image: Image, target: UpgradeTarget) -> None:
-    """Refuse a level that no release has that is known, nor any node that is registered.
+    """Refuse a level that no known release and no registered node has.
 
     Raises:
         UsageError: It is such a level.

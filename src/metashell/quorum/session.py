@@ -183,7 +183,7 @@ class QuorumSession:
         return self._answered(Answer(asked.api, fields))
 
     def _size(self) -> int:
-        """The size that an answer announces, believed only where it can be one."""
+        """The announced size of an answer; PeerError for one that no controller sends."""
         (size,) = struct.unpack(">i", self._head)
         if self._head[0] in (0x14, 0x15, 0x16) and self._head[1] == 3:
             raise PeerError(_SPEAKS_TLS, is_final=True)

@@ -78,7 +78,7 @@ class ExecRunner:
         """Whether a command that took many paths failed."""
 
     def run(self, action: Exec, path: str) -> bool:
-        """Run a command for a path, or keep the path for a run with many; its truth."""
+        """Run a command for a path, or keep the path for a run with many; True if it passes."""
         if not action.takes_many:
             return self._run([_filled(word, path) for word in action.words]) == 0
         kept = self._paths[action.index]
@@ -171,7 +171,7 @@ class Doing:
         return self._pruned
 
     def do(self, action: Action, path: str) -> bool:
-        """Do it for a path; returns its truth."""
+        """Act on a path; returns whether it passes."""
         if isinstance(action, Printf):
             assert self.found is not None
             if action.format is ROW:

@@ -42,7 +42,7 @@ class Doer(Protocol):
         """Whether the search ends here."""
 
     def do(self, action: Action, path: str) -> bool:
-        """Do it for a path; returns its truth."""
+        """Act on a path; returns whether it passes."""
 
 
 class Expression:
