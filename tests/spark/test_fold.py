@@ -88,7 +88,7 @@ def decoded(fold: Fold) -> Iterator[Fold]:
     kept.unpersist()
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("table", table_names())
 def test_tables_are_the_local_ones(decoded: Fold, table: str) -> None:
     """Of every directory, in every column and row, in no order."""

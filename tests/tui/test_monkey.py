@@ -71,6 +71,7 @@ def _empty(directory: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("harm", [_vanish, _empty])
 def test_the_directory_goes(
     harm: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
