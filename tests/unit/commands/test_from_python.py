@@ -30,9 +30,11 @@ from metashell.commands.rows.command import RowsCommand
 
 
 class GadgetsCommand(RowsCommand):
-    name, summary, group = "gad-gets", "List gadgets.", "look"
+    '''List gadgets.'''
+
+    group = "look"
     tables = one_table(text("gadget", "Its name."), integer("worn_at", "When."))
-    manual = Manual("gad-gets", "Lists.", (Option(("--worn-at",), "When.", "N"),))
+    manual = Manual("gad-gets", options=(Option(("--worn-at",), "When.", "N"),))
 
     def answer(self, query):
         query.add([{"gadget": "a", "worn_at": query.parsed.count("--worn-at")}])

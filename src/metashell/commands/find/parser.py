@@ -27,24 +27,14 @@ from metashell.commands.find.expression import (
 from metashell.commands.find.literal import Needle, required_literal
 from metashell.commands.find.options import OPTIONS
 from metashell.commands.find.printf import ROW, parse_format
+from metashell.commands.partitions.columns import STATES
 from metashell.commands.rows.query import ROW_OPTIONS
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.log.time_spec import parse_time_spec
 
 ENCODE = "--encode"
-PLAIN_TESTS = (
-    "-offline",
-    "-under-replicated",
-    "-under-min-isr",
-    "-at-min-isr",
-    "-no-preferred-leader",
-    "-reassigning",
-    "-elr",
-    "-recovering",
-    "-fenced",
-    "-controlled-shutdown",
-)
+PLAIN_TESTS = (*(state.flags[0][1:] for state in STATES), "-fenced", "-controlled-shutdown")
 BROKER_TESTS = ("-leader", "-replica", "-isr")
 _DEEPEST = 100
 """Parentheses within parentheses."""

@@ -248,8 +248,6 @@ class Manual:
     """Such as ``ls [-1dR] [PATH...]``."""
     description: str = ""
     """Paragraphs separated by blank lines; by default those of the command's docstring."""
-    constants: tuple[tuple[str, str], ...] = ()
-    """Words of the docstring, each with what the manual has in its place."""
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     """(command line that works on the demo directory, what it does); each is run by a test."""
@@ -257,6 +255,8 @@ class Manual:
     """(name, meaning) of the columns of a command that has rows."""
     other_columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     """The columns of the command's other tables, each behind the words that ask for the table."""
+    constants: tuple[tuple[str, str], ...] = ()
+    """Words of the docstring, each with what the manual has in its place."""
 
 
 @dataclass(frozen=True, slots=True)
