@@ -67,8 +67,8 @@ def measure(master: str, runs: int, fleets: Sequence[str]) -> dict[str, Any]:
 
 def searched(spark: Any, members: Sequence[str]) -> str:
     """The directories called ``byName`` of all members."""
+    from metashell.commands.find.parts import FindTask
     from metashell.spark_backend.find import find
-    from metashell.spark_backend.find_tasks import FindTask
     from metashell.spark_backend.fold import fold_directories
 
     search = FindTask(["/", "-name", "byName"], "/", escapes=False)

@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 from metashell.log.splits import SPLIT_BYTES
-from metashell.spark_backend.find import FoundRow
+from metashell.spark_backend import find
 from spark.conftest import Metashell, missing
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
@@ -156,7 +156,7 @@ def test_interrupt_is_the_status(metashell: Metashell, monkeypatch: pytest.Monke
         rows.append(row)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(FoundRow, "of", interrupted)
+    monkeypatch.setattr(find, "found_of", interrupted)
     place = str(fixture(LIVE).input)
     assert (130, "", "") == metashell(*SPARK, "-d", place, "find", "/", "-name", "topics")
     assert 1 == len(rows)

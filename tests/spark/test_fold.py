@@ -15,6 +15,7 @@ import pytest
 
 import metashell
 from metashell.commands.find.parser import parse
+from metashell.commands.find.parts import FindTask, PartsSearch
 from metashell.errors import SourceError
 from metashell.image.arrow import table_names
 from metashell.image.image import Image
@@ -22,8 +23,7 @@ from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.reduced.topic_shards import TopicShards
 from metashell.sources.source import Source
-from metashell.spark_backend.find import SparkSearch, find
-from metashell.spark_backend.find_tasks import FindTask
+from metashell.spark_backend.find import find
 from metashell.spark_backend.fold import Fold, fold_directories
 from metashell.spark_backend.tasks import Failure, FoldJob, from_bytes
 from support.fixtures import copy_of, differing_directories, fixture
@@ -181,7 +181,7 @@ def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
 # Search; its breadth is in tests/unit/spark_backend/test_tasks.py.
 
 
-def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> SparkSearch:
+def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> PartsSearch:
     """A search at the root."""
     assert parse(args).is_for_parts
     return find(fold, FindTask(args, "/", escapes=False), names)

@@ -39,7 +39,7 @@ from metashell.image.image import Image
 from metashell.reduced.topic_shards import TopicShards
 from metashell.redact import Redaction
 from metashell.spark_backend.find import find
-from metashell.spark_backend.find_tasks import FindTask
+from metashell.commands.find.parts import FindTask
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.session import SparkSettings, session
 from support.reduced import assert_same_image
@@ -157,8 +157,8 @@ def test_through_spark_connect(marked: Marked, connect_url: str) -> None:
 @pytest.mark.slow
 def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:
     """A glob over a bucket: tables, logs and a search, and no key in what is shown."""
+    from metashell.commands.find.parts import FindTask
     from metashell.spark_backend.find import find
-    from metashell.spark_backend.find_tasks import FindTask
     from metashell.spark_backend.fold import fold_directories
     from metashell.spark_backend.tasks import Failure
 

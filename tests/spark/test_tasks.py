@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from metashell.commands.find.parts import FindTask
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import fleet_row
 from metashell.spark_backend.find import find
-from metashell.spark_backend.find_tasks import FindTask
 from metashell.spark_backend.fold import fold_directories
 from metashell.spark_backend.opening import _runner
 from metashell.spark_backend.session import Engine, SparkSettings

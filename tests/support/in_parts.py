@@ -11,18 +11,18 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from metashell.commands.find.parts import WARNED, FindTask, Found, PartsSearch
 from metashell.read_settings import ReadSettings
 from metashell.reduced.log import ReducedLog
 from metashell.reduced.topic_shards import TopicShards
 from metashell.sources.status import Capabilities
 from metashell.spark_backend.find import (
-    FoundRow,
-    SparkSearch,
     below_names,
+    find_in_pieces,
+    found_of,
     join_found,
     share_of,
 )
-from metashell.spark_backend.find_tasks import FindTask, find_in_pieces
 from metashell.spark_backend.fold import job_of
 from metashell.spark_backend.tasks import (
     Failure,
@@ -85,7 +85,7 @@ def folded(job: FoldJob, pieces: pa.Table) -> ReducedLog:
 
 @dataclass
 class InParts:
-    """A source that is searched in parts, as `DelegatedSource` and `DelegatedFleet` are.
+    """A source that is searched in parts, as `DelegatedSource` is.
 
     Args:
         jobs: The directories.
@@ -109,11 +109,11 @@ class InParts:
         """As `Source.delegate`."""
         return command(self)
 
-    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch:
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> PartsSearch:
         """Search all parts, and send what they found in several streams of batches."""
         search, jobs = FindTask(args, cwd, escapes), below_names(self.jobs, self.names)
 
-        def found() -> Iterator[FoundRow]:
+        def found() -> Iterator[Found]:
             tables = []
             for (number, part), pieces in self.parts:
                 assert isinstance(number, int)
@@ -121,12 +121,15 @@ class InParts:
                 job, share = jobs[number], share_of(jobs[number], part, is_first=number == 0)
                 tables.append(find_in_pieces(job, pieces, share, search, self.settings))
             table = pa.concat_tables(self.rng.sample(tables, len(tables)))
-            yield from self._joined(table)
+            for piece in self._joined(table):
+                told = [(name, text) for kind, name, text in piece.told if kind == WARNED]
+                self.warnings += told
+                yield piece
 
         failed = None if self.names is None else self.failures.__setitem__
-        return SparkSearch(found, failed, lambda name, text: self.warnings.append((name, text)))
+        return PartsSearch(found, failed)
 
-    def _joined(self, table: pa.Table) -> Iterator[FoundRow]:
+    def _joined(self, table: pa.Table) -> Iterator[Found]:
         keys = [table[name].to_pylist() for name in ("word", "components", "piece")]
         order = sorted(range(len(table)), key=lambda i: [key[i] for key in keys])
         table, at = table.take(pa.array(order, pa.int64())), 0
@@ -134,5 +137,5 @@ class InParts:
             n = self.rng.randint(1, max(1, len(table) // _STREAMS_MAX))
             batches = table.slice(at, n).combine_chunks().to_batches(max_chunksize=max(1, n // 2))
             for batch in join_found(iter(batches)):
-                yield from map(FoundRow.of, batch.to_pylist())
+                yield from map(found_of, batch.to_pylist())
             at += n

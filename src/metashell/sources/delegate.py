@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -35,6 +35,10 @@ class DelegatedSearch(Protocol):
     @property
     def missing(self) -> Iterable[str]:
         """Once all was told: nodes that can't be looked at, each with why."""
+
+    @property
+    def pieces(self) -> Callable[[], Iterator[Any]]:
+        """Gives the parts of the answer, for a search of a fleet that this is a part of."""
 
     def __iter__(self) -> Iterator[str]:
         """The printed lines, in order."""

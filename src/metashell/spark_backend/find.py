@@ -1,57 +1,120 @@
-"""``find`` as a Spark query: parts are searched in executors, and what they found is sorted by the
-names on the way to its first node, which is the order of a walk, and streamed back.
+"""``find`` of a directory as a Spark query: its parts are searched in executors.
+
+What they found is sorted by the names on the way to its first node, which is the order of a walk,
+and streamed back.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.dataclass import dataclass
-from metashell.errors import SourceError
-from metashell.fs.path import CLUSTERS
-from metashell.log.splits import SPLIT_BYTES
-from metashell.sources.engine import bytes_to_decode, is_remote
-from metashell.sources.fleet.source import OPENING_BYTES
-from metashell.spark_backend.find_tasks import (
-    COUNTED,
+from metashell.commands.find.parts import (
     FAILED,
-    FOUND,
     LACKING,
+    WARNED,
     FindTask,
+    Found,
+    PartRow,
+    PartsSearch,
     Share,
-    find_in_pieces,
-    find_in_place,
+    find_part,
 )
-from metashell.spark_backend.fold import fold_sites
+from metashell.commands.framework.targets import line_of
+from metashell.errors import MetashellError
+from metashell.fs.node import Directory, Node
+from metashell.fs.path import CLUSTERS
+from metashell.sources.reduced import source_of
 from metashell.spark_backend.schemas import to_struct
-from metashell.spark_backend.sites import Site, absolute
-from metashell.spark_backend.tasks import FoldJob, run_packed
+from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from metashell.read_settings import ReadSettings
-    from metashell.sources.fleet.member import FleetMember
-    from metashell.sources.fleet.reading import Reading
     from metashell.spark_backend.fold import Fold, LogPart
 
+FOUND: Final = pa.schema(
+    [
+        ("word", pa.int32()),
+        ("components", pa.list_(pa.field("element", pa.binary()))),
+        ("piece", pa.int32()),
+        ("text", pa.binary()),
+        ("quits", pa.bool_()),
+    ]
+)
+"""A `metashell.commands.find.parts.PartRow` in columns.
+
+What is to be told has a word such as `FAILED`, and the directory's name as its component."""
+JOINED: Final = pa.schema([("found", pa.binary())])
 _ORDER: Final = ("word", "components", "piece")
-_WHOLE_BYTES: Final = 2 * SPLIT_BYTES
-"""A directory with no more to decode is searched by one task."""
 _SORTED_BYTES: Final = 16 << 20
 """About how much of what was found is sorted by a task, and sent at a time."""
 _ROW_BYTES: Final = 64
 """The size of a row besides its text."""
 
 
+def find_in_pieces(
+    job: FoldJob, pieces: pa.Table, share: Share, search: FindTask, settings: ReadSettings
+) -> pa.Table:
+    """Search what the pieces of a part hold; a table of `FOUND`."""
+    log, is_whole = log_or_whole(job, pieces)
+    if isinstance(log, Failure) or is_whole:
+        if share.part:
+            return FOUND.empty_table()
+        share = replace(share, n_parts=0)
+    if isinstance(log, Failure):
+        unread = _Unread()
+        rows = find_part(unread, share, search)
+        return _table_of(share, rows, [(FAILED, log.message)] if unread.was_asked else [])
+    source = source_of(log, settings, job.place)
+    lines = dict[str, None]()
+
+    def failed(path: str, error: MetashellError) -> None:
+        lines[line_of(path, error)] = None
+
+    rows = find_part(source.root, share, search, failed)
+    told = [(LACKING, line) for line in lines]
+    if not share.part:
+        _ = source.reduced  # what is wrong with files is known now
+        told += [(WARNED, text) for text in source.warnings]
+    return _table_of(share, rows, told)
+
+
+def _table_of(share: Share, rows: Sequence[PartRow], told: Sequence[tuple[int, str]]) -> pa.Table:
+    name = (share.above[-1] if share.above else "",)
+    rows = [*rows, *((word, name, 0, text, False) for word, text in told)]
+    columns = [
+        (word, [*map(_encoded, way)], piece, _encoded(text), quits)
+        for word, way, piece, text, quits in rows
+    ]
+    by_name = zip(*columns, strict=True) if columns else [[]] * len(FOUND)
+    arrays = [pa.array(c, type=f.type) for c, f in zip(by_name, FOUND, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=FOUND)
+
+
+class _Unread(Directory):
+    """The root of a directory that can't be read."""
+
+    was_asked = False
+
+    def names(self) -> Sequence[str]:
+        self.was_asked = True
+        return ()
+
+    def child(self, name: str) -> Node | None:
+        self.was_asked = True
+        return None
+
+
 def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The printed text, in few pieces; nothing behind the first row that ends the search.
+    """The text of each start, in few pieces; nothing behind the first row that ends the search.
 
     Args:
         batches: Batches of `FOUND`, sorted.
@@ -60,94 +123,41 @@ def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         Batches of `JOINED`.
     """
     for batch in batches:
-        rows = batch.to_pylist()
-        told = [
-            (r["word"], *map(_decoded, (r["components"][0], r["text"])))
-            for r in rows
-            if r["word"] < 0
-        ]
-        own = [row for row in rows if row["word"] >= 0]
-        end = next((i for i, row in enumerate(own) if row["quits"]), None)
-        own = own if end is None else own[: end + 1]
-        text = _decoded(b"".join(row["text"] for row in own))
-        words = list(dict.fromkeys(row["word"] for row in own))
-        found = FoundRow(text, words, end is not None, told)
-        yield pa.RecordBatch.from_pylist([{"found": pickle.dumps(found)}], schema=JOINED)
-        if found.quits:
-            return
+        for word, rows in groupby(batch.to_pylist(), key=lambda row: int(row["word"])):
+            found = _joined(word, list(rows))
+            yield pa.RecordBatch.from_pylist([{"found": pickle.dumps(found)}], schema=JOINED)
+            if found.quits:
+                return
 
 
-JOINED: Final = pa.schema([("found", pa.binary())])
+def _joined(word: int, rows: Sequence[dict[str, Any]]) -> Found:
+    """Rows of `FOUND` that have one word."""
+    if word < 0:
+        return Found(
+            "", told=[(word, _decoded(r["components"][0]), _decoded(r["text"])) for r in rows]
+        )
+    end = next((i for i, row in enumerate(rows) if row["quits"]), len(rows))
+    text = _decoded(b"".join(row["text"] for row in rows[: end + 1]))
+    return Found(text, [word], quits=end < len(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class FoundRow:
-    """Some of what a search found."""
+def found_of(row: Any) -> Found:
+    """Read a row of `JOINED`."""
+    found: Found = pickle.loads(row["found"])
+    return found
 
-    text: str
-    words: Sequence[int]
-    """Starts that are there."""
-    quits: bool
-    """Whether the search ends here."""
-    told: Sequence[tuple[int, str, str]] = ()
-    """A word of `metashell.spark_backend.find_tasks.FOUND`, what a directory is called, and what is
-    to be said of it."""
 
-    @staticmethod
-    def of(row: Any) -> FoundRow:
-        """Read a row of `JOINED`."""
-        found: FoundRow = pickle.loads(row["found"])
-        return found
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _decoded(data: bytes) -> str:
     return bytes(data).decode("utf-8", "surrogatepass")
 
 
-@dataclass(slots=True)
-class SparkSearch:
-    """A search: iterate over it for the text to print; then `matched` are the starts there are.
-
-    Raises:
-        SourceError: While iterating: the directory can't be read, and nobody wants to be told.
-    """
-
-    pieces: Callable[[], Iterator[FoundRow]]
-    failed: Callable[[str, str], None] | None = None
-    """Told the name of each directory that can't be read, and why."""
-    warned: Callable[[str, str], None] | None = None
-    """Told what a user should know of a directory."""
-    matched: set[int] = field(default_factory=set)
-    missing: dict[str, None] = field(default_factory=dict)
-    """Nodes that can't be looked at, each with why."""
-
-    def __iter__(self) -> Iterator[str]:
-        count: int | None = None
-        for piece in self.pieces():
-            for kind, name, text in piece.told:
-                if kind == FAILED and self.failed is None:
-                    raise SourceError(text)
-                if kind == COUNTED:
-                    count = (count or 0) + int(text)
-                    continue
-                if kind == LACKING:
-                    self.missing[text] = None
-                    continue
-                tell = self.failed if kind == FAILED else self.warned
-                if tell is not None:
-                    tell(name, text)
-            self.matched.update(piece.words)
-            if piece.text:
-                yield piece.text
-            if piece.quits:
-                # Rows behind this one were not searched.
-                self.matched.update(range(max(piece.words), 1 << 16))
-                return
-        if count is not None:
-            yield f"{count}\n"
-
-
-def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> SparkSearch:
+def find(
+    fold: Fold, search: FindTask, names: Sequence[str] | None = None, *, is_first: bool = True
+) -> PartsSearch:
     """Search the directories of a fold.
 
     Args:
@@ -155,88 +165,30 @@ def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> Sp
         search: The search.
         names: The name of each below ``/clusters``; None where there is one directory, which is the
             root.
+        is_first: Whether the first of them tells of what stands above all.
     """
-    first = names[0] if names else ""
-
-    def pieces() -> Iterator[FoundRow]:
-        with _kept(_found_in_parts(fold, search, names, first)) as found:
-            yield from _in_order(found)
-
-    return SparkSearch(pieces)
-
-
-def _found_in_parts(
-    fold: Fold, search: FindTask, names: Sequence[str] | None, first: str
-) -> DataFrame:
-    """Rows of `FOUND` of the directories of a fold; `first` is the one that tells of the root."""
     settings, named = fold.settings, replace(fold, jobs=below_names(fold.jobs, names))
+    first = names[0] if names and is_first else ""
 
     def run(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
         share = share_of(job, part.number, is_first=job.above[1:] in ((), (first,)))
         return find_in_pieces(job, pieces, share, search, settings)
 
-    return named.each(run, FOUND)
+    def pieces() -> Iterator[Found]:
+        # Kept: it is sorted once it is known how much it is.
+        kept = named.each(run, FOUND).persist()
+        try:
+            in_order = kept.repartitionByRange(_tasks_for(kept), *_ORDER)
+            joined = in_order.sortWithinPartitions(*_ORDER).mapInArrow(
+                join_found, to_struct(JOINED)
+            )
+            yield from map(found_of, joined.toLocalIterator(prefetchPartitions=True))
+        finally:
+            # After ^C the line to Java may be broken; that is not what is to be told.
+            with suppress(Exception):
+                kept.unpersist()
 
-
-def find_in_fleet(
-    spark: SparkSession, members: Sequence[FleetMember], search: FindTask, settings: ReadSettings
-) -> Iterator[FoundRow]:
-    """Search the members of a fleet, each whole by one task; large ones in parts.
-
-    Args:
-        spark: A session.
-        members: The members, of which an executor gets the path and how it is read.
-        search: The search.
-        settings: How large members are read.
-    """
-    first = members[0].name
-
-    def run(member: tuple[str, str, Reading]) -> Iterator[pa.RecordBatch]:
-        name, path, reading = member
-        share = Share(above=(CLUSTERS, name), is_first=name == first)
-        yield from find_in_place(path, reading, share, search).to_batches()
-
-    small, large = [], []
-    for member in members:
-        n_bytes = bytes_of(member)
-        if n_bytes > _WHOLE_BYTES:
-            large.append(member)
-        else:
-            work = (member.name, absolute(member.path), member.reading)
-            small.append((OPENING_BYTES + n_bytes, work))
-    found = run_packed(spark, small, run, FOUND)
-    if large:
-        sites = [Site(member.path, opened_by=absolute(member.path)) for member in large]
-        fold = fold_sites(spark, sites, [], settings, keeps_bad=True)
-        names = [member.name for member in large]
-        found = found.unionAll(_found_in_parts(fold, search, names, first))
-    with _kept(found) as kept:
-        yield from _in_order(kept)
-
-
-def bytes_of(member: FleetMember) -> int:
-    """About how many bytes opening a member decodes; one in a store is not listed for it."""
-    return member.weight() if is_remote(member.path) else bytes_to_decode([member.path])
-
-
-@contextmanager
-def _kept(found: DataFrame) -> Iterator[DataFrame]:
-    """Keep rows of `FOUND`: they are sorted once it is known how much they are."""
-    kept = found.persist()
-    try:
-        yield kept
-    finally:
-        # After ^C the line to Java may be broken; that is not what is to be told.
-        with suppress(Exception):
-            kept.unpersist()
-
-
-def _in_order(found: DataFrame) -> Iterator[FoundRow]:
-    """Rows of `FOUND` in the order of a walk, joined."""
-    in_order = found.repartitionByRange(_tasks_for(found), *_ORDER)
-    joined = in_order.sortWithinPartitions(*_ORDER).mapInArrow(join_found, to_struct(JOINED))
-    for row in joined.toLocalIterator(prefetchPartitions=True):
-        yield FoundRow.of(row)
+    return PartsSearch(pieces)
 
 
 def _tasks_for(found: DataFrame) -> int:

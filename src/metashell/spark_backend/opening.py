@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from metashell.commands.find.parser import parse
+from metashell.commands.find.parts import WARNED, FindTask, Found, PartsSearch
 from metashell.errors import NoMetadataLogError, SourceError, TopicLogError
-from metashell.fs.path import CLUSTERS, cluster_path, normalise
+from metashell.fs.path import cluster_path
 from metashell.log.directory import list_metadata_directory
-from metashell.log.splits import plan_splits
+from metashell.log.splits import SPLIT_BYTES, plan_splits
 from metashell.read_settings import ReadSettings
 from metashell.reduced.log import ReducedLog, Reducing
 from metashell.sources.cache.writing import store
 from metashell.sources.cached import ReducedDirectory
+from metashell.sources.engine import bytes_to_decode, is_remote
 from metashell.sources.fleet.member import FleetMember
 from metashell.sources.fleet.source import OPENING_BYTES, FleetSource
 from metashell.sources.node_places import NodePlaces
@@ -30,14 +31,15 @@ from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
-from metashell.spark_backend.find import FoundRow, SparkSearch, find, find_in_fleet
-from metashell.spark_backend.find_tasks import FindTask
+from metashell.spark_backend.find import find
 from metashell.spark_backend.fold import fold_sites
 from metashell.spark_backend.session import Engine, SparkSettings
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure, result_of, run_each
 
+_WHOLE_BYTES: Final = 2 * SPLIT_BYTES
+"""A directory with no more to decode is searched by one task."""
 _D = TypeVar("_D")
 _T = TypeVar("_T")
 
@@ -76,7 +78,7 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         settings: ReadSettings,
         *,
         use_cache: bool,
-        keeps_session: bool = False,
+        member: FleetMember | None = None,
     ) -> None:
         """Plan it.
 
@@ -85,14 +87,14 @@ class DelegatedSource(_Delegated, ReducedDirectory):
             path: Where the directory is.
             settings: How it is reduced and shown.
             use_cache: Whether the cache keeps what Spark reduced.
-            keeps_session: Whether the session goes on once the log is here.
+            member: The member of a fleet that it is; the session goes on for the others then.
 
         Raises:
             SourceError: It is no metadata directory, or can't be read.
         """
         state = list_metadata_directory(path)
         self.engine, self.site = engine, _site(path)
-        self._keeps_session = keeps_session
+        self._member = member
         plan = plan_splits(state.place, settings=settings)
         super().__init__(plan, self._reduce_there, settings, state, use_cache=use_cache)
 
@@ -103,7 +105,7 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         try:
             log, how = self.engine.run(lambda spark: _reduced(spark, self.site, self.settings))
         finally:
-            if not self._keeps_session:
+            if self._member is None:
                 self.engine.close()
         if self._use_cache:
             store(self.log.place, log, how, before=self.log.signature)
@@ -115,18 +117,27 @@ class DelegatedSource(_Delegated, ReducedDirectory):
         """The warnings; for a log that is not here, those of its search. See `Source.warnings`."""
         return self._with_theirs(super().warnings)
 
-    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> PartsSearch | None:
         """Have Spark search, where the image is not here yet."""
         if ReducedSource.reduced.is_known(self):
             return None
-        search = FindTask(args, cwd, escapes)
+        search, member = FindTask(args, cwd, escapes), self._member
 
-        def begin(spark: SparkSession) -> Iterator[FoundRow]:
-            return find(fold_sites(spark, [self.site], [], self.settings), search).pieces()
+        def begin(spark: SparkSession) -> Iterator[Found]:
+            fold = fold_sites(spark, [self.site], [], self.settings, keeps_bad=member is not None)
+            if member is None:
+                return find(fold, search).pieces()
+            is_first = member is next(iter(member.fleet.members.values()))
+            return find(fold, search, [member.name], is_first=is_first).pieces()
 
-        finding = _finding(self.engine, begin)
-        finding.warned = lambda _, warning: self._warned.append(warning)
-        return finding
+        def pieces() -> Iterator[Found]:
+            found = self.engine.run(begin)
+            while (piece := self.engine.run(lambda _: next(found, None))) is not None:
+                self.engine.quiet()
+                self._warned.extend(text for kind, _, text in piece.told if kind == WARNED)
+                yield piece
+
+        return PartsSearch(pieces)
 
     def statements(self, cwd: str) -> SparkTables:
         """Have Spark run SQL, also where the image is here: a session has one dialect."""
@@ -165,29 +176,23 @@ class DelegatedFleet(_Delegated, FleetSource):
                 member.path,
                 reading.settings,
                 use_cache=self.use_cache,
-                keeps_session=True,
+                member=member,
             )
         except (NoMetadataLogError, TopicLogError):
             return super().open_member(member)
 
+    def is_spread(self, member: FleetMember) -> bool:
+        """Whether a member is too large for one task; one in a store is not listed for it."""
+        return not is_remote(member.path) and bytes_to_decode([member.path]) > _WHOLE_BYTES
+
     @property
     def warnings(self) -> Sequence[str]:
-        """The warnings, with those of the search. See `FleetSource.warnings`."""
+        """The warnings, with those of statements. See `FleetSource.warnings`."""
         return self._with_theirs(super().warnings)
 
-    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
-        """Have Spark search all directories, where they show their newest state."""
-        if self.reading.at is not None or self.settings.strict:
-            return None
-        if list(self.root.names()) != [CLUSTERS] and not _are_in_clusters(args, cwd):
-            return None  # An executor has one directory, and the rest is made of all.
-        members, search = list(self.members.values()), FindTask(args, cwd, escapes)
-        finding = _finding(
-            self.engine, lambda spark: find_in_fleet(spark, members, search, self.settings)
-        )
-        finding.failed = self._can_not_be_read
-        finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
-        return finding
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> None:
+        """None: each member is searched by itself."""
+        del args, cwd, escapes
 
     def _can_not_be_read(self, name: str, reason: str) -> None:
         self.failed(self.members[name], SourceError(reason))
@@ -327,12 +332,6 @@ def _reduced(
     return log, Reducing.of_plan(log.plan, settings)
 
 
-def _are_in_clusters(args: Sequence[str], cwd: str) -> bool:
-    """Whether all starts of a ``find`` are below ``/clusters``."""
-    starts = parse(args).starts or (".",)
-    return all(normalise(start, cwd).split("/")[1] == CLUSTERS for start in starts)
-
-
 def _site(path: str) -> Site:
     """A directory, by what opens it; what it says of itself is not asked."""
     return Site(path, opened_by=absolute(path))
@@ -367,18 +366,3 @@ def _runner(engine: Engine) -> Any:
                 rows.unpersist()
 
     return run_all
-
-
-def _finding(
-    engine: Engine,
-    begin: Callable[[SparkSession], Iterator[FoundRow]],
-) -> SparkSearch:
-    """A search whose rows come from the engine's session."""
-
-    def pieces() -> Iterator[FoundRow]:
-        found = engine.run(begin)
-        while (piece := engine.run(lambda _: next(found, None))) is not None:
-            engine.quiet()
-            yield piece
-
-    return SparkSearch(pieces)

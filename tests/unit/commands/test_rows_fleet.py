@@ -37,6 +37,12 @@ ELSEWHERE = [
     "brokers --count",
     "tokens -o json",
     "nodes --columns all --sort -id",
+    "find /",
+    "find / -name 'o*' -type d",
+    "find /clusters/*/image/features /clusters/s*/image/cluster /nowhere -maxdepth 1 -print0",
+    "find /clusters /clusters/*/image/topics -name byName -prune -o -maxdepth 3 -print",
+    "find / -type f -count",
+    "find . -maxdepth 3 -path '*/image/*' -printf '%d %P\\n'",
 ]
 
 
@@ -160,6 +166,45 @@ def test_processes(parent: Path) -> None:
     small = fleet_of(parent)
     small.is_for_others = lambda *_, **__: False  # type: ignore[method-assign]
     assert (ran, warnings) == ask(small, "partitions nowhere orders -o json")
+
+
+@pytest.mark.parametrize(
+    "line", ["find / -name byName -quit", "find /clusters/t*/image /clusters -name topics -quit"]
+)
+def test_a_search_that_ends(line: str, parent: Path) -> None:
+    """What comes behind its end is not told, nor what is wrong there."""
+    fleet, here = fleet_of(parent), fleet_of(parent)
+    fleet.runner = Here()  # type: ignore[assignment]
+    here.is_for_others = lambda *_, **__: False  # type: ignore[method-assign]
+    assert ask(here, line) == ask(fleet, line)
+
+
+def test_a_search_reads_the_directories_that_its_starts_name(parent: Path) -> None:
+    """The others are not even opened elsewhere."""
+    fleet = fleet_of(parent)
+    fleet.runner = runner = Here()  # type: ignore[assignment]
+    ran, _ = ask(
+        fleet, "find features /clusters/torn/image/features", "/clusters/controller-1/image"
+    )
+    assert 0 == ran.status
+    assert {"controller-1", "torn"} == {Path(str(place)).name for place in runner.places}
+    again, _ = ask(fleet_of(parent), "find features", "/clusters/controller-1/image")
+    assert ran.out.startswith(again.out)
+
+
+@pytest.mark.usefixtures("many_bytes")
+def test_a_process_that_dies_at_a_search(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its directory is named, and nothing below it."""
+    monkeypatch.setattr(
+        "metashell.sources.fleet.pool.run_all",
+        lambda function, jobs, n_workers, *, stop: ((i, None) for i in range(len(jobs))),
+    )
+    fleet = fleet_of(parent)
+    ran, _ = ask(fleet, "find / -type d")
+    places = [f"/clusters/{name}" for name in fleet.members]
+    assert ["/", "/clusters", *places] == ran.out.splitlines()
+    assert all("the process that read it died" in line for line in ran.err)
+    assert (1, len(places)) == (ran.status, len(ran.err))
 
 
 def test_a_moment_is_that_of_each(parent: Path) -> None:

@@ -16,14 +16,11 @@ import metashell
 from metashell.errors import SourceError
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
-from metashell.log.splits import SPLIT_BYTES
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.sources.engine import bytes_to_decode
 from metashell.sources.fleet.source import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from metashell.spark_backend.find import bytes_of
 from metashell.spark_backend.tasks import Failure, FoldJob, log_of, log_or_whole
 from support.fixtures import copy_of, differing_directories, fixture
 from support.fleets import backups
@@ -423,13 +420,3 @@ def test_damaged_directories(tmp_path: Path, seed: int) -> None:
     compared(local, found, "find /")
     # A damaged file of the formatter's ends the search, here and there.
     assert local.status == 3 or set(source.log.notes) <= {text for _, text in parts.warnings}
-
-
-def test_a_directory_is_weighed_by_what_it_decodes(places: list[Path]) -> None:
-    """Those that are too heavy for a task are searched in parts; a store is not listed for it."""
-    fleet = open_fleet([*map(str, places), "s3://bucket/node"])
-    found = {member.path: bytes_of(member) for member in fleet.members.values()}
-    assert [bytes_to_decode([str(place)]) for place in places] == [
-        found[str(place)] for place in places
-    ]
-    assert 0 < found["s3://bucket/node"] <= 2 * SPLIT_BYTES

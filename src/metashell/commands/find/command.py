@@ -155,7 +155,7 @@ class FindCommand(RowsCommand):
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Search here, or have others search that have the log."""
         query: Query = parsed.read[self.name]
-        delegated = ask_delegate(context, parsed.arguments) if query.is_for_parts else None
+        delegated = ask_others(context, parsed.arguments) if query.is_for_parts else None
         if delegated is not None:
             return relay(context, delegated, query.starts or (".",))
         return self._search(context, query)
@@ -204,8 +204,12 @@ def complete_command(context: Context, args: Sequence[str], word: str) -> list[C
     return complete_words(context, words, word) if words else complete_commands(word)
 
 
-def ask_delegate(context: Context, args: Sequence[str]) -> DelegatedSearch | None:
-    """The search by the delegate that has the source's log; None where the log is here."""
+def ask_others(context: Context, args: Sequence[str]) -> DelegatedSearch | None:
+    """The search by those that have the source's log or read the fleet; None for this process."""
+    if context.fleet is not None:
+        from metashell.commands.find.parts import search_members
+
+        return search_members(context, args)
     if context.opened is None:
         return None
     escapes = context.out.is_terminal

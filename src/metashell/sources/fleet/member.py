@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _UNKNOWN_BYTES: Final = 8 << 20
 """The assumed size of a directory whose files can't be listed from here."""
 
+_SOURCE_BYTES: Final = 1 << 20
+"""The memory of an opened directory besides its files, in bytes of files."""
+
 
 class FleetMember:
     """One directory of a fleet.
@@ -38,7 +41,7 @@ class FleetMember:
     """
 
     def __init__(self, fleet: FleetSource, name: str, node: NodePlaces) -> None:
-        self._fleet = fleet
+        self.fleet = fleet
         self.name = name
         self.path = node.path
         """Where the metadata log is."""
@@ -72,19 +75,19 @@ class FleetMember:
         """
         with self._lock:
             if self._error is not None:
-                self._fleet.failed(self, self._error)
+                self.fleet.failed(self, self._error)
                 raise self._error.with_traceback(None)
             if self._source is None:
                 try:
-                    self._source = self._fleet.open_member(self)
+                    self._source = self.fleet.open_member(self)
                 except Exception as error:
                     self._error = why(error)
-                    self._fleet.failed(self, self._error)
+                    self.fleet.failed(self, self._error)
                     if self._error is error:
                         raise
                     raise self._error from error
             source = self._source
-        self._fleet.used(self)
+        self.fleet.used(self)
         return source
 
     def try_again(self) -> None:
@@ -152,9 +155,11 @@ class FleetMember:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the files that are held; 0 where it is not opened."""
+        """Bytes of the files that are held and of what is made of any; 0 where it is not opened."""
         source = self._source
-        return 0 if source is None else sum(file.size for file in source.log.loaded.files)
+        if source is None:
+            return 0
+        return _SOURCE_BYTES + sum(file.size for file in source.log.loaded.files)
 
     def weight(self) -> int:
         """About how many bytes are to be read; a listing, where the directory is a local one."""

@@ -196,6 +196,8 @@ class FleetSource(Questions):
     def used(self, member: FleetMember) -> None:
         """Note that a member was used; others are closed where all hold too much."""
         with self._lock:
+            if next(reversed(self._used), None) == member.name:
+                return  # Whoever walks a member uses it again and again.
             self._used[member.name] = member
             self._used.move_to_end(member.name)
             held = sum(m.n_bytes for m in self._used.values())
@@ -418,6 +420,11 @@ class FleetSource(Questions):
                     tell(done, total)
                 yield from _those_next(waiting, found)
         yield from _those_next(waiting, found)
+
+    def is_spread(self, member: FleetMember) -> bool:
+        """Whether an engine spreads a member over tasks, because it is too large for one."""
+        del member
+        return False
 
     def is_for_others(self, members: Sequence[FleetMember], *, keeps: bool) -> bool:
         """Whether `compute` reads members sooner than opening them here one after the other.
