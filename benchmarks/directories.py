@@ -61,9 +61,11 @@ class Sizes:
     """Of a cluster that lost its quorum, with `changes` in the log of each voter."""
     disk_topics: int = 1_000
     """Of a broker's disk, with `partitions` replicas each; another has 20 times as many."""
-    members: tuple[int, int, int] = (500, 2_000, 9_000)
-    """Of fleets of very small directories, which are links to one."""
-    member_topics: int = 20
+    members: tuple[int, int] = (1_000, 10_000)
+    """Of fleets of small directories, whose logs are links to one of 200 KB."""
+    member_topics: int = 125
+    broker_topics: int = 20
+    """Of the metadata log of the broker whose groups are read."""
 
     @property
     def n_partitions(self) -> int:
@@ -81,8 +83,8 @@ SMOKE: Final = Sizes(
         " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     ),
     one_session=True,
-    fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
-    commits=3_000, broker_commits=1_500, commit_keys=300, broker_partitions=4,
+    fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4), member_topics=2,
+    commits=3_000, broker_commits=1_500, broker_topics=2, commit_keys=300, broker_partitions=4,
     disk_topics=5, voter_topics=10,
 )  # fmt: skip
 """A few kilobytes, to see that everything works."""
@@ -163,19 +165,21 @@ class Directories:
         ]
 
     def members(self, n: int) -> Path:
-        """A folder with so many directories, of which the files are links to those of one."""
+        """A folder with so many directories of different clusters, whose logs are links to one."""
         sizes = self.sizes
         one = self._made(sizes.member_topics, sizes.partitions, sizes.member_topics)
         target = one.log_dir.with_name(f"{one.log_dir.name}-times-{n}")
         if not target.exists():
             part = _emptied(target)
-            files = [path for path in one.log_dir.rglob("*") if path.is_file()]
+            inner = one.log_dir / LOG_DIR
+            files = [path for path in inner.iterdir() if not path.name.endswith("index")]
             for i in range(n):
                 own = part / f"c{i:06}"
                 (own / LOG_DIR).mkdir(parents=True)
+                name = f"version=1\nnode.id=1\ncluster.id=benchmark-{i:012}\n"
+                (own / "meta.properties").write_text(name, encoding="utf-8")
                 for path in files:
-                    if path.suffix not in (".index", ".timeindex"):
-                        os.link(path, own / path.relative_to(one.log_dir))
+                    os.link(path, own / path.relative_to(one.log_dir))
             part.rename(target)
         return target
 
@@ -187,7 +191,7 @@ class Directories:
         """A broker's directory: a small metadata log, and all partitions of the topic."""
         sizes = self.sizes
         logs = self._group_logs(sizes.broker_partitions, sizes.broker_commits)
-        metadata = self._made(sizes.member_topics, sizes.partitions, sizes.member_topics).log_dir
+        metadata = self._made(sizes.broker_topics, sizes.partitions, sizes.broker_topics).log_dir
         target = logs.with_name(f"{logs.name}-broker")
         if not target.exists():
             part = _emptied(target)

@@ -29,7 +29,9 @@ from explorer import (
     tui_view,
     tui_view_bytes,
 )
-from folds import local_fold, spark_fleet, spark_fold, spark_start, worker_memory
+from fleet_worker import QUESTIONS as FLEET_QUESTIONS
+from folds import fleet as fleet_by
+from folds import local_fold, spark_fold, spark_start, worker_memory
 from live_quorum import printed, serving
 from measure import Measurement, Output, run_often, run_once
 from questions import QUESTIONS, cold, warm
@@ -49,11 +51,18 @@ class Figure:
     """What is promised; ``-`` where it is there to compare with."""
     unit: str
     """``s``, ``ms``, ``M/s`` (millions of records a second), ``MB`` (of memory); ``ms at most``
-    (the slowest), ``KB at most`` (sent to the terminal)."""
+    (the slowest), ``KB at most`` (sent to the terminal), ``CPU`` (of each member of a fleet)."""
     run: Callable[[Directories, int], Measurement]
 
     def result(self, measurement: Measurement) -> str:
         """The median, or the peak, in the figure's unit."""
+        if self.unit == "CPU":
+            return "; ".join(
+                f"{n:,}: {1e3 * sum(cpu.values()) / n:.1f} ms each ("
+                + ", ".join(f"{kind} {s / sum(cpu.values()):.0%}" for kind, s in cpu.items() if s)
+                + ")"
+                for n, cpu in measurement.members.items()
+            )
         if self.unit == "MB":
             return f"{measurement.peak_rss_bytes / 1e6:.0f} MB"
         if self.unit == "M/s":
@@ -536,10 +545,14 @@ FIGURES: Final = (
     ),
     *(
         Figure(
-            f"spark-fleet-{n}", f"`find` in a fleet of {n:,} very small directories on `local[2]`",
-            "-", "s", spark_fleet(i),
+            f"fleet-{name}-{engine}",
+            "the same by processes here" if engine == "local" else
+            f"`{' '.join(words)}` in {Sizes().members[-1]:,} directories of 200 KB on `local[2]`",
+            "-" if engine == "local" else
+            f"≤ 2 × `fleet-{name}-local`, ≤ 120 s, ≤ 600 MB", "CPU", fleet_by(name, engine),
         )
-        for i, n in enumerate(Sizes().members)
+        for name, words in FLEET_QUESTIONS.items()
+        for engine in ("spark", "local")
     ),
     Figure(
         "kept-ls", "`ls /image/topics/byName`, the image in the cache", "≤ 1 s", "s", kept_ls

@@ -1,108 +1,126 @@
-"""Measures a search of fleets of small directories by Spark: how it grows with their members.
+"""Measures questions to fleets of small directories: the CPU time of each kind of process.
 
-Started by `folds` as ``python fleet_worker.py MASTER RUNS FLEET...``, on all CPUs, with folders of
-directories, the smallest first; prints what it measured as one line of JSON, or why there is no
-Spark here. Each answer is checked, and the number of tasks is bounded.
+Started by `folds` as ``python fleet_worker.py ENGINE MASTER FLEET...``, on all CPUs, with folders
+of directories; prints what it measured as one line of JSON, or why there is no Spark here. Commands
+run in this process, as the command line runs them, in one session of Spark.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
-from measure import Measurement, WrongOutputError
-from processes import user_seconds, watched
+from measure import WrongOutputError
+from processes import busy_seconds, cpu_seconds, peak_bytes, reset_peak
 
-_TASKS: Final = 64
-"""Of those that do nothing."""
-_MEMBERS_PER_TASK: Final = 50
-_TASKS_BESIDES: Final = 100
+QUESTIONS: Final = {
+    "rows": ("fleet",),
+    "find": ("find", "/", "-name", "{topic}"),
+    "offline": ("partitions", "--offline"),
+    "health": ("health", "--summary"),
+}
+"""Commands; ``{topic}`` stands for the name of a topic that each directory has."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Measure and print."""
-    from metashell.spark_backend.needs import missing_requirement
-
-    master, runs, *fleets = argv
-    reason = missing_requirement(master)
-    if reason is not None:
-        print(json.dumps({"skipped": reason.message}))
-        return 0
+    engine, master, *fleets = argv
     try:
-        print(json.dumps(measure(master, int(runs), fleets)))
+        if engine == "local":
+            print(json.dumps(measure(["--engine", "local"], fleets)))
+            return 0
+        from metashell.spark_backend.needs import missing_requirement
+
+        reason = missing_requirement(master)
+        if reason is not None:
+            print(json.dumps({"skipped": reason.message}))
+            return 0
+        from metashell.spark_backend.session import SparkSettings, session
+
+        with session(SparkSettings(master=master)):
+            print(json.dumps(measure_spark(master, fleets)))
     except WrongOutputError as error:
         print(f"fleet_worker: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def measure(master: str, runs: int, fleets: Sequence[str]) -> dict[str, Any]:
-    """Search each fleet in one session, `runs` times."""
-    from metashell.sources.engine import core_count, cores_of
-    from metashell.spark_backend.session import SparkSettings, session
+def measure_spark(master: str, fleets: Sequence[str]) -> dict[str, Any]:
+    """Ask Spark, in the session that is there."""
+    return measure(["--engine", "spark", "--master", master], fleets)
+
+
+def measure(options: Sequence[str], fleets: Sequence[str]) -> dict[str, Any]:
+    """Ask each fleet each question.
+
+    Returns:
+        By question and fleet: seconds by the wall and of CPU, and what was printed, as a digest.
+    """
+    import metashell
 
     found: dict[str, Any] = {}
-    with watched() as peaks, session(SparkSettings(master=master)) as spark:
-        task_s = [_idle_task_s(spark) * cores_of(master, core_count()) for _ in range(runs + 1)]
+    first = sorted(Path(fleets[0]).iterdir())[0]
+    topic = metashell.open(first).ls("/image/topics/byName")[0]
+    ask([*options, "-d", str(first), *QUESTIONS["rows"]])  # So that modules are imported.
+    for name, words in QUESTIONS.items():
+        line = [word.format(topic=topic) for word in words]
+        own = found[name] = {}
         for fleet in fleets:
-            measurement, members = Measurement(), sorted(map(str, Path(fleet).iterdir()))
-            for _ in range(runs):
-                begin, user, known = time.perf_counter(), user_seconds(), _jobs(spark)
-                text = searched(spark, members)
-                measurement.wall_s.append(time.perf_counter() - begin)
-                measurement.user_s.append(user_seconds() - user)
-                check(text, len(members), _n_tasks(spark, _jobs(spark) - known))
-            peaks.look()
-            measurement.peak_rss_bytes = peaks.any_process
-            # The first waits for Python workers.
-            measurement.parts = {"task": task_s[1:]}
-            found[fleet] = asdict(measurement)
+            reset_peak()
+            begin, busy, cpu = time.perf_counter(), busy_seconds(), cpu_seconds()
+            digest, n_lines = ask([*options, "-d", f"{fleet}/*", *line])
+            wall, after = time.perf_counter() - begin, cpu_seconds()
+            spent = {kind: after[kind] - cpu[kind] for kind in after}
+            n_members = len(os.listdir(fleet))
+            if name in ("rows", "find") and n_lines < n_members:
+                raise WrongOutputError(f"{name}: {n_lines} lines of {n_members} directories")
+            own[fleet] = {
+                "members": n_members,
+                "wall_s": wall,
+                "cpu_s": spent,
+                "others_s": max(busy_seconds() - busy - sum(spent.values()), 0.0),
+                "peak_rss_bytes": peak_bytes(os.getpid()),
+                "digest": digest,
+            }
     return found
 
 
-def searched(spark: Any, members: Sequence[str]) -> str:
-    """The directories called ``byName`` of all members."""
-    from metashell.commands.find.parts import FindTask
-    from metashell.spark_backend.find import find
-    from metashell.spark_backend.fold import fold_directories
+def ask(argv: Sequence[str]) -> tuple[str, int]:
+    """Run the command line in this process; returns a digest of what it prints, and its lines."""
+    from metashell.cli import main as run
 
-    search = FindTask(["/", "-name", "byName"], "/", escapes=False)
-    names = [Path(member).name for member in members]
-    return "".join(find(fold_directories(spark, members), search, names))
-
-
-def check(text: str, n_members: int, n_tasks: int) -> None:
-    """Raise unless each member was searched, by few tasks."""
-    if n_members != text.count("/image/topics/byName\n"):
-        raise WrongOutputError(f"{n_members} members are searched: {text[:200]!r}")
-    if n_tasks > _TASKS_BESIDES + n_members // _MEMBERS_PER_TASK:
-        raise WrongOutputError(f"{n_tasks} tasks for {n_members} members")
+    with tempfile.TemporaryFile() as file:
+        with _stdout_into(file):
+            status = run(argv)
+        if status not in (0, 1):
+            raise WrongOutputError(f"exit status {status}: {' '.join(argv)}")
+        file.seek(0)
+        digest, n_lines = hashlib.sha256(), 0
+        for line in file:
+            digest.update(line)
+            n_lines += 1
+    return digest.hexdigest(), n_lines
 
 
-def _idle_task_s(spark: Any) -> float:
-    """Seconds that a task takes which does nothing, by the wall."""
-    from metashell.spark_backend.tasks import PIECES, run_tasks
-
-    begin = time.perf_counter()
-    run_tasks(spark, [[]] * _TASKS, lambda _: iter(()), PIECES).count()
-    return (time.perf_counter() - begin) / _TASKS
-
-
-def _jobs(spark: Any) -> set[int]:
-    return set(spark.sparkContext.statusTracker().getJobIdsForGroup(None))
-
-
-def _n_tasks(spark: Any, jobs: set[int]) -> int:
-    """Tasks of all stages that these jobs ran."""
-    tracker = spark.sparkContext.statusTracker()
-    stages = {stage for job in jobs for stage in tracker.getJobInfo(job).stageIds}
-    infos = [tracker.getStageInfo(stage) for stage in stages]
-    return sum(info.numCompletedTasks for info in infos if info is not None)
+@contextmanager
+def _stdout_into(file: BinaryIO) -> Iterator[None]:
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(file.fileno(), 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 if __name__ == "__main__":

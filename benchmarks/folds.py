@@ -55,21 +55,36 @@ def worker_memory(directories: Directories, runs: int) -> Measurement:
     return measurement
 
 
-def spark_fleet(i: int) -> Callable[[Directories, int], Measurement]:
-    """A search of the fleet of that number among those of `Sizes.members`."""
+def fleet(question: str, engine: str) -> Callable[[Directories, int], Measurement]:
+    """A question of `fleet_worker` to all fleets of `Sizes.members`."""
 
     def run(directories: Directories, runs: int) -> Measurement:
-        found = _searched(directories, runs)
-        return Measurement(**found[str(directories.members(directories.sizes.members[i]))])
+        del runs  # Ten thousand directories are runs enough.
+        asked = _asked(directories, engine)[question]
+        measurement = Measurement(disturbed=any(map(_is_disturbed, asked.values())))
+        for fleet, found in asked.items():
+            measurement.members[found["members"]] = found["cpu_s"]
+            measurement.wall_s = [found["wall_s"]]
+            measurement.user_s = [sum(found["cpu_s"].values())]
+            measurement.peak_rss_bytes = found["peak_rss_bytes"]
+            # Each engine is the judge of the other.
+            other = _asked(directories, "local")[question][fleet]
+            check(found["digest"] == other["digest"], f"{question}: engines answer differently")
+        return measurement
 
     return run
 
 
+def _is_disturbed(found: Mapping[str, Any]) -> bool:
+    """Whether other work took a tenth of the CPUs or more."""
+    return bool(found["others_s"] > found["wall_s"] * (os.cpu_count() or 1) / 10)
+
+
 @cache
-def _searched(directories: Directories, runs: int) -> Any:
-    if directories.sizes.one_session:
-        return _folded(directories, _START_MASTER, runs)["fleets"]
-    found = report("fleet_worker.py", [_START_MASTER, str(runs), *_fleets(directories)])
+def _asked(directories: Directories, engine: str) -> Any:
+    if engine == "spark" and directories.sizes.one_session:
+        return _folded(directories, _START_MASTER, 1)["fleets"]
+    found = report("fleet_worker.py", [engine, _START_MASTER, *_fleets(directories)])
     if "skipped" in found:
         raise SkippedError(found["skipped"])
     return found

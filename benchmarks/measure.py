@@ -70,6 +70,11 @@ class Measurement:
     parts: dict[str, list[float]] = field(default_factory=dict)
     """Wall times of what each run consists of, where that is measured."""
 
+    members: dict[int, dict[str, float]] = field(default_factory=dict)
+    """CPU time by kind of process, for fleets of so many members; empty for anything else."""
+    disturbed: bool = False
+    """Whether other work took so much of the machine that wall times say nothing."""
+
     @property
     def median_s(self) -> float:
         """Median wall time of a run."""

@@ -33,7 +33,7 @@ class Peaks:
         """
         for pid in descendants():
             with suppress(OSError, ValueError):
-                peak = _peak_bytes(pid)
+                peak = peak_bytes(pid)
                 self.any_process = max(self.any_process, peak)
                 if _is_python_worker(pid):
                     self.python_worker = max(self.python_worker, peak)
@@ -74,6 +74,34 @@ def user_seconds(*, of_python_workers: bool = False) -> float:
     return float(ticks) / os.sysconf("SC_CLK_TCK")
 
 
+def cpu_seconds() -> dict[str, float]:
+    """CPU time so far by kind of process: this one, Java, and the others below, which decode."""
+    found = {"driver": 0.0, "java": 0.0, "workers": 0.0}
+    for pid in (os.getpid(), *descendants()):
+        with suppress(OSError, ValueError, IndexError):
+            fields = [int(field) / os.sysconf("SC_CLK_TCK") for field in _stat(pid)[11:15]]
+            program = Path(_PROC, str(pid), "cmdline").read_bytes().partition(b"\0")[0]
+            kind = "java" if os.path.basename(program) == b"java" else "workers"
+            found["driver" if pid == os.getpid() else kind] += sum(fields[:2])
+            found["workers"] += sum(fields[2:])  # Children that ended.
+    return found
+
+
+def busy_seconds() -> float:
+    """CPU time of all that runs on this machine so far."""
+    with suppress(OSError, ValueError, IndexError):
+        user, nice, system, _, _, *more = Path(_PROC, "stat").read_text().split("\n")[0].split()[1:]
+        ticks = sum(map(int, (user, nice, system, *more[:3])))
+        return float(ticks) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def reset_peak() -> None:
+    """Let `peak_bytes` of this process begin anew, where the kernel can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def descendants() -> list[int]:
     """Children of this process, their children and so on."""
     parents: dict[int, list[int]] = {}
@@ -94,7 +122,8 @@ def _stat(pid: int) -> list[str]:
     return Path(_PROC, str(pid), "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
-def _peak_bytes(pid: int) -> int:
+def peak_bytes(pid: int) -> int:
+    """The largest resident set that a process had; 0 where nothing tells."""
     for line in Path(_PROC, str(pid), "status").read_text(errors="replace").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

@@ -187,7 +187,7 @@ def _cells(figure: Figure, measurement: Measurement) -> list[str]:
         figure.what,
         figure.target,
         figure.result(measurement),
-        _time(min(measurement.wall_s), unit),
+        "-" if measurement.disturbed else _time(min(measurement.wall_s), unit),
         "-" if first is None else _time(first, unit),
         _time(median(measurement.user_s), unit),
         _memory(measurement.peak_rss_bytes),
@@ -246,6 +246,8 @@ def as_json(results: Sequence[tuple[Figure, Measurement]], sizes: Sizes) -> str:
             "user_s": measurement.user_s,
             "first_s": measurement.first_s,
             "parts_s": measurement.parts or None,
+            "cpu_s": measurement.members or None,
+            "disturbed": measurement.disturbed,
             "records": measurement.n_items or None,
             "peak_rss_bytes": measurement.peak_rss_bytes,
         }

@@ -94,7 +94,7 @@ def measure(
             # While there still are workers.
             peaks.look()
             # It uses the session that is there.
-            searched = fleet_worker.measure(master, runs, fleets) if fleets else {}
+            searched = fleet_worker.measure_spark(master, fleets) if fleets else {}
     fold.peak_rss_bytes = peaks.any_process
     if any(found != counts[0] for found in counts):
         raise WrongOutputError("two folds of the same directories differ")
