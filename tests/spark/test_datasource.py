@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import groupby
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +54,18 @@ def test_states_of_all_fixtures_in_one_job(spark: SparkSession, table: str) -> N
         else:
             wanted = as_spark(metashell.open(path).table(table))
             assert rows(wanted) == rows(own.select(wanted.column_names))
+
+
+@pytest.mark.parametrize("table", ["records", "PartitionRecord", "ConfigRecord"])
+def test_rows_are_in_the_order_of_the_log(spark: SparkSession, table: str) -> None:
+    """File after file, where each is read whole."""
+    (path,) = DIRECTORIES[:1]
+    found = fetched(spark, table, path).select(["file", "offset"]).to_pylist()
+    files = [file for file, _ in groupby(row["file"] for row in found)]
+    assert sorted(set(files)) == sorted(files)
+    for file in files:
+        offsets = [row["offset"] for row in found if row["file"] == file]
+        assert offsets == sorted(offsets), file
 
 
 def pa_equal(table: pa.Table, column: str, value: str) -> pa.Array:

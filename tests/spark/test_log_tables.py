@@ -19,6 +19,7 @@ from metashell.log.names import list_names
 from metashell.log.read import load
 from metashell.redact import REDACTED
 from metashell.schema.model import load_registry
+from metashell.spark_backend import tasks as tasks_module
 from support.dumped import dump
 from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, plan, read, rows
@@ -166,12 +167,17 @@ def test_file_that_is_gone_when_it_is_read_is_a_fault(tmp_path: Path) -> None:
         assert wanted == {o for batch in batches for o in batch["offset"].to_pylist()}
 
 
-def test_one_large_segment_is_read_by_several_tasks(tmp_path: Path) -> None:
-    """With the rows that one task reads."""
+@pytest.mark.parametrize(("least", "n_tasks"), [(tasks_module._TASK_BYTES, 1), (1 << 14, 6)])
+def test_one_large_segment_is_read_by_several_tasks(
+    least: int, n_tasks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the rows that one task reads, in their order; small splits have none of their own."""
+    monkeypatch.setattr(tasks_module, "_TASK_BYTES", least)
     path = make_directory(tmp_path, (0, b"".join(topic_log(2000))))
-    tasks, read_task, _ = plan("TopicRecord", path, splitBytes=16_384)
+    tasks, read_task, _ = plan("TopicRecord", path, splitBytes=4096)
     found = [[o for b in read_task(task) for o in b["offset"].to_pylist()] for task in tasks]
-    assert len([offsets for offsets in found if offsets]) > 5
+    assert n_tasks <= len([offsets for offsets in found if offsets])
+    assert (n_tasks == 1) == (len(tasks) == 1)
     assert list(range(4000)) == [offset for offsets in found for offset in offsets]
 
 

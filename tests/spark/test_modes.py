@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +21,7 @@ from support.reduced import assert_same_image
 from support.s3 import ACCESS_KEY, SECRET_KEY, S3Server
 from support.shell import run
 from support.spark_programs import Marked
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,6 +129,31 @@ with session(SparkSettings(master=sys.argv[1])) as spark:
 )
 
 
+JOB = """
+import sys
+
+import metashell
+from pyspark.sql import SparkSession
+
+from metashell.spark_backend import KRaftDataSource
+
+
+def where(_):
+    import metashell
+
+    return [metashell.__file__]
+
+
+spark = SparkSession.builder.getOrCreate()
+spark.dataSource.register(KRaftDataSource)
+found = [metashell.__file__, *spark.sparkContext.parallelize([1], 1).mapPartitions(where).collect()]
+assert all("sent.zip/metashell/" in place for place in found), found
+rows = spark.read.format("kraft").option("table", "topics").load(sys.argv[1])
+print("topics:", rows.count())
+spark.stop()
+"""
+
+
 @pytest.fixture
 def marked(tmp_path: Path) -> Marked:
     """Where programs run."""
@@ -146,6 +174,37 @@ def test_a_cluster_that_loses_a_worker(marked: Marked) -> None:
     with marked.cluster(workers=2) as master:
         assert (0, "", "") == marked.program(CLUSTER, master, *places())
     wait_until(lambda: not marked.running(), lambda: str(marked.running()))
+
+
+@pytest.mark.slow
+def test_a_job_brings_the_pure_wheel(marked: Marked, tmp_path: Path) -> None:
+    """By `spark-submit --py-files`: driver and executors import metashell from it."""
+    import pyspark
+
+    root, home = Path(__file__).parents[2], Path(pyspark.__file__).parent
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=root, env={**os.environ, "METASHELL_KERNEL": "off"}, check=True)
+    (wheel,) = tmp_path.glob("*-py3-none-any.whl")
+    sent, job = wheel.rename(tmp_path / "sent.zip"), tmp_path / "job.py"
+    job.write_text(JOB, encoding="utf-8")
+    place = fixture(PLACES[0]).input
+    submit = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--py-files", str(sent)]
+    environment = {**marked.environment, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home)}
+    environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    environment.pop("PYTHONPATH")
+    ran = subprocess.run(
+        ["bash", str(home / "bin" / "spark-submit"), *submit, str(job), str(place)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    topics = len(metashell.open(place).ls("/image/topics/byName"))
+    # PySpark itself warns about pandas, also on standard output.
+    last = ran.stdout.splitlines()[-1:]
+    assert (0, [f"topics: {topics}"]) == (ran.returncode, last), ran.stderr
 
 
 @pytest.mark.slow

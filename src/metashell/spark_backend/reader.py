@@ -158,14 +158,15 @@ class KRaftReader(DataSourceReader):
         for pieces in at_once(plans, [site.opened_by for site in sites]):
             for piece in pieces:
                 if isinstance(piece, SplitPiece):
-                    cost = piece.split.end - piece.split.begin + FILE_BYTES
+                    split = piece.split
+                    cost = split.end - split.begin + (0 if split.begin else FILE_BYTES)
                     found.append((cost, piece))
                     continue
                 told.append(piece)
                 reason = piece.reason if isinstance(piece, FaultPiece) else None
                 if reason is not None and len(sites) == 1 and options.table != FAULTS:
                     raise SourceError(reason)
-        tasks = map(Task, packed(found, options.split_bytes, _TASKS))
+        tasks = map(Task, packed(found, _TASKS))
         return [*_together(told), *tasks] if options.table == FAULTS else [*tasks]
 
     def _partitions(self) -> list[PartitionPiece]:

@@ -53,17 +53,17 @@ _TASK_BYTES: Final = 1 << 20
 """Less is not worth a task of its own."""
 
 
-def packed(work: Iterable[tuple[int, T]], task_bytes: int, n_tasks: int) -> list[list[T]]:
+def packed(work: Iterable[tuple[int, T]], n_tasks: int) -> list[list[T]]:
     """Pack work into tasks, in its order.
 
     Args:
-        work: Each piece behind its weight in bytes.
-        task_bytes: About how much a task has at most; a heavier piece is alone.
+        work: Each piece behind its weight in bytes. A task has about `SPLIT_BYTES` at most; a
+            heavier piece is alone.
         n_tasks: Tasks that are worth having: where there is less work, they have less each.
     """
     weighed = list(work)
     enough = max(sum(weight for weight, _ in weighed) // max(n_tasks, 1), _TASK_BYTES)
-    room = min(task_bytes, enough)
+    room = min(SPLIT_BYTES, enough)
     tasks: list[list[T]] = []
     filled = 0
     for weight, piece in weighed:
@@ -117,7 +117,7 @@ def run_packed(
     schema: pa.Schema,
 ) -> DataFrame:
     """Call a function with each piece of work behind its weight in bytes; see `run_tasks`."""
-    tasks = packed(work, SPLIT_BYTES, TASKS_PER_CORE * parallelism(spark))
+    tasks = packed(work, TASKS_PER_CORE * parallelism(spark))
     return run_tasks(spark, tasks, run, schema)
 
 

@@ -17,7 +17,7 @@ from support.fixtures import fixture
 from support.fleets import node, topics
 from support.kraft import source
 
-MEGABYTE = 1 << 20
+HALF = SPLIT_BYTES // 2
 
 
 @pytest.mark.parametrize(
@@ -26,17 +26,17 @@ MEGABYTE = 1 << 20
         ([], 4, []),
         ([0, 0, 0], 4, [[0, 1, 2]]),
         ([1] * 5, 4, [[0, 1, 2, 3, 4]]),
-        ([MEGABYTE] * 4, 4, [[0], [1], [2], [3]]),
-        ([MEGABYTE] * 8, 4, [[0, 1], [2, 3], [4, 5], [6, 7]]),
-        ([MEGABYTE] * 4, 0, [[0, 1], [2, 3]]),
-        ([9 * MEGABYTE, 1, 1], 1, [[0], [1, 2]]),
-        ([1, 9 * MEGABYTE, 1], 1, [[0], [1], [2]]),
+        ([HALF] * 4, 4, [[0], [1], [2], [3]]),
+        ([HALF] * 8, 4, [[0, 1], [2, 3], [4, 5], [6, 7]]),
+        ([HALF] * 4, 0, [[0, 1], [2, 3]]),
+        ([9 * HALF, 1, 1], 1, [[0], [1, 2]]),
+        ([1, 9 * HALF, 1], 1, [[0], [1], [2]]),
     ],
 )
 def test_packed(weights: list[int], n_tasks: int, expected: list[list[int]]) -> None:
-    """In order, as many tasks as are worth having, none with more than two megabytes."""
+    """In order, as many tasks as are worth having, none with more than two halves of a split."""
     work = [(weight, i) for i, weight in enumerate(weights)]
-    assert expected == packed(work, 2 * MEGABYTE, n_tasks)
+    assert expected == packed(work, n_tasks)
 
 
 def fleet(n: int) -> list[FoldJob]:
@@ -52,7 +52,7 @@ def test_tasks_of_a_fleet_grow_with_it(n: int, n_tasks: int) -> None:
     """There are few, each directory is in one, and each task carries no other."""
     jobs = fleet(n)
     works = heaviest_first([work for i, job in enumerate(jobs) for work in job.work(i)])
-    tasks = packed(works, SPLIT_BYTES, 2 * TASKS_PER_CORE)
+    tasks = packed(works, 2 * TASKS_PER_CORE)
     assert n_tasks == len(tasks)
     assert list(range(n)) == sorted(work.directory for task in tasks for work in task)
     sizes = [len(pickle.dumps(task)) for task in tasks]
