@@ -82,8 +82,10 @@ def distinct(paths: Sequence[str]) -> list[str]:
     Raises:
         SourceError: A URI can't be meant.
     """
-    first = {identity_of(path): path for path in reversed(paths)}
-    return [path for path in dict.fromkeys(paths) if path in first.values()]
+    first: dict[str, str] = {}
+    for path in paths:
+        first.setdefault(identity_of(path), path)
+    return list(first.values())
 
 
 def identity_of(path: str) -> str:

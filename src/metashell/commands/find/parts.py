@@ -368,7 +368,7 @@ def search_members(context: Context, args: Sequence[str]) -> PartsSearch | None:
     if not fleet.is_for_others(closed, keeps=context.interactive):
         return None
     task = FindTask(args, context.cwd, context.out.is_terminal)
-    asked = [member for member in closed if not fleet.is_spread(member)]
+    asked = {member.name: member for member in closed if not fleet.is_spread(member)}
 
     def pieces() -> Iterator[Found]:
         first = next(iter(fleet.members))
@@ -379,11 +379,11 @@ def search_members(context: Context, args: Sequence[str]) -> PartsSearch | None:
             find_in_member,
             find_in_source,
             lambda member: (shares[member.name], task),
-            members=asked,
+            members=list(asked.values()),
             stop=lambda: stop_if_cancelled(context),
         )
         for member in members:
-            if member in asked:
+            if member.name in asked:
                 yield from _taken(fleet, member, next(rows), shares[member.name], task)
             else:
                 yield from _of_opened(member, shares[member.name], task)
