@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from metashell.commands.find.parts import WARNED, FindTask, Found, PartsSearch
+from metashell.commands.find.parts import WARNED, FindTask, FoundPiece, PartsSearch
 from metashell.read_settings import ReadSettings
 from metashell.reduced.log import ReducedLog
 from metashell.reduced.topic_shards import TopicShards
@@ -113,7 +113,7 @@ class InParts:
         """Search all parts, and send what they found in several streams of batches."""
         search, jobs = FindTask(args, cwd, escapes), below_names(self.jobs, self.names)
 
-        def found() -> Iterator[Found]:
+        def found() -> Iterator[FoundPiece]:
             tables = []
             for (number, part), pieces in self.parts:
                 assert isinstance(number, int)
@@ -129,7 +129,7 @@ class InParts:
         failed = None if self.names is None else self.failures.__setitem__
         return PartsSearch(found, failed)
 
-    def _joined(self, table: pa.Table) -> Iterator[Found]:
+    def _joined(self, table: pa.Table) -> Iterator[FoundPiece]:
         keys = [table[name].to_pylist() for name in ("word", "components", "piece")]
         order = sorted(range(len(table)), key=lambda i: [key[i] for key in keys])
         table, at = table.take(pa.array(order, pa.int64())), 0

@@ -20,7 +20,7 @@ from metashell.commands.find.parts import (
     LACKING,
     WARNED,
     FindTask,
-    Found,
+    FoundPiece,
     PartRow,
     PartsSearch,
     Share,
@@ -130,20 +130,20 @@ def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 return
 
 
-def _joined(word: int, rows: Sequence[dict[str, Any]]) -> Found:
+def _joined(word: int, rows: Sequence[dict[str, Any]]) -> FoundPiece:
     """Rows of `FOUND` that have one word."""
     if word < 0:
-        return Found(
+        return FoundPiece(
             "", told=[(word, _decoded(r["components"][0]), _decoded(r["text"])) for r in rows]
         )
     end = next((i for i, row in enumerate(rows) if row["quits"]), len(rows))
     text = _decoded(b"".join(row["text"] for row in rows[: end + 1]))
-    return Found(text, [word], quits=end < len(rows))
+    return FoundPiece(text, [word], quits=end < len(rows))
 
 
-def found_of(row: Any) -> Found:
+def found_of(row: Any) -> FoundPiece:
     """Read a row of `JOINED`."""
-    found: Found = pickle.loads(row["found"])
+    found: FoundPiece = pickle.loads(row["found"])
     return found
 
 
@@ -174,7 +174,7 @@ def find(
         share = share_of(job, part.number, is_first=job.above[1:] in ((), (first,)))
         return find_in_pieces(job, pieces, share, search, settings)
 
-    def pieces() -> Iterator[Found]:
+    def pieces() -> Iterator[FoundPiece]:
         # Kept: it is sorted once it is known how much it is.
         kept = named.each(run, FOUND).persist()
         try:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from metashell.commands.find.parts import WARNED, FindTask, Found, PartsSearch
+from metashell.commands.find.parts import WARNED, FindTask, FoundPiece, PartsSearch
 from metashell.errors import NoMetadataLogError, SourceError, TopicLogError
 from metashell.fs.path import cluster_path
 from metashell.log.directory import list_metadata_directory
@@ -123,14 +123,14 @@ class DelegatedSource(_Delegated, ReducedDirectory):
             return None
         search, member = FindTask(args, cwd, escapes), self._member
 
-        def begin(spark: SparkSession) -> Iterator[Found]:
+        def begin(spark: SparkSession) -> Iterator[FoundPiece]:
             fold = fold_sites(spark, [self.site], [], self.settings, keeps_bad=member is not None)
             if member is None:
                 return find(fold, search).pieces()
             is_first = member is next(iter(member.fleet.members.values()))
             return find(fold, search, [member.name], is_first=is_first).pieces()
 
-        def pieces() -> Iterator[Found]:
+        def pieces() -> Iterator[FoundPiece]:
             found = self.engine.run(begin)
             while (piece := self.engine.run(lambda _: next(found, None))) is not None:
                 self.engine.quiet()

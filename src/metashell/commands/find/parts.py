@@ -38,7 +38,7 @@ FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
 COUNTED: Final = -4
-"""Words of `Found.told`: a directory that was looked at and can't be read, what a user should know
+"""Words of `FoundPiece.told`: a directory that was looked at and can't be read, what a user should know
 of one, a node that can't be looked at, and a part's number of nodes."""
 
 _PIECE_CHARS: Final = 1 << 20
@@ -293,7 +293,7 @@ class _PartSearch(Search):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPiece:
     """Some of what a search found."""
 
     text: str
@@ -313,7 +313,7 @@ class PartsSearch:
         SourceError: While iterating: the directory can't be read, and nobody wants to be told.
     """
 
-    pieces: Callable[[], Iterator[Found]]
+    pieces: Callable[[], Iterator[FoundPiece]]
     failed: Callable[[str, str], None] | None = None
     """Told the name of each directory that can't be read, and why."""
     matched: set[int] = field(default_factory=set)
@@ -370,7 +370,7 @@ def search_members(context: Context, args: Sequence[str]) -> PartsSearch | None:
     task = FindTask(args, context.cwd, context.out.is_terminal)
     asked = {member.name: member for member in closed if not fleet.is_spread(member)}
 
-    def pieces() -> Iterator[Found]:
+    def pieces() -> Iterator[FoundPiece]:
         first = next(iter(fleet.members))
         shares = {
             name: Share(above=(CLUSTERS, name), is_first=name == first) for name in fleet.members
@@ -394,9 +394,9 @@ def search_members(context: Context, args: Sequence[str]) -> PartsSearch | None:
     return PartsSearch(lambda: in_order_of_starts(pieces()), failed)
 
 
-def in_order_of_starts(pieces: Iterable[Found]) -> Iterator[Found]:
+def in_order_of_starts(pieces: Iterable[FoundPiece]) -> Iterator[FoundPiece]:
     """Put what members found into the order of the starts: what later ones have waits."""
-    later: dict[int, list[Found]] = {}
+    later: dict[int, list[FoundPiece]] = {}
     for piece in pieces:
         word = max(piece.words, default=0)
         if word:
@@ -430,7 +430,7 @@ def find_in_source(source: Source, share: Share, task: FindTask) -> dict[str, An
     }
 
 
-def _found_in(root: Directory, share: Share, task: FindTask) -> list[Found]:
+def _found_in(root: Directory, share: Share, task: FindTask) -> list[FoundPiece]:
     lines = dict[str, None]()
 
     def failed(path: str, error: MetashellError) -> None:
@@ -444,15 +444,17 @@ def _found_in(root: Directory, share: Share, task: FindTask) -> list[Found]:
         else:
             texts.setdefault(row[0], []).append(row)
     told += [(LACKING, share.above[-1], line) for line in lines]
-    found = [Found("", told=told)] if told else []
+    found = [FoundPiece("", told=told)] if told else []
     for word, rows in sorted(texts.items()):
-        found.append(Found("".join(row[3] for row in rows), [word], any(row[4] for row in rows)))
+        found.append(
+            FoundPiece("".join(row[3] for row in rows), [word], any(row[4] for row in rows))
+        )
     return found
 
 
 def _taken(
     fleet: FleetSource, member: FleetMember, row: dict[str, Any], share: Share, task: FindTask
-) -> Iterator[Found]:
+) -> Iterator[FoundPiece]:
     """What another process found, with all that it would have left behind here."""
     error = error_of(row)
     if error is not None:
@@ -464,7 +466,7 @@ def _taken(
     yield from row["found"]
 
 
-def _of_opened(member: FleetMember, share: Share, task: FindTask) -> Iterator[Found]:
+def _of_opened(member: FleetMember, share: Share, task: FindTask) -> Iterator[FoundPiece]:
     """Search a member that is open, or that its engine searches in parts."""
     delegated = None
     with suppress(SourceError):  # Its directory is empty then, and the fleet knows why.
