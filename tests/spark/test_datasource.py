@@ -42,7 +42,7 @@ def fetched(spark: SparkSession, table: str, *paths: str) -> pa.Table:
     return kraft(spark, table).load(list(paths)).toArrow()
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("table", [*table_names(), "nodes"])
 def test_states_of_all_fixtures_in_one_job(spark: SparkSession, table: str) -> None:
     """Each directory's rows are the local engine's."""

@@ -105,7 +105,7 @@ def local_rows(path: Path, table: str) -> list[str]:
     return rows(as_spark(with_sql_times(found, unread.tell)))
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("table", TABLES)
 def test_tables(spark: SparkSession, directories: dict[str, Path], table: str) -> None:
     """Of all directories in one query, each has the rows that this process makes of it."""
@@ -128,7 +128,7 @@ def test_tables(spark: SparkSession, directories: dict[str, Path], table: str) -
             assert wanted == found, name
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", DAMAGED)
 def test_commands(metashell: Metashell, directories: dict[str, Path], name: str) -> None:
     """Standard output, status and the set of warnings of commands, statements and a search."""

@@ -163,6 +163,7 @@ def test_bad_and_vanishing_directories_fail_alone(spark: SparkSession, tmp_path:
         fold_directories(spark, f"{tmp_path}/*")
 
 
+@pytest.mark.slow
 def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
     """Tables, logs and searches are right all the same."""
     place = str(fixture("real-44-admin").input)

@@ -229,6 +229,7 @@ def test_slips_are_one_sentence_and_nothing_is_reached(
     assert [{"a": 1}] == cells(made.run("select 1 as a", never))
 
 
+@pytest.mark.slow
 def test_what_could_not_be_read_is_told(tables: Callable[..., SparkTables], tmp_path: Path) -> None:
     """Rows of what is there, and in the local engine's words what is not, of each cluster."""
     old = "00000000000000000862.log"

@@ -39,7 +39,7 @@ def directory() -> Iterator[Path]:
         yield Path(path)
 
 
-@pytest.mark.cases(16)
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.name)
 def test_walk(walk: Walk, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step shows what it did."""

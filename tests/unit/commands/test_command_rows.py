@@ -225,6 +225,7 @@ def test_cells_are_of_the_kind_that_their_column_declares(command: RowsCommand) 
                 assert _family(declared) == _family(field.type), (asked_by, field.name)
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("command", WITH_ROWS, ids=lambda command: command.name)
 def test_python_has_the_same_rows(command: RowsCommand) -> None:
     """Of each example, by keyword arguments; also the same columns and diagnostics."""

@@ -433,6 +433,7 @@ def test_a_majority_that_needs_a_damaged_log(tmp_path: Path) -> None:
     assert "\n1572-1584  safe    on 2 and behind damage on 1: " in ran.out
 
 
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", ELECTABLE)
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
 def test_a_damaged_log_is_judged_as_the_start_leaves_it(
