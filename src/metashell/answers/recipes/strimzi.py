@@ -37,22 +37,27 @@ _MOST: Final = 253
 _LABEL: Final = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 """A DNS subdomain name, which names of resources have to be."""
-_PRINCIPAL: Final = "User:"
-_CERTIFICATE: Final = "CN="
+PRINCIPAL: Final = "User:"
+"""How principals begin that are users."""
+CERTIFICATE: Final = "CN="
+"""How a user begins that has a certificate."""
 _MOST_IN_CERTIFICATE: Final = 64
-_RESOURCES: Final = {
+RESOURCES: Final = {
     "TOPIC": "topic",
     "GROUP": "group",
     "CLUSTER": "cluster",
     "TRANSACTIONAL_ID": "transactionalId",
 }
-_PATTERNS: Final = {"LITERAL": "literal", "PREFIXED": "prefix"}
-_OPERATIONS: Final = frozenset(
+"""Strimzi's words for types of resources."""
+PATTERNS: Final = {"LITERAL": "literal", "PREFIXED": "prefix"}
+"""Strimzi's words for types of patterns."""
+OPERATIONS: Final = frozenset(
     {
         *("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION"),
         *("ALTER_CONFIGS", "DESCRIBE_CONFIGS", "IDEMPOTENT_WRITE", "ALL"),
     }
 )
+"""Operations that Strimzi has."""
 _QUOTAS: Final = {
     "producer_byte_rate": "producerByteRate",
     "consumer_byte_rate": "consumerByteRate",
@@ -151,11 +156,11 @@ class _Users:
         if problem is not None:
             self.odd.append(f"ACL {rule.text}: {problem}")
             return
-        resource: dict[str, Any] = {"type": _RESOURCES[rule.resource_type]}
+        resource: dict[str, Any] = {"type": RESOURCES[rule.resource_type]}
         if rule.resource_type != "CLUSTER":
             resource["name"] = rule.resource_name
-            resource["patternType"] = _PATTERNS[rule.pattern_type]
-        spec = self._spec(rule.principal.removeprefix(_PRINCIPAL))
+            resource["patternType"] = PATTERNS[rule.pattern_type]
+        spec = self._spec(rule.principal.removeprefix(PRINCIPAL))
         authorization = spec.setdefault("authorization", {"type": "simple", "acls": []})
         authorization["acls"].append(
             {
@@ -168,11 +173,11 @@ class _Users:
 
 
 def _rule_problem(rule: Rule) -> str | None:
-    if not rule.principal.startswith(_PRINCIPAL):
+    if not rule.principal.startswith(PRINCIPAL):
         return "Strimzi makes principals of the type User alone"
-    if rule.resource_type not in _RESOURCES:
+    if rule.resource_type not in RESOURCES:
         return "Strimzi has no such resource"
-    if not _OPERATIONS.issuperset(rule.operations):
+    if not OPERATIONS.issuperset(rule.operations):
         return "Strimzi has no such operation"
     return None
 
@@ -223,8 +228,8 @@ class _Maker:
     def users(self, users: _Users) -> Iterator[Document]:
         taken: dict[str, str] = {}
         for principal, spec in sorted(users.specs.items()):
-            is_certificate = principal.startswith(_CERTIFICATE)
-            name = principal.removeprefix(_CERTIFICATE)
+            is_certificate = principal.startswith(CERTIFICATE)
+            name = principal.removeprefix(CERTIFICATE)
             problem = None
             if not is_resource_name(name):
                 problem = "Kubernetes takes no such name"

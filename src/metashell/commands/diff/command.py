@@ -19,9 +19,10 @@ from metashell.commands.diff.logs import (
     one_point,
     scope_of,
 )
+from metashell.commands.diff.sides import Sides, Tree
 from metashell.commands.framework.command import Completion, Context, Manual, Nowhere
 from metashell.commands.framework.completion import takes_value
-from metashell.commands.framework.options import Option, Parsed
+from metashell.commands.framework.options import Option, Parsed, refuse_more
 from metashell.commands.framework.targets import shown, stop_if_cancelled, write_chunks
 from metashell.commands.rows.columns import AnswerTable, integer, json_value, text
 from metashell.commands.rows.command import RowsCommand
@@ -36,15 +37,13 @@ from metashell.errors import (
 from metashell.fs.change_texts import with_names
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
-from metashell.fs.node import Directory, JsonValue, Leaf
-from metashell.fs.nodes.root import RootDirectory, image_node
+from metashell.fs.node import JsonValue
 from metashell.fs.path import encode_path
 from metashell.log.time_spec import TimeSpec
-from metashell.redact import Redaction
 from metashell.schema.dump import finite, java_double, to_json
 
 if TYPE_CHECKING:
-    from metashell.fs.differences import Difference, Names, Scope
+    from metashell.fs.differences import Difference, Scope
     from metashell.sources.source import Source
 
 _CHUNK_LINES: Final = 512
@@ -104,6 +103,12 @@ class DiffCommand(RowsCommand):
     status is then 1, even if the states are equal. In a fleet, each cluster is compared with
     DIR, unless the current directory or PATH chooses one.
 
+    If --with names Strimzi's resources in YAML or JSON, a file or a directory of files, diff
+    compares the facts that they state. A KafkaTopic states the partitions, the replicas and the
+    configs of its topic. KafkaUsers state the ACLs. + marks what only the files have. - marks
+    a topic, a config or an ACL that no file has, Kafka's own topics aside. `export --as
+    strimzi` writes such files.
+
     A topic that only one state has is one line; --all prints all its leaves. Topics are
     compared by name, below byId by id. ACLs of two clusters are compared by content, because
     their ids are random. Secrets are compared, and printed as [redacted].
@@ -125,7 +130,11 @@ class DiffCommand(RowsCommand):
             " diff --with DIR [--at POINT] [--all] [--stat|--quiet|-o FORMAT] [PATH]"
         ),
         options=(
-            Option(("--with",), "Compare with another directory or file.", metavar="DIR"),
+            Option(
+                ("--with",),
+                "Compare with another directory or file, or with files of Strimzi's resources.",
+                metavar="DIR",
+            ),
             Option(("--at",), "With --with: compare both at this POINT.", metavar="POINT"),
             Option(("--all",), "Print every leaf of topics that only one state has."),
             Option(("--stat",), "Print only the number of differences in each part."),
@@ -187,19 +196,38 @@ class DiffCommand(RowsCommand):
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """A line for each."""
+        return self._write(context, parsed, "", "")
+
+    def write_member(self, name: str, context: Context, parsed: Parsed) -> int:
+        """The lines of a cluster below its name, or one line if nothing differs."""
+        heading = escape(name)
+        return self._write(context, parsed, f"{heading}:\n", f"{heading}: nothing differs\n")
+
+    def _write(self, context: Context, parsed: Parsed, heading: str, nothing: str) -> int:
         found, sides, status = self._compared(context, parsed)
-        if "--quiet" in parsed.switches:
-            return status if next(found, None) is None else ExitCode.FAILED
-        if _STAT in parsed.switches:
-            return max(status, _print_counts(context, found))
-        return max(status, _print(context, map(_Lines(context, sides).line, found)))
+        is_stat = _STAT in parsed.switches
+        lines = _count_lines(context, found) if is_stat else map(_Lines(context, sides).line, found)
+        first = next(lines, None)
+        if first is None:
+            context.out.write(nothing)
+            return status
+        if "--quiet" not in parsed.switches:
+            write_chunks(context, chain([heading + first], lines), _CHUNK_LINES)
+        return ExitCode.FAILED
 
     def _compared(
         self, context: Context, parsed: Parsed
-    ) -> tuple[Iterator[Difference], _Sides, int]:
+    ) -> tuple[Iterator[Difference], Sides, int]:
         """The differences, the two states, and 1 where their logs differ."""
         from metashell.fs.differences import find_differences
 
+        other = parsed.values.get("--with")
+        if other is not None:
+            from metashell.commands.diff.desired import desired_files
+
+            files = desired_files(other)
+            if files:
+                return *self._against(context, parsed, files), int(ExitCode.OK)
         left, right, path = self._sides(context, parsed)
         status = int(ExitCode.OK)
         if "--with" in parsed.values:
@@ -216,7 +244,25 @@ class DiffCommand(RowsCommand):
                 whole_topics="--all" in parsed.switches,
                 two_clusters=are_two(cluster_ids(left, right)),
             )
-        return chain(_of_coordinators(left, right, scope), found), _Sides(left, right), status
+        sides = Sides(Tree.of(left), Tree.of(right))
+        return chain(_of_coordinators(left, right, scope), found), sides, status
+
+    def _against(
+        self, context: Context, parsed: Parsed, files: Sequence[str]
+    ) -> tuple[Iterator[Difference], Sides]:
+        """The differences from what files want, and both sides."""
+        from metashell.commands.diff.desired import trees, wanted_by
+        from metashell.commands.diff.logs import scope_of_facts
+        from metashell.fs.differences import node_differences
+
+        here, at = context.needs_source(), parsed.values.get("--at")
+        refuse_more(self, parsed.arguments, 1)
+        image = (here if at is None else self._at(context, here, at)).image
+        left, right = trees(image, wanted_by(files, parsed.values["--with"]))
+        scope = scope_of_facts(context, image, (left, right), next(iter(parsed.arguments), None))
+        found = node_differences(left, right, (), scope)
+        sides = Sides(Tree(left, left), Tree(right, right))
+        return (replace(one, part=one.names[1]) for one in found), sides
 
     def _sides(self, context: Context, parsed: Parsed) -> tuple[Source, Source, str | None]:
         """The two states, and the path asked for."""
@@ -299,82 +345,10 @@ def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Diff
         yield from node_differences(before[name], after[name], (name,), scope)
 
 
-class _Sides:
-    """The nodes of two states: as they may be shown, and as they are."""
-
-    def __init__(self, left: Source, right: Source) -> None:
-        self.left, self.right = _Tree(left), _Tree(right)
-
-    def fields(self, names: Names) -> dict[str, tuple[JsonValue, JsonValue]]:
-        """The fields of a leaf that differ: what may be shown of both values."""
-        old, new = self.left.open_leaf(names), self.right.open_leaf(names)
-        shown_old, shown_new = self.left.shown_leaf(names), self.right.shown_leaf(names)
-        before, after = _fields(old), _fields(new)
-        if before == after:
-            # Such as 0.0 and -0.0.
-            before, after = {"value": old.text()}, {"value": new.text()}
-            shown_before: Mapping[str, JsonValue] = {"value": shown_old.text()}
-            shown_after: Mapping[str, JsonValue] = {"value": shown_new.text()}
-        else:
-            shown_before, shown_after = _fields(shown_old), _fields(shown_new)
-        return {
-            name: (shown_before.get(name), shown_after.get(name))
-            for name in {**before, **after}
-            if before.get(name) != after.get(name)
-        }
-
-    def one_side(self, difference: Difference) -> Leaf:
-        """The leaf that only one state has, as it may be shown."""
-        side = self.right if difference.change == "added" else self.left
-        return side.shown_leaf(difference.names)
-
-
-def _fields(leaf: Leaf) -> Mapping[str, JsonValue]:
-    """The fields of a leaf; one without structure has the field ``value``."""
-    value = leaf.value()
-    return value if isinstance(value, Mapping) else {"value": value}
-
-
-class _Tree:
-    """Leaves of one state by name, each directory looked up once in a row."""
-
-    def __init__(self, source: Source) -> None:
-        self._shown = source.root
-        self._open: Directory = source.root
-        if not source.redaction.show_secrets:
-            open_image = Redaction(show_secrets=True)
-            self._open = RootDirectory(
-                {ROOT: lambda: image_node(lambda: source.image, open_image)},
-                lambda: source.coordinator_directories,
-            )
-        self._last: dict[int, tuple[Names, Directory]] = {}
-
-    def shown_leaf(self, names: Names) -> Leaf:
-        """A leaf with its secrets redacted."""
-        return self._leaf(self._shown, names)
-
-    def open_leaf(self, names: Names) -> Leaf:
-        """A leaf as it is: to compare, never to print."""
-        return self._leaf(self._open, names)
-
-    def _leaf(self, root: Directory, names: Names) -> Leaf:
-        above, directory = self._last.get(id(root), ((), root))
-        if above != names[:-1]:
-            directory = root
-            for name in names[:-1]:
-                child = directory.child(name)
-                assert isinstance(child, Directory)
-                directory = child
-            self._last[id(root)] = names[:-1], directory
-        leaf = directory.child(names[-1])
-        assert isinstance(leaf, Leaf)
-        return leaf
-
-
 class _Lines:
     """Differences as lines to read."""
 
-    def __init__(self, context: Context, sides: _Sides) -> None:
+    def __init__(self, context: Context, sides: Sides) -> None:
         self._context, self._sides = context, sides
 
     def line(self, difference: Difference) -> str:
@@ -420,7 +394,7 @@ def _text_of(value: JsonValue) -> str:
 class _Rows:
     """Differences as rows."""
 
-    def __init__(self, sides: _Sides) -> None:
+    def __init__(self, sides: Sides) -> None:
         self._sides = sides
 
     def row(self, difference: Difference) -> RowMapping:
@@ -438,19 +412,10 @@ class _Rows:
         return row
 
 
-def _print(context: Context, lines: Iterator[str]) -> int:
-    """Write lines in chunks; 1 where there is one."""
-    return ExitCode.FAILED if write_chunks(context, lines, _CHUNK_LINES) else ExitCode.OK
-
-
-def _print_counts(context: Context, found: Iterator[Difference]) -> int:
-    lines: list[str] = []
+def _count_lines(context: Context, found: Iterator[Difference]) -> Iterator[str]:
     for row in _count_rows(context, found):
         numbers = [f"{mark}{row[change]}".ljust(8) for change, mark in _MARKS.items()]
-        lines.append(f"{row['part']:<18}{'  '.join(numbers)}".rstrip())
-    if lines:
-        context.out.write("\n".join(lines) + "\n")
-    return ExitCode.FAILED if lines else ExitCode.OK
+        yield f"{row['part']:<18}{'  '.join(numbers)}".rstrip() + "\n"
 
 
 def _count_rows(context: Context, found: Iterator[Difference]) -> Iterator[RowMapping]:

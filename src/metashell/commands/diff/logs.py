@@ -20,6 +20,8 @@ from metashell.sources.log_clock import clock_of
 if TYPE_CHECKING:
     from metashell.checks.agreement import LogFacts
     from metashell.fs.differences import Names, Scope
+    from metashell.fs.node import Directory
+    from metashell.image.image import Image
     from metashell.records.records import Records
     from metashell.sources.source import Source
 
@@ -38,11 +40,11 @@ def scope_of(context: Context, left: Source, right: Source, path: str | None) ->
 
     if path is None:
         return Scope([(ROOT,) if left.capabilities.has_image else ()])
-    found, errors = _named_in(context, (left, right), [path])
+    found, errors = _named_in(context, (left.root, right.root), [path])
     with_image = [source for source in (right, left) if source.capabilities.has_image]
     if not found and with_image:
         meant = meant_paths(with_image[0].image, path)
-        found, _ = _named_in(context, with_image, meant)
+        found, _ = _named_in(context, [source.root for source in with_image], meant)
     if not found and errors:
         raise errors[0]
     roots = {ROOT}.union(left.coordinator_directories, right.coordinator_directories)
@@ -53,14 +55,34 @@ def scope_of(context: Context, left: Source, right: Source, path: str | None) ->
     return Scope(compared)
 
 
+def scope_of_facts(
+    context: Context, image: Image, trees: Sequence[Directory], path: str | None
+) -> Scope:
+    """The scope that a path names in trees of facts.
+
+    Raises:
+        PathError: Nothing in all of them.
+    """
+    from metashell.fs.differences import Scope
+
+    if path is None:
+        return Scope([()])
+    found, errors = _named_in(context, trees, [path])
+    if not found:
+        found, _ = _named_in(context, trees, meant_paths(image, path))
+    if not found and errors:
+        raise errors[0]
+    return Scope(found)
+
+
 def _named_in(
-    context: Context, sources: Sequence[Source], paths: Sequence[str]
+    context: Context, roots: Sequence[Directory], paths: Sequence[str]
 ) -> tuple[set[Names], list[PathError]]:
-    """The nodes that paths name in any of some states, and what is said where one names none."""
+    """The nodes that paths name in any of some trees, and what is said where one names none."""
     found: set[Names] = set()
     errors: list[PathError] = []
-    for source in sources:
-        there = replace(context, root=source.root, cwd=_cwd_in(source, context.cwd))
+    for root in roots:
+        there = replace(context, root=root, cwd=_cwd_in(root, context.cwd))
         for path in paths:
             try:
                 found.update(match.place.names() for match in matches(there, path))
@@ -69,10 +91,10 @@ def _named_in(
     return found, errors
 
 
-def _cwd_in(source: Source, cwd: str) -> str:
+def _cwd_in(root: Directory, cwd: str) -> str:
     """The current directory, which need not be there in both states."""
     try:
-        resolve(source.root, cwd)
+        resolve(root, cwd)
     except PathError:
         return "/"
     return cwd

@@ -181,6 +181,12 @@ def contexts_of(context: Context) -> Iterator[tuple[str, Context]]:
         yield member.name, own
 
 
+def warn_of(context: Context, command: Command, cluster: str | None, text: str) -> None:
+    """Warn of a cluster in the name of a command, which may stand before the text."""
+    whose = "" if cluster is None else f"{cluster}: "
+    context.warn(escape(f"{command.name}: {whose}{text.removeprefix(f'{command.name}: ')}"))
+
+
 def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember | None:
     """The member that the arguments name, else the one of the current directory, else the only one.
 

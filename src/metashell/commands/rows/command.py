@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -98,15 +99,20 @@ class RowsCommand(Command):
 
     def _write_texts(self, context: Context, parsed: Parsed) -> int:
         """Write the text; of a fleet that of each cluster below its name, if each is asked."""
-        from metashell.commands.framework.cluster import contexts_of
+        from metashell.commands.framework.cluster import contexts_of, warn_of
 
         if context.fleet is None or not self.of_each_cluster:
             return self.write_text(context, parsed)
         status = 0
         for name, own in contexts_of(context):
-            context.out.write(escape(f"{name}:") + "\n")
-            status = max(status, self.write_text(own, parsed))
+            own.warn = partial(warn_of, context, self, name)
+            status = max(status, self.write_member(name, own, parsed))
         return status
+
+    def write_member(self, name: str, context: Context, parsed: Parsed) -> int:
+        """Write the text of a cluster of a fleet below its name; returns the exit status."""
+        context.out.write(escape(f"{name}:") + "\n")
+        return self.write_text(context, parsed)
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """The columns of an answer to these words.
@@ -196,7 +202,7 @@ class RowsCommand(Command):
         of = next((one for one in self.tables if one.columns == own), self.tables[0])
         if not of.measures or shape.count:
             raise UsageError(
-                f"{self.name}: -o {METRICS}: this answer has no metrics",
+                f"-o {METRICS}: this answer has no metrics",
                 hint="health, brokers, quorum, offsets --lag and fleet have some",
             )
         return shape.as_metrics(self.name, of.labels, of.measures)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from metashell.commands.framework.cluster import context_of, member_at
+from metashell.commands.framework.cluster import context_of, member_at, warn_of
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
@@ -24,7 +24,6 @@ from metashell.commands.rows.stream import chunks, table_of_mappings
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
-from metashell.fs.escape import escape
 from metashell.redact import Redaction
 from metashell.sources.engine import core_count
 from metashell.sources.fleet.member import error_fields, error_of, why
@@ -116,9 +115,9 @@ def _ask(context: Context, question: Question, cluster: str | None) -> Answered:
     command = question.command
 
     def warn(text: str) -> None:
-        _warn(context, command, cluster, text)
+        warn_of(context, command, cluster, text)
 
-    table, query = _answer(context, question, warn)
+    table, query = _answer(replace(context, warn=warn), question, warn)
     return Answered(cluster, table, query.status, query.verdict)
 
 
@@ -151,11 +150,6 @@ def _answer(
     if not tables:
         return table_of_mappings(some, []), query
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables), query
-
-
-def _warn(context: Context, command: RowsCommand, cluster: str | None, text: str) -> None:
-    whose = "" if cluster is None else f"{cluster}: "
-    context.warn(escape(f"{command.name}: {whose}{text}"))
 
 
 # Elsewhere.
@@ -212,7 +206,7 @@ def _answered(
     if row["error"] is None:
         member.was_read(row["notes"], row["stopped_by"])
     for text in row.get("warnings") or ():
-        _warn(context, question.command, member.name, text)
+        warn_of(context, question.command, member.name, text)
     error = error_of(row)
     if error is not None:
         raise error
