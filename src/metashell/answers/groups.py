@@ -160,9 +160,9 @@ def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.
 def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -> pa.Table:
     state = log.state
     at = members_of(log, kind)
-    value, has = log.values(GroupEvent.MEMBER, kind, state.told[at])
+    value, has = log.values(GroupEvent.MEMBER, kind, state.written[at])
     current, is_assigned = log.values(GroupEvent.CURRENT, kind, state.current[at])
-    some = np.where(has, state.told[at], state.current[at])
+    some = np.where(has, state.written[at], state.current[at])
     lists = None
     if "subscribed_topic_names" in value.fields:
         named = value.structs("subscribed_topic_names")

@@ -166,7 +166,7 @@ class PartitionNodes:
                 node.created = max(node.created, made[row])
         return found
 
-    def told(self, row: int) -> list[NodeUpdate]:
+    def updates_of(self, row: int) -> list[NodeUpdate]:
         """The nodes that one record tells of."""
         if row not in self._values:
             some = np.array([row])
@@ -180,7 +180,7 @@ class PartitionNodes:
         """The fields of a node that rows tell of."""
         fields: dict[str, Any] = dict(self.fold.derived(place, below))
         for row in rows:
-            for each in self.told(row):
+            for each in self.updates_of(row):
                 if each.path[2:] == below and each.fields is not None:
                     fields.update(each.fields)
         return fields

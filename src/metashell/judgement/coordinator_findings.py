@@ -114,7 +114,7 @@ class _Groups:
                 if code in self._codes:
                     yield Finding(
                         code,
-                        f"{concern.told()}: {all_kinds()[code].meaning}",
+                        f"{concern.headline()}: {all_kinds()[code].meaning}",
                         subject=f"topic {topic}",
                         count=concern.n,
                         command=("offsets", *concern.groups[:1]),
@@ -242,7 +242,7 @@ class Concern:
     groups: tuple[str, ...] = ()
     """Their groups."""
 
-    def told(self) -> str:
+    def headline(self) -> str:
         """The groups, a few by name."""
         names = ", ".join(self.groups[:_FEW])
         more = len(self.groups) - _FEW

@@ -68,9 +68,9 @@ def test_topics_that_are_gone_or_others(tmp_path: Path) -> None:
         topic: (concern.n, concern.groups) for topic, concern in lost.gone.items()
     }
     lost.add(log, {})
-    assert "groups e, f" == lost.gone["gone"].told()
+    assert "groups e, f" == lost.gone["gone"].headline()
     assert 4 == lost.gone["gone"].n
-    assert "groups a, b, c and 1 more" == Concern(4, ("a", "b", "c", "d")).told()
+    assert "groups a, b, c and 1 more" == Concern(4, ("a", "b", "c", "d")).headline()
 
 
 def test_expiring_soon(tmp_path: Path) -> None:

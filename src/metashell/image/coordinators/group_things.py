@@ -180,7 +180,7 @@ def group_rows(log: GroupLog, also: ThingRows) -> ThingRows:
         also: Records of groups that are there which decide nothing.
     """
     state, commits, offsets, events = log.state, log.commits, log.offsets, log.events
-    columns = [state.about, state.target_epoch, state.told, state.current]
+    columns = [state.about, state.target_epoch, state.written, state.current]
     event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in columns]))
     # Targets of members that are not there yet are among these.
     refused = events.row[state.refused]

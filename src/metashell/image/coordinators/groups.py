@@ -82,7 +82,7 @@ class GroupsState:
     """The groups and members that exist; indexes into the events given, -1 for none.
 
     Groups have ``group``, ``type``, ``made`` (the event that made it), ``about`` (the last
-    `CLASSIC` or `GROUP`), ``target_epoch``. Members have ``member_group``, ``member``, ``told``
+    `CLASSIC` or `GROUP`), ``target_epoch``. Members have ``member_group``, ``member``, ``written``
     (the last `MEMBER`), ``current``, ``target``. All int64.
     ``refused``: events that a broker refuses, ascending.
     """
@@ -94,7 +94,7 @@ class GroupsState:
     target_epoch: I64
     member_group: I64
     member: I64
-    told: I64
+    written: I64
     current: I64
     target: I64
     refused: I64
@@ -112,7 +112,7 @@ _REPLACE_SIMPLE = (GroupType.CONSUMER, GroupType.STREAMS)
 
 @dataclass(slots=True)
 class _Member:
-    told: int = -1
+    written: int = -1
     current: int = -1
     epoch: int = 0
 
@@ -187,7 +187,7 @@ def _change(group: _Group, events: GroupEvents, i: int) -> None:
     if event == GroupEvent.GROUP:
         group.about = i
     elif event == GroupEvent.MEMBER and is_put:
-        group.members.setdefault(member, _Member()).told = i
+        group.members.setdefault(member, _Member()).written = i
     elif event == GroupEvent.MEMBER and member in group.members:
         if group.members[member].epoch != NO_EPOCH or member in group.targets:
             raise _Refused
@@ -212,7 +212,7 @@ def _change(group: _Group, events: GroupEvents, i: int) -> None:
 def _state(groups: dict[int, _Group], refused: list[int]) -> GroupsState:
     rows = [(g, x.type, x.made, x.about, x.target_epoch) for g, x in groups.items()]
     members = [
-        (g, m, y.told, y.current, x.targets.get(m, -1))
+        (g, m, y.written, y.current, x.targets.get(m, -1))
         for g, x in groups.items()
         for m, y in x.members.items()
     ]

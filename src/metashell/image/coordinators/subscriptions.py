@@ -119,7 +119,7 @@ def named_topics(log: GroupLog, kind: GroupType) -> GroupTopics:
         return topics_of_lists(members.group, classic_subscriptions(log, members)[0])
     state = log.state
     at = members_of(log, kind)
-    value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
+    value, _ = log.values(GroupEvent.MEMBER, kind, state.written[at])
     if "subscribed_topic_names" not in value.fields:
         return GroupTopics(at[:0], log.commits.keys(at[:0]).topic)
     return topics_of_lists(state.member_group[at], value.structs("subscribed_topic_names"))
@@ -144,7 +144,7 @@ def _matched_topics(log: GroupLog) -> GroupTopics:
     """Topics that match the regular expressions of consumer groups' members."""
     state = log.state
     at = members_of(log, GroupType.CONSUMER)
-    value, _ = log.values(GroupEvent.MEMBER, GroupType.CONSUMER, state.told[at])
+    value, _ = log.values(GroupEvent.MEMBER, GroupType.CONSUMER, state.written[at])
     regexes, groups = value.span("subscribed_topic_regex"), state.member_group[at]
     used = np.flatnonzero(regexes.counts > 0)
     found = log.records.columns(_REGEX_RECORD)
