@@ -35,7 +35,7 @@ from textual import events
 from textual._compositor import Compositor
 from textual.app import App
 from textual.binding import Binding
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from metashell.tui.session import ExplorerSession
 from support.fixtures import DATA
@@ -219,7 +219,7 @@ class _Notes:
     async def take(self, title: str) -> list[str]:
         """The note of the screen as it is."""
         driver, app = self._driver, self._driver.app
-        for line in app.screen.query(Input):
+        for line in (*app.screen.query(Input), *app.screen.query(TextArea)):
             line.cursor_blink = False
         told = driver.told
         if told:
