@@ -76,6 +76,7 @@ def page_id(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("page", SESSIONS, ids=page_id)
 def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
     """Every command of a session prints what stands below it."""

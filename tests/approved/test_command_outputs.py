@@ -15,7 +15,6 @@ import os
 import re
 import shlex
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
@@ -42,19 +41,17 @@ HEAD, TAIL, WIDEST = 24, 8, 400
 MOST_BYTES: Final = 1_500_000
 LONG: Final = 120
 """Characters of the path of the current directory."""
-MOST_PLACES: Final = 2
-"""On so many directories `make test` runs a group of lines; CI on each that has the group."""
 Texts = dict[str, dict[str, str]]
 
 
 def cases() -> Iterator[Any]:
-    """Each directory with each of its groups."""
-    counts: Counter[str] = Counter()
+    """Each directory with each of its groups; `make test` runs a group on one directory."""
+    seen = set()
     for place, wanted in PLACES.items():
         for group in wanted.groups:
-            counts[group] += 1
-            is_more = counts[group] > MOST_PLACES
-            yield pytest.param(place, group, marks=[pytest.mark.slow] if is_more else [])
+            marks = [pytest.mark.slow] if group in seen else []
+            yield pytest.param(place, group, marks=marks)
+            seen.add(group)
 
 
 CASES: Final = list(cases())

@@ -42,6 +42,7 @@ def test_screen(screen: Screen) -> None:
     show(screen, test)
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_each_time() -> None:
     """Nothing in them depends on the run."""
     drawn: list[str] = []
@@ -99,6 +100,7 @@ def test_a_recording_draws_what_changes() -> None:
     assert "animation:4s step-end infinite" in svg
 
 
+@pytest.mark.slow
 def test_recording_for_documents() -> None:
     """It can be made again, goes through the same states, and needs nothing but itself."""
     script = _script()

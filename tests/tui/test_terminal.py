@@ -96,6 +96,7 @@ def test_a_defect_restores_the_terminal(tmp_path: Path) -> None:
         check_restored(terminal, modes)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT])
 def test_ended_by_a_signal(tmp_path: Path, number: int) -> None:
     """The terminal is left as it was."""
@@ -107,6 +108,7 @@ def test_ended_by_a_signal(tmp_path: Path, number: int) -> None:
         check_restored(terminal, modes)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("key", ["\x1c", "\0"])
 def test_keys_of_signals_do_nothing(tmp_path: Path, key: str) -> None:
     """A key that would end a program without its knowledge is a key as any other."""
