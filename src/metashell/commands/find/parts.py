@@ -38,8 +38,8 @@ FAILED: Final = -1
 WARNED: Final = -2
 LACKING: Final = -3
 COUNTED: Final = -4
-"""Words of `FoundPiece.told`: a directory that was looked at and can't be read, what a user should know
-of one, a node that can't be looked at, and a part's number of nodes."""
+"""Words of `FoundPiece.told`: a directory that was looked at and can't be read, what a user should
+know of one, a node that can't be looked at, and a part's number of nodes."""
 
 _PIECE_CHARS: Final = 1 << 20
 """About how much text a row has at most."""
