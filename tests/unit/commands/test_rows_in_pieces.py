@@ -35,8 +35,9 @@ def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch, form: str, line: 
     monkeypatch.setattr(partitions, "PIECE_ROWS", 2)
     monkeypatch.setattr(partitions, "partitions_table", table)
     assert whole == run_on(source, f"{line} -o {form}")
-    assert max(sizes) <= 2
-    assert "9999" in line or len(sizes) > 1
+    assert max(sizes, default=0) <= 2
+    # Of no rows nothing is made: most clusters of a large fleet have none of what is asked for.
+    assert len(sizes) == 0 if "9999" in line else len(sizes) > 1
 
 
 @pytest.mark.parametrize("options", ["--sort -partition -o csv", "-o table", "--count"])

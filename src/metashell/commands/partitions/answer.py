@@ -52,7 +52,8 @@ def answer(query: RowsQuery) -> None:
     while query.streams and len(rows) > PIECE_ROWS:
         query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns, reasons))
         rows = rows[PIECE_ROWS:]
-    query.add(partitions_table(health, rows, states, query.columns, reasons))
+    if len(rows):  # Of none, what no row shows would be looked up.
+        query.add(partitions_table(health, rows, states, query.columns, reasons))
     if states:
         query.since = "since_time"
         problem = next((code for code in STATE_OF if STATE_OF[code] in states), "")
