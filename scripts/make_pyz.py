@@ -18,6 +18,14 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
+_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
+_CHECK: Final = f"""\
+#!/usr/bin/env python3
+import sys
+
+if sys.version_info[:2] != {sys.version_info[:2]}:
+    sys.exit("metashell.pyz: made for Python {_VERSION}; start it with python{_VERSION}")
+"""
 
 
 def write_pyz(wheel: Path, out: Path, pip_arguments: Sequence[str] = ()) -> Path:
@@ -34,12 +42,16 @@ def write_pyz(wheel: Path, out: Path, pip_arguments: Sequence[str] = ()) -> Path
     out.mkdir(parents=True, exist_ok=True)
     path = out / "metashell.pyz"
     shiv = [sys.executable, "-m", "shiv", "--compressed", "--reproducible"]
-    start = ["--console-script", "metashell", "--python", "/usr/bin/env python3"]
-    subprocess.run(
-        [*shiv, *start, "--output-file", str(path), *pip_arguments, str(wheel)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    start = ["--console-script", "metashell", "--python", f"/usr/bin/env python{_VERSION}"]
+    with tempfile.TemporaryDirectory() as place:
+        first = Path(place, "check_version.py")
+        first.write_text(_CHECK)
+        subprocess.run(
+            [*shiv, *start, "--preamble", str(first), "--output-file", str(path)]
+            + [*pip_arguments, str(wheel)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     return path
 
 

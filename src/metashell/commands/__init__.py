@@ -41,5 +41,7 @@ def get(name: str) -> Command | None:
     module = import_module(f"metashell.commands.{name.replace('-', '_')}")
     if hasattr(module, "__path__"):
         module = import_module(f"{module.__name__}.command")
-    command: Command = module.COMMAND
+    command: Command | None = getattr(module, "COMMAND", None)
+    if command is None:
+        raise SchemaError(f"command {name}: {module.__name__} declares no COMMAND")
     return command

@@ -12,7 +12,7 @@ from metashell.commands.rows.columns import flag, integer, one_table, text, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
-from metashell.commands.shared.names import and_meant
+from metashell.commands.shared.names import and_meant, refuse_count
 from metashell.commands.shared.resources import (
     ALL_BROKERS,
     CONFIG_TYPES,
@@ -21,7 +21,7 @@ from metashell.commands.shared.resources import (
     resource_names,
     the_one,
 )
-from metashell.errors import ExitCode, UsageError
+from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.spelling import near_names
 
@@ -161,8 +161,7 @@ class ConfigCommand(RowsCommand):
             word = next(word for word, kind in CONFIG_TYPES.items() if kind == resource.type)
             known = query.image.topics.names if resource.type == "TOPIC" else ()
             near = [f"{word}:{name}" for name in near_names(resource.name, known)]
-            query.warn(and_meant(f"{word}:{resource.name}: no such resource", near))
-            query.status = 1
+            refuse_count(query, and_meant(f"{word}:{resource.name}: no such resource", near))
             return
         table = configs_table(query.image, query.source.redaction, question, assumptions)
         if several is not None:
@@ -174,8 +173,7 @@ class ConfigCommand(RowsCommand):
             elif resource is None:
                 _warn_of_key(query, key)
             else:
-                query.warn(f"{key}: not set, and Kafka knows no such key of it")
-                query.status = 1
+                refuse_count(query, f"{key}: not set, and Kafka knows no such key of it")
         query.add(table)
 
     def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -241,8 +239,7 @@ def _warn_of_key(query: RowsQuery, key: str) -> None:
     near = near_names(key, sorted({name for kind in kinds for name in keys_of(kind)}))
     near = near if "." in key else []
     near += [f"topic:{name}" for name in near_names(key, query.image.topics.names)]
-    query.warn(and_meant(f"{key}: no config key and no resource has this name", near[:3]))
-    query.status = ExitCode.FAILED
+    refuse_count(query, and_meant(f"{key}: no config key and no resource has this name", near[:3]))
 
 
 def _resource(words: Sequence[str], option: str | None) -> ConfigResource | None:

@@ -31,7 +31,9 @@ def find_part(name: str, package: ModuleType = metadata) -> PartSpec:
         ImportError: There is none.
         SchemaError: Its declaration can't work.
     """
-    found: PartSpec = import_module(f"{package.__name__}.{name}").PART
+    found: PartSpec | None = getattr(import_module(f"{package.__name__}.{name}"), "PART", None)
+    if found is None:
+        raise SchemaError(f"part {name}: {package.__name__}.{name} declares no PART")
     if found.name != name:
         raise SchemaError(f"part {found.name}: its module is called {name}")
     if package is metadata:

@@ -86,12 +86,24 @@ def test_a_key_that_no_kafka_knows(sample: Source) -> None:
 
 
 def test_brokers_that_are_not_there(sample: Source) -> None:
-    """That they lead nothing is no good news: it is said why, and the status is 1."""
-    for flag in ("--leader", "--replica", "--isr"):
-        ran = run_on(sample, f"partitions {flag} 77 --count")
-        assert (1, "0\n") == (ran.status, ran.out)
-        assert (f"partitions: {flag} 77: no such broker",) == ran.err
-        assert () == run_on(sample, f"partitions {flag} 101 --count").err
+    """A script must not take them for brokers without which all is well: nothing is printed."""
+    there = "no such broker; there are 101, 102\n  hint:"
+    for line in (
+        *(f"partitions {flag}" for flag in ("--leader", "--replica", "--isr")),
+        "brokers --without",
+    ):
+        for form in ("--count", "-o json", ""):
+            ran = run_on(sample, f"{line} 77 {form}")
+            assert (1, "") == (ran.status, ran.out)
+            assert f"{line.replace(' ', ': ')} 77: {there} `nodes` lists all nodes" == (
+                "\n".join(ran.err)
+            )
+        assert () == run_on(sample, f"{line} 101 --count").err
+    assert "  hint: node 1 is a controller" == run_on(sample, "brokers --without 101,1").err[-1]
+    with pytest.raises(metashell.MetashellError, match="no such broker"):
+        sample.rows("brokers", without=1)
+    with pytest.raises(metashell.MetashellError, match="did you mean orders"):
+        sample.rows("partitions", "ordres")
 
 
 def test_exact_of_nothing(sample: Source) -> None:
@@ -230,7 +242,7 @@ def test_topics_that_are_not_there(sample: Source) -> None:
     """None of their partitions is offline, which must not read like good news."""
     for glob in ("ordres", "ordres*"):
         ran = run_on(sample, f"partitions --offline --topic '{glob}' --count")
-        assert (1, "0\n") == (ran.status, ran.out)
+        assert (1, "") == (ran.status, ran.out)
         near = "" if "*" in glob else "; did you mean orders?"
         assert (f"partitions: {glob}: no such topic{near}",) == ran.err
 

@@ -15,9 +15,9 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.partitions.columns import OF_BROKERS, STATES
 from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
 from metashell.commands.shared.assume_option import assumptions_of
-from metashell.commands.shared.names import tell_unknown
+from metashell.commands.shared.names import refuse_count, tell_unknown
 from metashell.commands.shared.topic_arguments import broker_id, refuse_unknown, topics_like
-from metashell.errors import ExitCode, UsageError
+from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 from metashell.image.image import Image
 from metashell.judgement.image_findings import STATE_OF
@@ -177,5 +177,4 @@ def _tell_unknown(query: RowsQuery, image: Image, word: str) -> None:
         tell_unknown(query, word, "topic or partition", image.topics.names)
         return
     last = int(image.partitions.partition[topics[image.partitions.topic]].max(initial=-1))
-    query.warn(f"{word}: no such partition; the last one of {name} is {last}")
-    query.status = ExitCode.FAILED
+    refuse_count(query, f"{word}: no such partition; the last one of {name} is {last}")

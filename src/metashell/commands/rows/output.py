@@ -31,7 +31,7 @@ from metashell.commands.rows.cell_text import (
 from metashell.commands.rows.columns import BEFORES, CLUSTER, IDENTIFYING, Column
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.metrics import Metrics, metrics_text
-from metashell.commands.rows.query import LIMIT, METRICS, VERBOSE, form_of, is_wide, limit_of
+from metashell.commands.rows.query import COUNT, LIMIT, METRICS, VERBOSE, form_of, is_wide, limit_of
 from metashell.commands.rows.yaml_text import yaml_text
 from metashell.dataclass import dataclass
 from metashell.errors import UnknownNameError, UsageError
@@ -108,7 +108,7 @@ class Shape:
             form,
             tuple(dict.fromkeys(chosen)),
             tuple(sort),
-            "--count" in parsed.switches,
+            COUNT in parsed.switches,
             limit=None if LIMIT.long in own_options else limit_of(parsed),
             declared=tuple(columns),
             named=tuple(chosen) if given or is_wide(parsed) else (),

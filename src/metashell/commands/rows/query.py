@@ -52,6 +52,7 @@ _JSON: Final = "--json"
 FORM_FLAGS: Final = (OUTPUT.flags[0], _JSON)
 SORT_FLAG: Final = "--sort"
 COLUMNS_FLAG: Final = "--columns"
+COUNT: Final = "--count"
 _EXIT_CODE: Final = "--exit-code"
 LIMIT: Final = Option(
     ("--limit", "-n"), "Show the first N rows only; -5 is short for --limit 5.", "N"
@@ -86,7 +87,7 @@ ROW_OPTIONS: Final = (
     ),
     LIMIT,
     VERBOSE,
-    Option(("--count",), "Print the number of rows instead."),
+    Option((COUNT,), "Print the number of rows instead."),
     TO,
     Option(
         (_EXIT_CODE,),

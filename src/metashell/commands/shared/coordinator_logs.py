@@ -14,7 +14,7 @@ from metashell.answers.coordinator_tables import (
     PartitionState,
     rows_of,
 )
-from metashell.commands.shared.names import and_meant, rows_named
+from metashell.commands.shared.names import and_meant, refuse_count, rows_named
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.pattern import Pattern
@@ -167,8 +167,7 @@ def _named(query: RowsQuery, table: pa.Table, column: str, what: str, here: _Her
         if why is None:
             left.append(word)
             continue
-        query.warn(why)
-        query.status = ExitCode.FAILED
+        refuse_count(query, why)
     if any(not _WILD.isdisjoint(word) for word in left):
         _remark(query, here)
     return rows_named(query, table, column, what, words=left) if left else table.slice(0, 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.errors import ExitCode
+from metashell.commands.rows.query import COUNT
+from metashell.errors import ExitCode, MetashellError
 from metashell.fs.pattern import Pattern
 from metashell.spelling import did_you_mean, near_names
 
@@ -25,12 +26,31 @@ def and_meant(message: str, near: Sequence[str]) -> str:
 
 
 def tell_unknown(query: RowsQuery, word: str, what: str, names: Iterable[str]) -> None:
-    """Report a word that names nothing, with the names near it; the exit status becomes 1."""
+    """Report a word that names nothing, with the names near it, as `refuse_count` does."""
+    refuse_count(query, unknown(word, what, names))
+
+
+def unknown(word: str, what: str, names: Iterable[str]) -> str:
+    """That a word names nothing, with few ids whole, or the names near it."""
     known = list(names)
     if 0 < len(known) <= _MOST_LISTED and all(name.isdigit() for name in known):
-        query.warn(f"{word}: no such {what}; there are {', '.join(sorted(known, key=int))}")
-    else:
-        query.warn(and_meant(f"{word}: no such {what}", near_names(word, known)))
+        return f"{word}: no such {what}; there are {', '.join(sorted(known, key=int))}"
+    name = word.rpartition(" ")[2]
+    return and_meant(f"{word}: no such {what}", near_names(name, known))
+
+
+def refuse_count(query: RowsQuery, message: str) -> None:
+    """Report a name that names nothing; the exit status becomes 1.
+
+    Rows of other names are an answer. A number is none: a script that compares it with 0 would
+    take a misspelt name for good news.
+
+    Raises:
+        MetashellError: A number is asked for.
+    """
+    if COUNT in query.parsed.switches:
+        raise MetashellError(message)
+    query.warn(message)
     query.status = ExitCode.FAILED
 
 

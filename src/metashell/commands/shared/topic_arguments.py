@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from metashell.commands.framework.cluster import opened_sources
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_children, complete_names
-from metashell.errors import ExitCode, UsageError
+from metashell.commands.shared.names import unknown
+from metashell.errors import MetashellError, UsageError
 from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:
@@ -43,18 +44,25 @@ def broker_ids(flag: str, text: str) -> frozenset[int]:
 
 
 def refuse_unknown(query: RowsQuery, health: Health, flag: str, brokers: frozenset[int]) -> None:
-    """Report brokers that do not exist: that nothing is wrong with them is no answer.
+    """Refuse brokers that do not exist: that nothing is wrong with them is no answer.
 
-    One that is not registered but has replicas yet exists.
+    One that is not registered but has replicas yet exists, and is remarked on.
+
+    Raises:
+        MetashellError: One does not exist.
     """
     from metashell.answers.brokers import unknown_brokers
 
-    unknown = unknown_brokers(health, brokers)
-    known = {*query.image.brokers.ids.tolist(), *unknown}
-    for broker in unknown:
-        query.warn(f"{flag} {broker}: no such broker")
-        query.status = ExitCode.FAILED
-    for broker in sorted(brokers - known):
+    ids = query.image.brokers.ids.tolist()
+    for broker in unknown_brokers(health, brokers):
+        controllers = query.image.part("controllers").columns.fixed("controller_id")
+        raise MetashellError(
+            unknown(f"{flag} {broker}", "broker", map(str, ids)),
+            hint=f"node {broker} is a controller"
+            if broker in controllers
+            else "`nodes` lists all nodes",
+        )
+    for broker in sorted(brokers.difference(ids)):
         query.warn(f"broker {broker} is not registered")
 
 
