@@ -101,7 +101,7 @@ pyz: $(DEMO_STAMP) $(PYZ_STAMP) ## Write dist/metashell.pyz, one executable file
 .PHONY: docs
 docs: $(DOCS_STAMP) ## Build the site of the documents in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
-	@echo "build/site/index.html"
+	@echo "build/site: look at it with $(BIN)/python -m http.server --directory build/site"
 
 # Builds, checks, installs and tries a release as docs/releasing.md says, and publishes nothing.
 .PHONY: release-check

@@ -45,7 +45,11 @@ case ${1:-} in
     exit 2
     ;;
 esac
-target=${1:-$HOME/.local/share/metashell}
+if [ $# -gt 1 ]; then
+    echo "install.sh: one DIRECTORY, in quotes where it has blanks; --help explains it" >&2
+    exit 2
+fi
+target=${1:-${HOME:?is not set: give a DIRECTORY}/.local/share/metashell}
 
 is_right() {
     [ "$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = @VERSION@ ]

@@ -46,9 +46,9 @@ def write_pyz(wheel: Path, out: Path, pip_arguments: Sequence[str] = ()) -> Path
     with tempfile.TemporaryDirectory() as place:
         first = Path(place, "check_version.py")
         first.write_text(_CHECK)
+        begin = [*shiv, *start, "--preamble", str(first)]
         subprocess.run(
-            [*shiv, *start, "--preamble", str(first), "--output-file", str(path)]
-            + [*pip_arguments, str(wheel)],
+            [*begin, "--output-file", str(path), *pip_arguments, str(wheel)],
             check=True,
             stdout=subprocess.DEVNULL,
         )

@@ -122,6 +122,7 @@ def check(root: Path, out: Path, pip_arguments: Sequence[str] = ()) -> list[Path
         ):
             if not _run(program, *words):
                 raise ReleaseError(f"metashell {' '.join(words)} prints nothing")
+    print(f"release: {version} was built, checked, installed and tried")
     if not is_prepared:
         print(f"release: CHANGELOG.md has no heading for {version} yet: prepare {version}")
     if PLACEHOLDER in (root / "pyproject.toml").read_text("utf-8"):

@@ -373,20 +373,21 @@ def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path
     assert "usage: ./install.sh [DIRECTORY]\n" in helped
     assert "set -eu" not in helped
 
-    for environment, target, message in (
-        ({"PYTHON": "no-such-python"}, tmp_path / "there", "is needed: these wheels are for it"),
-        ({"PYTHON": sys.executable}, tmp_path / "out", "exists and is not a virtual environment"),
-        ({}, "--prefix", "unknown option --prefix"),
+    for environment, words, message in (
+        ({"PYTHON": "no-such-python"}, [tmp_path / "there"], "is needed: these wheels are for it"),
+        ({"PYTHON": sys.executable}, [tmp_path / "out"], "exists and is not a virtual environment"),
+        ({}, ["--prefix"], "unknown option --prefix"),
+        ({}, ["a", "path"], "one DIRECTORY, in quotes where it has blanks"),
     ):
         ran = subprocess.run(
-            ["sh", install, target],
+            ["sh", install, *words],
             env=alone(tmp_path) | environment,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
             check=False,
         )
-        assert (2 if target == "--prefix" else 1) == ran.returncode
+        assert (1 if environment else 2) == ran.returncode
         assert message in ran.stderr
 
 
@@ -401,6 +402,8 @@ def test_one_file_works_without_an_index(wheel: Path, wheels: list[Path], tmp_pa
     assert metashell.__version__ in run(sys.executable, path, "--version", home=tmp_path, **there)
     assert "orders" in run(sys.executable, path, "demo", "topics", home=tmp_path, **there)
     assert [] == list(tmp_path.glob(".shiv"))
+    first = f"#!/usr/bin/env python{sys.version_info.major}.{sys.version_info.minor}\n"
+    assert path.read_bytes().startswith(first.encode())
 
 
 @pytest.mark.slow

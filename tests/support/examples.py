@@ -5,8 +5,9 @@ A fenced block of language ``console`` is a session: of the system's shell where
 any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled cluster, and
 `CONTROLLER` for a quorum on loopback that serves it; `BROKER` for a log directory of a broker;
 `BROKERS` for a directory with the log directories of three; `VOTERS` for one with those of voters;
-`FLEET` for a directory with copies of three nodes' directories. What such a quorum is asked depends
-on when: times and ages in what is printed then may be others than those that are shown.
+`FORMATTED` for a log directory without a log; `FLEET` for a directory with copies of three nodes'
+directories. What such a quorum is asked depends on when: times and ages in what is printed then may
+be others than those that are shown.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ FLEET: Final = "/backups"
 BROKER: Final = "/var/lib/kafka/broker-102"
 BROKERS: Final = "/mnt/kafka"
 VOTERS: Final = "/mnt/controllers"
+FORMATTED: Final = "/mnt/new-disk"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -88,6 +90,14 @@ def brokers_directory() -> Path:
 def voters_directory() -> Path:
     """A directory with the log directories of the voters of a quorum."""
     return fixture_dir("voters-leader-tail-3")
+
+
+def lay_formatted(directory: Path) -> None:
+    """Lay the log directory of voter 2 on a new disk: formatted, and without a log."""
+    directory.mkdir()
+    text = (voters_directory() / "voter-2" / "meta.properties").read_text()
+    text = re.sub("(?m)^directory.id=.*", "directory.id=AAAAAAAAAAAAAAAAAAAAAg", text)
+    (directory / "meta.properties").write_text(text)
 
 
 def is_session(block: Block) -> bool:
@@ -166,6 +176,7 @@ class System:
         self._directory = directory
         self._quorum: FakeQuorumServer | None = None
         self._fleet = directory / ".backups"
+        self._formatted = directory / ".formatted"
         self._status = 0
         self._path = os.pathsep.join([str(warm_program().parent), os.environ["PATH"]])
 
@@ -194,6 +205,10 @@ class System:
             if not self._fleet.exists():
                 backups(self._fleet)
             command = command.replace(FLEET, str(self._fleet))
+        if FORMATTED in command:
+            if not self._formatted.exists():
+                lay_formatted(self._formatted)
+            command = command.replace(FORMATTED, str(self._formatted))
         if command == "echo $?":
             return [str(self._status)]
         needs_shell = re.search(r"[|;&<>$]", _QUOTED.sub("", command))
@@ -207,6 +222,7 @@ class System:
             (voters_directory(), VOTERS),
             (DEMO, LOG_DIR),
             (self._fleet, FLEET),
+            (self._formatted, FORMATTED),
         )
         for place, shown in places:
             printed = printed.replace(str(place), shown)

@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from metashell.errors import SchemaError
+
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Command
 

@@ -258,7 +258,7 @@ def expand(pattern: str | os.PathLike[str], sure: Collection[str] = ()) -> list[
     if not found:
         raise SourceError(
             f"{shown(text)}: no directory matches",
-            hint="put the pattern in quotes; `*` does not match `/`",
+            hint="`*` does not match `/`, and the pattern needs quotes",
         )
     return found
 

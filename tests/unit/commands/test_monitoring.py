@@ -166,6 +166,8 @@ def test_plugin(ask, tmp_path: Path) -> None:
     for words, place in (
         (["health", "--plugin"], tmp_path / "nowhere"),
         (["health", "--plugin", "--bogus"], DEMO),
+        (["health", "--plugin", "-o", "json"], DEMO),
+        (["health", "--plugin", "--to", str(tmp_path / "line")], DEMO),
         (["health", "--plugin", "no-such-code"], DEMO),
     ):
         status, line = ask(*words, place=place)

@@ -23,6 +23,7 @@ from metashell.commands.rows.columns import AnswerTable
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, METRICS, VERBOSE, form_of
 from metashell.commands.shared.assume_option import ASSUME
+from metashell.errors import UsageError
 from metashell.findings.kind import SEVERITIES
 from metashell.findings.kinds.instability import MOST_PER_HOUR
 from metashell.findings.known import all_kinds
@@ -151,6 +152,13 @@ class HealthCommand(RowsCommand):
             ("health -o jsonl --columns code,subject,path,action", "for a script"),
         ),
     )
+
+    def parse(self, args: Sequence[str]) -> Parsed:
+        """Refuse what asks for rows beside the line of a plugin."""
+        parsed = super().parse(args)
+        if PLUGIN.flags[0] in parsed.switches and (asked := self.asking(parsed)):
+            raise UsageError(f"--plugin and {asked[0]} exclude each other")
+        return parsed
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""

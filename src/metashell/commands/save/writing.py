@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import BinaryIO, Final, TypeAlias
 
-from metashell.errors import MetashellError
+from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 
 Contents: TypeAlias = Mapping[str, Sequence[memoryview]]
@@ -25,6 +25,7 @@ Contents: TypeAlias = Mapping[str, Sequence[memoryview]]
 
 _STEP_BYTES: Final = 4 << 20
 _ARCHIVE: Final = re.compile(r"\.(?:tar|tar\.gz|tgz|zip)\Z")
+_OTHER_ARCHIVE: Final = re.compile(r"\.(?:7z|rar|gz|[bx]z2?|zst|lz4|t[bx]z2?|tzst|tgz\d+)\Z")
 _ROOT: Final = "cluster-copy"
 """The directory in every archive."""
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,8 +35,17 @@ _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def archive_suffix(name: str) -> str | None:
-    """The end of a file's name that makes it an archive; None for the name of a directory."""
+    """The end of a file's name that makes it an archive; None for the name of a directory.
+
+    Raises:
+        UsageError: It is the name of an archive of another kind.
+    """
     found = _ARCHIVE.search(name)
+    if found is None and (other := _OTHER_ARCHIVE.search(name)):
+        raise UsageError(
+            f"{escape(name)}: {other[0]} is not written",
+            hint="an archive ends with .tar, .tar.gz, .tgz or .zip",
+        )
     return None if found is None else found[0]
 
 
