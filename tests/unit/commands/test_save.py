@@ -230,7 +230,9 @@ def test_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ["log"] == os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("line", ["save", "save a b", "save --no /tmp/x", "save /tmp/x.rar", "save /tmp/x.tar.xz"])
+@pytest.mark.parametrize(
+    "line", ["save", "save a b", "save --no /tmp/x", "save /tmp/x.rar", "save /tmp/x.tar.xz"]
+)
 def test_wrong_usage(line: str, tmp_path: Path) -> None:
     """Says so, with status 2."""
     assert ExitCode.USAGE == run_on(small(tmp_path / "log"), line).status

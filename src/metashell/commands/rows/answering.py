@@ -149,10 +149,14 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
     if asks_clusters:
         from metashell.commands.rows.fleet import answers, with_cluster
 
-        status = int(ExitCode.OK)
+        statuses = []
         for answered in answers(context, command, parsed, writer.looked_at):
             writer.add(with_cluster(answered))
-            status = max(status, answered.status)
+            statuses.append(answered.status)
+        if not statuses:
+            # Each cluster's reason is told by who runs commands on fleets: no rows are no answer.
+            return ExitCode.FAILED
+        status = max(statuses)
     else:
         query = RowsQuery(
             context=context,
