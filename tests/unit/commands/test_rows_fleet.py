@@ -329,6 +329,14 @@ class Picky(RowsCommand):
         query.add([{"n": query.source.node_id}])
 
 
+@pytest.mark.parametrize("line", ["topics nowhere --count", "partitions --leader 77"])
+def test_no_answer_at_all_is_no_good_news(line: str, parent: Path) -> None:
+    """Nothing is printed of a name that no cluster has, and no sentence calls that no partition."""
+    ran, _ = ask(fleet_of(parent), line)
+    assert (1, "") == (ran.status, ran.out)
+    assert [] == [text for text in ran.err if "no partition is" in text]
+
+
 @pytest.mark.parametrize("is_elsewhere", [False, True])
 def test_no_answer_costs_its_own_rows(is_elsewhere: bool, parent: Path) -> None:
     """As a directory does that can't be read."""
