@@ -45,6 +45,8 @@ class Page(HTMLParser):
         self.sections: dict[str, list[list[str]]] = {}
         """The rows of each section's table, the names of the columns first."""
         self.texts: list[str] = []
+        """Texts, those of a sentence together; commands stand between backticks."""
+        self._is_after_code = False
         self.names: set[str] = set()
         """The names of all elements and attributes."""
         self.ids: list[str] = []
@@ -75,7 +77,12 @@ class Page(HTMLParser):
         assert tag == self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        inline = self._open[-1:] == ["code"] and self._open[-2] in ("p", "dd")
+        if (inline or self._is_after_code) and self.texts:
+            self.texts[-1] += f"`{data}`" if inline else data
+        else:
+            self.texts.append(data)
+        self._is_after_code = inline
         if self._open[-1:] == ["h2"]:
             self.sections[data.strip()] = self._section
         elif self._open and self._open[-1] in ("td", "th"):

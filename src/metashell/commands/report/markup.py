@@ -5,6 +5,7 @@ All text that comes from outside passes `html`. No fragment has a script or name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape as html_escape
 from typing import Any, Final
@@ -38,9 +39,14 @@ def html(text: object) -> str:
     return html_escape(escape(str(text)))
 
 
+def sentence_html(text: str) -> str:
+    """A sentence of ours, in which commands stand between backticks."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html(text))
+
+
 def note_html(text: str, label: str = "") -> str:
     """A remark of a line, behind its label; nothing for an empty one."""
-    remark = f"<b>{html(label)}</b> {html(text)}" if label else html(text)
+    remark = f"<b>{html(label)}</b> {sentence_html(text)}" if label else sentence_html(text)
     return f'<p class="remark">{remark}</p>' if text else ""
 
 
@@ -71,9 +77,9 @@ def paragraphs_html(verdict: HealthVerdict) -> str:
 
 def _paragraph_html(one: Paragraph) -> str:
     label = one.label or one.severity.value
-    parts = [f"<p><b>{html(label)}</b> {html(one.headline)}</p><dl>"]
+    parts = [f"<p><b>{html(label)}</b> {sentence_html(one.headline)}</p><dl>"]
     for name, texts in one.told:
-        parts += [f"<dt>{html(name)}</dt><dd>{html(text)}</dd>" for text in texts]
+        parts += [f"<dt>{html(name)}</dt><dd>{sentence_html(text)}</dd>" for text in texts]
     parts += [f"<dt>see</dt><dd><code>{html(command)}</code></dd>" for command in one.see]
     parts.append(f"</dl>{note_html(FIRST if one.comes_first else '')}")
     return f'<article class="{html(one.severity.value)}">{"".join(parts)}</article>\n'
