@@ -8,7 +8,7 @@ from metashell.commands.partitions.command import COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.fs.node import JsonValue
 from metashell.tui.node.value import changed_lines
-from metashell.tui.rows.changes import changed_cells
+from metashell.tui.rows.cluster_rows import changed_cells
 
 
 def test_lines_of_changed_values() -> None:

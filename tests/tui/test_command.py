@@ -11,8 +11,8 @@ from textual.events import Key
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
 from metashell.tui.lines import folded
-from metashell.tui.prompts.completing import CompletingInput, Proposals
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.completing import CompletingInput, Proposals
 from metashell.tui.view_state import ViewState
 from metashell.tui.views.rows import RowsView
 from support.pilot import Driver, drive, session_on
@@ -164,7 +164,7 @@ def test_streams_until_escape() -> None:
 
 def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that writes too much is ended, which is told."""
-    monkeypatch.setattr("metashell.tui.prompts.output_lines.MOST_LINES", 50)
+    monkeypatch.setattr("metashell.tui.screens.output_lines.MOST_LINES", 50)
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver)

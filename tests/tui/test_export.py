@@ -16,8 +16,8 @@ from metashell.commands.export.destination import ExportPlace
 from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError
 from metashell.sources.opening import open_fleet
-from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
 from metashell.tui.screens.find import FindScreen
 from metashell.tui.view import View

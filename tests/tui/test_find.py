@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.fs.node import Directory
-from metashell.tui.prompts.completing import CompletingInput
+from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.find import FindScreen
 from metashell.tui.tree.listing import walk
 from support.fixtures import copy_of, fixture
@@ -65,7 +65,7 @@ def test_tells_what_could_not_be_looked_at(tmp_path: Path) -> None:
 
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is kept than can be gone through, which is told."""
-    monkeypatch.setattr("metashell.tui.prompts.output_lines.MOST_LINES", 20)
+    monkeypatch.setattr("metashell.tui.screens.output_lines.MOST_LINES", 20)
 
     async def test(driver: Driver) -> None:
         screen = await find(driver, "*")

@@ -17,8 +17,7 @@ from metashell.tui.app import Explorer
 from metashell.tui.rows.table import RowTable
 from metashell.tui.view_state import ask, view_state_of
 from metashell.tui.views import groups as group_view
-from metashell.tui.views.group_rows import find_commits
-from metashell.tui.views.groups import GroupsView
+from metashell.tui.views.groups import GroupsView, find_commits
 from metashell.tui.views.question import ViewQuestion
 from support.fleets import backups
 from support.node_sources import D1, D2, on, opened

@@ -15,7 +15,7 @@ from metashell.tui import moving as moving_module
 from metashell.tui import view_state as view_state_module
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.places import VisitedNode
+from metashell.tui.remembered import VisitedNode
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline.timeline import Timeline

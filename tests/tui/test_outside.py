@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.tui.prompts import outside
+from metashell.tui.screens import export as outside
 from support.pilot import Driver, drive
 
 

@@ -11,8 +11,7 @@ import pytest
 
 import metashell
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.quorum import QuorumView
-from metashell.tui.views.quorum_detail import LagHistory
+from metashell.tui.views.quorum import LagHistory, QuorumView
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of
 from support.pilot import Driver, drive, session_on

@@ -6,7 +6,7 @@ import pytest
 
 import metashell
 from metashell.fs.path import resolve
-from metashell.tui.node.relations import relations_of
+from metashell.tui.screens.relations import relations_of
 from metashell.tui.view_state import ViewState
 from support.fixtures import DEMO, fixture
 

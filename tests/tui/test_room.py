@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metashell.tui.node.pane import NodePane
+from metashell.tui.records.detail import RecordPane
 from metashell.tui.records.filtered import ChipBar
-from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree

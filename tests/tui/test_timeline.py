@@ -16,7 +16,7 @@ from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline import jumps as timeline_known
-from metashell.tui.timeline.play import Player
+from metashell.tui.timeline.jumps import Player
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.timeline.track import Track
 from support.fixtures import fixture

@@ -23,9 +23,9 @@ from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
 from metashell.tui.jobs import Job, Jobs
 from metashell.tui.node.pane import NodePane
-from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.go_to import PathTarget
 from metashell.tui.session import ExplorerSession
 from metashell.tui.tree.jump_bar import JumpBar

@@ -15,7 +15,7 @@ from metashell.log.splits import Split, plan_splits
 from metashell.records.window import LogReader
 from metashell.redact import REDACTED, Redaction
 from metashell.sources.source import Source
-from metashell.tui.node.record import raw_value
+from metashell.tui.node.value import raw_value
 from metashell.tui.records.detail import record_detail
 from support.logs import make_directory, record
 from support.shell import run_on

@@ -22,16 +22,13 @@ from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
-from metashell.tui.frame.main_screen import MainScreen
 from metashell.tui.frame.passing import PassingMessages, is_idle, nothing_done
-from metashell.tui.frame.status import StatusLine
-from metashell.tui.frame.tabs import TabStrip
-from metashell.tui.frame.terminal import keep_terminal
+from metashell.tui.frame.status import StatusLine, TabStrip
+from metashell.tui.frame.terminal import MainScreen, keep_terminal
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
 from metashell.tui.moving import VIEW_STATE, Moving, with_status
-from metashell.tui.places import Places
-from metashell.tui.remembered import Remembered, bookmarked_cluster
+from metashell.tui.remembered import Places, Remembered, bookmarked_cluster
 from metashell.tui.session import ExplorerSession
 from metashell.tui.text import error_text
 from metashell.tui.type_ahead import TypeAhead
@@ -64,7 +61,7 @@ _PARTS: Final = (
     f"{_TUI}.timeline.timeline",
     *(spec.module for spec in VIEWS),
     f"{_TUI}.frame.filter_bar",
-    *(f"{_TUI}.screens.{name}" for name in ("command", "find", "go_to", "bookmarks", "export")),
+    *(f"{_TUI}.screens.{name}" for name in ("command", "find", "go_to", "export")),
     f"{_TUI}.frame.help",
     f"{_TUI}.frame.palette",
 )

@@ -10,7 +10,7 @@ from metashell.errors import SourceError
 from metashell.log.time_spec import time_spec_of
 from metashell.sources.log_clock import clock_of
 from metashell.tui.part import AppPart
-from metashell.tui.places import VisitedNode, VisitedView
+from metashell.tui.remembered import VisitedNode, VisitedView
 from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.view import TREE
 from metashell.tui.view_state import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metashell.tui.views.group_rows import CommitLine
+from metashell.tui.views.groups import CommitLine
 
 T = 1_790_000_000_000
 

@@ -11,11 +11,11 @@ from textual.app import App, ComposeResult
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
-from metashell.tui.prompts import output_lines as lines
-from metashell.tui.prompts.completing import EnteredLines, common_beginning, completed, taken_by_tab
-from metashell.tui.prompts.output_lines import Stream, cleaned
+from metashell.tui.screens import output_lines as lines
+from metashell.tui.screens.completing import EnteredLines, common_beginning, completed, taken_by_tab
 from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
+from metashell.tui.screens.output_lines import Stream, cleaned
 
 
 def proposal(text: str, start: int) -> Completion:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from metashell.tui.views.group_rows import transactions_shown
-from metashell.tui.views.groups import answer_of
+from metashell.tui.views.groups import answer_of, transactions_shown
 from metashell.tui.views.question import ViewRows
 
 TIME = pa.timestamp("ms", tz="UTC")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metashell.tui.views.quorum_detail import LagHistory
+from metashell.tui.views.quorum import LagHistory
 
 
 def test_keeps_the_last_samples() -> None:

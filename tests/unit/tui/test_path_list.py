@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from textual.app import App, ComposeResult
 
-from metashell.tui.prompts.path_list import PathList
+from metashell.tui.screens.output_lines import PathList
 from support.rest import resting
 
 

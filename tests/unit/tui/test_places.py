@@ -7,8 +7,8 @@ import pytest
 import metashell
 from metashell.errors import NotCoveredError, PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.tui.places import Places, VisitedNode, VisitedView
-from metashell.tui.prompts.typed_path import PathTarget, follow, propose
+from metashell.tui.remembered import Places, VisitedNode, VisitedView
+from metashell.tui.screens.typed_path import PathTarget, follow, propose
 from metashell.tui.tree.listing import ChangedNodes
 from metashell.tui.view_state import ViewState, directory_at, view_state_at, view_state_of
 from support.fixtures import DEMO

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
-from metashell.tui.views.quorum_detail import connection_text, epochs_table, lags_of, majority_text
+from metashell.tui.views.quorum import connection_text, epochs_table, lags_of, majority_text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.tui.places import VisitedNode
-from metashell.tui.remembered import Remembered
+from metashell.tui.remembered import Remembered, VisitedNode
 
 NAMES = ("topic", "partition", "state")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from metashell.tui.rows.changes import changed_rows
+from metashell.tui.rows.cluster_rows import changed_rows
 
 
 def test_marks_new_and_changed_rows() -> None:

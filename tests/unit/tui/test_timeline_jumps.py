@@ -19,10 +19,10 @@ from metashell.tui.timeline.jumps import (
     is_of_topic,
     leader_stops,
     node_stops,
+    playing_rate,
     stops_of,
     stops_of_faults,
 )
-from metashell.tui.timeline.play import playing_rate
 from support.fixtures import fixture
 from support.logs import make_directory, record, topic_log
 from support.shell import run_on

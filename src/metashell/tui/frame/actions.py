@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.widget import Widget
 from textual.widgets import Input
 
-from metashell.tui.frame.status import StatusLine
-from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.frame.status import StatusLine, TabStrip
 from metashell.tui.node.history import topic_of_path
 from metashell.tui.part import AppPart
 from metashell.tui.view import VIEWS
@@ -72,7 +71,7 @@ class Actions(AppPart):
 
     def action_open_in(self, program: str) -> None:
         """Show the value looked at in the user's pager or editor."""
-        from metashell.tui.prompts.outside import show_in
+        from metashell.tui.screens.export import show_in
 
         found = None if self.explorer.view is None else self.explorer.view.copyable()
         if found is None:
@@ -96,7 +95,7 @@ class Actions(AppPart):
 
     def action_bookmarks(self) -> None:
         """Choose one of the bookmarks, and go there."""
-        from metashell.tui.screens.bookmarks import BookmarksScreen
+        from metashell.tui.screens.go_to import BookmarksScreen
 
         self._push_on_view_state(BookmarksScreen)
 

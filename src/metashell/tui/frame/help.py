@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
-from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.frame.status import TabStrip
 from metashell.tui.view import VIEWS
 
 _GENERAL = (

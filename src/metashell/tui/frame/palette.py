@@ -20,7 +20,7 @@ from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.frame.status import TabStrip
 from metashell.tui.view import VIEWS, View
 
 if TYPE_CHECKING:

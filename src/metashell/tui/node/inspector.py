@@ -23,18 +23,18 @@ from metashell.sources.older import is_unread, read_older
 from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_detail import DetailMode, NodeDetail, head_of
-from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
     ValueLine,
     changed_lines,
     clipped,
+    record_lines,
     text_lines,
     value_lines,
 )
 from metashell.tui.rows.cells import rows_of
-from metashell.tui.rows.changes import changed_cells
+from metashell.tui.rows.cluster_rows import changed_cells
 from metashell.tui.text import error_message
 from metashell.tui.tree.listing import ChangedNodes
 from metashell.tui.view_state import (

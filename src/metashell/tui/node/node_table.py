@@ -17,7 +17,7 @@ from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.part import shown_key
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line
-from metashell.tui.tree.tree_lines import cut
+from metashell.tui.tree.outline import cut
 
 _BETWEEN: Final = " › "
 _LEFT_OUT: Final = "… "

@@ -19,7 +19,6 @@ from metashell.fs.escape import escape
 from metashell.records.window import Filter, LogReader
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart, quiet_key, shown_key
-from metashell.tui.prompts.completing import CompletingInput
 from metashell.tui.records.filters import (
     ALL,
     GREP,
@@ -32,6 +31,7 @@ from metashell.tui.records.filters import (
     with_chip,
     without,
 )
+from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.prompt import Prompt
 from metashell.tui.text import error_message
 from metashell.tui.view import View

@@ -10,10 +10,13 @@ from typing import Any, Final
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.topics import resource_directory
 from metashell.parts.known import all_parts
+from metashell.records.records import Records
 from metashell.records.window import RecordLine
 from metashell.records.words import worded
+from metashell.redact import Redaction, hidden_bytes
 from metashell.schema.model import snake_case
 from metashell.schema.resource_types import ResourceType
+from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
 
 _LEVEL: Final = "featureLevel"
 _BOTH: Final = "{word} ({code})"
@@ -163,3 +166,26 @@ def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[Span]:
     found = islice(pattern.finditer(head + line.summary), _MOST_MARKED)
     spans = ((max(m.start() - len(head), 0), m.end() - len(head)) for m in found)
     return [(first, behind) for first, behind in spans if first < behind]
+
+
+def hidden_raw(
+    records: Records, redaction: Redaction, row: int, data: Mapping[str, object] | None
+) -> str | None:
+    """The text in place of a record's value; None if its bytes may be shown.
+
+    Args:
+        records: The records of its log.
+        redaction: The policy for secrets.
+        row: The record's row.
+        data: Its decoded fields by Kafka's names, None where it can't be decoded.
+    """
+    frames = records.frames
+    spec = records.spec_of_key(int(frames.api_key[row]))
+    has_unknown_tags = False
+    if spec is not None and data is not None:
+        value = frames.arena.slice(int(frames.body[row]), int(frames.stop[row]))
+        has_unknown_tags = UNKNOWN_TAGS in decode_message(spec, int(frames.version[row]), value)
+    name = None if spec is None else spec.name
+    if not redaction.hides_raw(name, data, has_unknown_tags=has_unknown_tags):
+        return None
+    return hidden_bytes(name, records.raw(row), records.batch_position(row))

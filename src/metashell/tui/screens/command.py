@@ -25,8 +25,8 @@ from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.prompts.completing import HIDE, CompletingInput, EnteredLines
-from metashell.tui.prompts.output_lines import MOST_LINES, Stream, TextLines
+from metashell.tui.screens.completing import HIDE, CompletingInput, EnteredLines
+from metashell.tui.screens.output_lines import MOST_LINES, Stream, TextLines
 from metashell.tui.text import error_lines, line
 from metashell.tui.view import VIEWS
 from metashell.tui.view_state import (

@@ -19,13 +19,12 @@ from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import shown_key
-from metashell.tui.prompts.completing import HIDE, CompletingInput
-from metashell.tui.prompts.output_lines import MOST_LINES, Stream
-from metashell.tui.prompts.path_list import PathList
-from metashell.tui.prompts.typed_path import topic_path
 from metashell.tui.screens.command import complete_on
+from metashell.tui.screens.completing import HIDE, CompletingInput
+from metashell.tui.screens.output_lines import MOST_LINES, PathList, Stream
+from metashell.tui.screens.typed_path import topic_path
 from metashell.tui.text import error_lines
-from metashell.tui.tree.tree_lines import cut
+from metashell.tui.tree.outline import cut
 from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import shown_key
-from metashell.tui.prompts.completing import CompletingInput
+from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.text import error_text, lines
 
 if TYPE_CHECKING:

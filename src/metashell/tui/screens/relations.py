@@ -1,9 +1,9 @@
-"""The neighbours of a node as a small tree to walk."""
+"""Nodes that are related to a node, and the screen that leads to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
 from textual.containers import Vertical
@@ -11,16 +11,299 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from metashell.dataclass import dataclass
+from metashell.errors import PathError
+from metashell.fs.node import Leaf
+from metashell.fs.path import NodePlace, encode_path, resolve
 from metashell.tui.frame.box import ListBox
 from metashell.tui.jobs import Job
-from metashell.tui.node.relations import Relation, Relations, relations_of
+from metashell.tui.node.described import config_names, quota_names
 from metashell.tui.part import quiet_key, shown_key
+from metashell.tui.records.filters import Chip
+from metashell.tui.rows.cells import rows_of
 from metashell.tui.text import line
+from metashell.tui.view_state import CommandAnswer, ViewState, ask
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from metashell.tui.app import Explorer
+
+
+MOST: Final = 100
+"""Neighbours of a kind that are listed; how many there are besides is told."""
+_TABLE: Final = ("-o", "table", "--columns", "all")
+_IMAGE: Final = "image"
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A neighbour, or a group of them."""
+
+    name: str
+    """The neighbour's or the group's name."""
+    told: str = ""
+    """A few words about it."""
+    path: str | None = None
+    """Its node, below the cluster's root; None where there is none."""
+    chip: Chip | None = None
+    """The filter of the records that are about the node."""
+    key: str = ""
+    """A group's letter key, which goes to it."""
+    children: tuple[Relation, ...] = ()
+    """A group's neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """The neighbours of a node."""
+
+    path: str
+    """The node, below the cluster's root."""
+    name: str
+    groups: tuple[Relation, ...]
+
+
+class _Asked:
+    """Asks a cluster."""
+
+    def __init__(self, view_state: ViewState, cancelled: Callable[[], bool]) -> None:
+        assert view_state.cluster is not None
+        self.view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
+        self._cancelled = cancelled
+
+    def rows(self, *words: str) -> list[dict[str, Any]]:
+        """The rows of a command; none where it has no answer."""
+        command, *rest = words
+        answer: CommandAnswer = ask(
+            self.view_state, [command, *_TABLE, *rest], cancelled=self._cancelled
+        )
+        return [] if answer.table is None else list(rows_of(answer.table))
+
+
+def relations_of(
+    view_state: ViewState, path: str, cancelled: Callable[[], bool] = lambda: False
+) -> Relations | None:
+    """Find the neighbours of a node; None where none are known for its kind.
+
+    Args:
+        view_state: The shown view state, with a cluster.
+        path: A path of the cluster's own tree.
+        cancelled: Asked by long loops.
+    """
+    asked = _Asked(view_state, cancelled)
+    try:
+        place = resolve(asked.view_state.root, path)
+    except PathError:
+        return None
+    names = place.names()
+    for start, find in _KINDS.items():
+        if names[: len(start)] == start and len(names) > len(start):
+            groups = find(asked, place, names[len(start) :])
+            return Relations(path, names[-1], tuple(groups))
+    return None
+
+
+def _group(
+    name: str, key: str, children: Sequence[Relation], told: str = "", path: str | None = None
+) -> Relation:
+    """A group whose neighbours are counted."""
+    shown = tuple(children[:MOST])
+    if len(children) > MOST:
+        shown += (Relation(f"and {len(children) - MOST:,} more", path=path),)
+    return Relation(name, told or f"{len(children):,}", path, key=key, children=shown)
+
+
+def _records(flag: str, value: str) -> Relation:
+    return Relation("records", f"log {flag} {value}", chip=Chip(flag, value), key="r")
+
+
+def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of a topic, or of a partition of it."""
+    topic = _name_of(place.parent if len(below) > 1 and place.parent else place, below[0])
+    yield Relation("topic", topic, encode_path((_IMAGE, "topics", "byName", topic)), key="t")
+    yield _configs(asked, "TOPIC", topic)
+    rows = asked.rows("partitions", "--", topic)
+    if len(below) > 1:
+        rows = [row for row in rows if str(row["partition"]) == below[1]]
+    else:
+        yield _partitions(rows)
+    yield _brokers(asked, rows)
+    acls = asked.rows("acls", "--resource", f"topic:{topic}")
+    yield _group("ACLs", "a", [_acl(row) for row in acls])
+    yield _quotas(asked, {str(row["principal"]).partition(":")[2] for row in acls})
+    yield _records("--topic", topic)
+
+
+def _name_of(place: NodePlace, name: str) -> str:
+    """The name of a topic, which `byId` has in a leaf."""
+    child = place.node.child("name") if place.node.is_dir else None  # type: ignore[union-attr]
+    value = child.value() if isinstance(child, Leaf) else None
+    return value if isinstance(value, str) else name
+
+
+def _configs(asked: _Asked, kind: str, name: str) -> Relation:
+    rows = asked.rows("config", f"{kind.lower()}:{name}")
+    path = encode_path((_IMAGE, "configs", f"{kind}:{name}"))
+    found = [
+        Relation(
+            row["key"], str(row["value"]), encode_path((_IMAGE, "configs", *config_names(row)))
+        )
+        for row in rows
+    ]
+    return _group("configs", "c", found, path=path if rows else None)
+
+
+def _partitions(rows: Sequence[Row]) -> Relation:
+    found = [
+        Relation(
+            f"{row['topic']}/{row['partition']}",
+            _partition_words(row),
+            encode_path((_IMAGE, "topics", "byName", row["topic"], str(row["partition"]))),
+        )
+        for row in rows
+    ]
+    n_offline = sum(row["leader"] is None for row in rows)
+    return _group("partitions", "p", found, _counted(rows, n_offline, "offline"))
+
+
+def _counted(rows: Sequence[object], n_odd: int, odd: str) -> str:
+    """How many there are, and how many of them are not as they should be."""
+    return f"{len(rows):,}" + (f", {n_odd:,} {odd}" if n_odd else "")
+
+
+def _partition_words(row: Row) -> str:
+    leader = "none" if row["leader"] is None else row["leader"]
+    isr = ",".join(map(str, row["isr"] or ()))
+    return f"leader {leader}, isr {isr or 'none'}"
+
+
+def _brokers(asked: _Asked, rows: Sequence[Row]) -> Relation:
+    """Brokers that have replicas: whether one is fenced, and what it leads and follows."""
+    fenced = {row["id"] for row in asked.rows("nodes", "--brokers") if row["fenced"]}
+    leads: dict[int, list[int]] = {}
+    follows: dict[int, list[int]] = {}
+    for row in rows:
+        for broker in row["replicas"] or ():
+            side = leads if broker == row["leader"] else follows
+            side.setdefault(broker, []).append(row["partition"])
+    found = []
+    for broker in sorted({*leads, *follows}):
+        sides = (("leads", leads.get(broker)), ("follows", follows.get(broker)))
+        told = ["fenced"] if broker in fenced else []
+        told += [f"{word} {_numbers(those)}" for word, those in sides if those]
+        found.append(Relation(str(broker), ", ".join(told), _broker_path(broker)))
+    n_fenced = len(fenced.intersection(leads.keys() | follows.keys()))
+    return _group("brokers", "b", found, _counted(found, n_fenced, "fenced"))
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """Some partitions, or how many they are; a number alone would read as how many."""
+    few = 8
+    if len(numbers) > few:
+        return f"{len(numbers):,} partitions"
+    return " ".join(f"p{number}" for number in sorted(numbers))
+
+
+def _broker_path(broker: int) -> str:
+    return encode_path((_IMAGE, "cluster", "brokers", str(broker)))
+
+
+def _acl(row: Row) -> Relation:
+    told = f"{row['resource']} {row['operation']} {row['permission']}"
+    return Relation(str(row["principal"]), told, encode_path((_IMAGE, "acls", "byId", row["id"])))
+
+
+def _quotas(asked: _Asked, users: set[str]) -> Relation:
+    """Quotas of some users."""
+    rows = [row for row in asked.rows("quotas") if row["user"] in users]
+    found = [
+        Relation(
+            row["entity"],
+            f"{row['key']} {row['value']:,.10g}",
+            encode_path((_IMAGE, "clientQuotas", *quota_names(row))),
+        )
+        for row in rows
+    ]
+    return _group("quotas", "u", found)
+
+
+def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of a resource that has configs."""
+    kind, _, name = below[0].partition(":")
+    yield _configs(asked, kind, name)
+    if kind == "TOPIC":
+        path = encode_path((_IMAGE, "topics", "byName", name))
+        yield Relation("topic", name, path, key="t")
+        yield _brokers(asked, asked.rows("partitions", "--", name))
+        yield _records("--topic", name)
+    elif kind == "BROKER" and name:
+        yield Relation("broker", name, encode_path((_IMAGE, "cluster", "brokers", name)), key="b")
+        yield _records("--broker", name)
+
+
+def _of_broker(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of a broker."""
+    broker = below[0]
+    yield _configs(asked, "BROKER", broker)
+    rows = asked.rows("partitions", "--replica", broker)
+    n_led = sum(str(row["leader"]) == broker for row in rows)
+    partitions = _partitions(rows)
+    yield _group("partitions", "p", partitions.children, f"{len(rows):,}, leads {n_led:,}")
+    topics = sorted({row["topic"] for row in rows})
+    found = [Relation(name, "", encode_path((_IMAGE, "topics", "byName", name))) for name in topics]
+    yield _group("topics", "t", found)
+    yield _records("--broker", broker)
+
+
+def _of_acl(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of an ACL."""
+    row = next((row for row in asked.rows("acls") if row["id"] == below[0]), None)
+    if row is None:
+        return
+    if row["resource_type"] == "TOPIC":
+        name, is_prefix = row["resource_name"], row["pattern_type"] == "PREFIXED"
+        topics = [
+            Relation(topic, "", encode_path((_IMAGE, "topics", "byName", topic)))
+            for topic in (one["topic"] for one in asked.rows("topics"))
+            if name in ("*", topic) or (is_prefix and topic.startswith(name))
+        ]
+        yield _group("topics", "t", topics)
+    yield from _of_principal(asked, str(row["principal"]))
+
+
+def _of_quota(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of an entity with quotas."""
+    rows = [row for row in asked.rows("quotas") if quota_names(row)[0] == below[0]]
+    user = next((row["user"] for row in rows if row["user"] is not None), None)
+    if user is not None:
+        yield from _of_principal(asked, f"User:{user}")
+
+
+def _of_user(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+    """Neighbours of a user's credentials."""
+    if len(below) > 1:
+        yield from _of_principal(asked, f"User:{below[1]}")
+
+
+def _of_principal(asked: _Asked, principal: str) -> Iterator[Relation]:
+    yield _group("ACLs", "a", [_acl(row) for row in asked.rows("acls", "--principal", principal)])
+    yield _quotas(asked, {principal.partition(":")[2]})
+
+
+_Finder = Callable[[_Asked, NodePlace, Sequence[str]], Iterator[Relation]]
+_KINDS: Final[Mapping[tuple[str, ...], _Finder]] = {
+    (_IMAGE, "topics", "byName"): _of_topic,
+    (_IMAGE, "topics", "byId"): _of_topic,
+    (_IMAGE, "configs"): _of_configs,
+    (_IMAGE, "cluster", "brokers"): _of_broker,
+    (_IMAGE, "acls", "byId"): _of_acl,
+    (_IMAGE, "clientQuotas"): _of_quota,
+    (_IMAGE, "scram"): _of_user,
+}
+
 
 _WIDEST: Final = 28
 

@@ -13,7 +13,7 @@ from metashell.commands.framework.command_line import quote
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.prompts.completing import EnteredLines
+from metashell.tui.screens.completing import EnteredLines
 from metashell.tui.text import error_text, line, lines
 from metashell.tui.view_state import CommandAnswer, CommandResult, ask
 

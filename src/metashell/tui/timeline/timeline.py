@@ -15,8 +15,7 @@ from metashell.records.density import Axis
 from metashell.tui.part import AppPart, quiet_key, shown_key
 from metashell.tui.text import line
 from metashell.tui.timeline.bar import COMPONENTS, CSS, HELP, Stand, draw
-from metashell.tui.timeline.jumps import Jumper, TimelineFacts, find_out
-from metashell.tui.timeline.play import Player
+from metashell.tui.timeline.jumps import Jumper, Player, TimelineFacts, find_out
 from metashell.tui.timeline.states import StateWatch
 from metashell.tui.timeline.track import Track
 from metashell.tui.view import give_back

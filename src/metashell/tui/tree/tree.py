@@ -21,8 +21,18 @@ from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.tree.fetching import Fetching, Marks, TreeFilter
 from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.tree.listing import ChangedNodes, TreeDetail, list_tree
-from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
-from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line, width_of
+from metashell.tui.tree.outline import (
+    LOADING,
+    MARK,
+    ROOT,
+    FetchedNames,
+    NodeKey,
+    Outline,
+    TreeLine,
+    arrow_columns,
+    draw_line,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState

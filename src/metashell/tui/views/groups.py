@@ -7,26 +7,251 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from textual.content import Content
 
+from metashell.commands.rows.cell_colours import with_colours
+from metashell.commands.rows.columns import text
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.pattern import quote
-from metashell.tui.text import error_message, lines
+from metashell.schema.arena import I64
+from metashell.schema.timestamps import iso_time
+from metashell.tui.text import error_message, lines, short_time
 from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
-from metashell.tui.views.group_rows import (
-    GROUP_COLUMNS,
-    Extra,
-    find_commits,
-    group_title,
-    groups_heading,
-    groups_shown,
-    of_group,
-    transactions_shown,
-)
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
+    from metashell.image.coordinators.group_log import CommitTimes
+    from metashell.sources.source import Source
     from metashell.tui.jobs import Job
+
+
+_LEVELS: Final = "▁▂▃▄▅▆▇█"
+_GONE: Final = "x"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitLine:
+    """The commits of a group for a partition of a topic."""
+
+    group: str
+    topic: str
+    partition: int
+    times: I64
+    """int64: ms since the epoch, in the order of the log."""
+    offsets: I64
+    """int64: what was committed; -1 where the offset was removed."""
+
+    @property
+    def back(self) -> I64:
+        """int64: the commits that went back, by place."""
+        fell = np.flatnonzero(self.offsets[1:] < self.offsets[:-1]) + 1
+        return fell[self.offsets[fell] >= 0]
+
+    def drawn(self, width: int) -> str:
+        """A line of so many cells: the lowest offset is lowest, time goes to the right.
+
+        A cell shows the last offset that was committed by its end. Where that was removed it has
+        an ``x``. Commits of one time are equally far from each other.
+        """
+        n = len(self.offsets)
+        if n <= 1 or width < 1:  # one point is no line
+            return ""
+        # Clocks may go back; the order of the log does not.
+        # A hostile span is wider than an integer.
+        along = np.maximum.accumulate(self.times).astype(np.float64)
+        first, last = float(along[0]), float(along[-1])
+        if last > first:
+            edges = first + (last - first) * (np.arange(width) + 1) / width
+            at = np.searchsorted(along, np.minimum(edges, last), side="right") - 1
+        else:
+            at = np.arange(width) * n // width
+        known = self.offsets[self.offsets >= 0]
+        low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
+        cells = []
+        for place in at.tolist():
+            value = int(self.offsets[place])
+            span = max(high - low, 1)
+            level = (value - low) * (len(_LEVELS) - 1) // span
+            cells.append(_GONE if value < 0 else _LEVELS[level])
+        return "".join(cells)
+
+    def text(self) -> str:
+        """The commits in words."""
+        n = len(self.offsets)
+        if not n:
+            return "no commit is left in the log"
+        first, last = (_committed(self, i) for i in (0, n - 1))
+        if n == 1:
+            return f"{first} · the only commit left in the log"
+        parts = [f"{first} … {last}", f"{n:,} commits"]
+        back = self.back
+        if len(back):
+            at = int(back[-1])
+            told = f"{int(self.offsets[at - 1]):,} → {_committed(self, at)}"
+            parts.append(f"{len(back):,} back: {told}")
+        n_gone = int((self.offsets < 0).sum())
+        parts += [f"{n_gone:,} removed (x)"] if n_gone else []
+        return " · ".join(parts)
+
+
+def _committed(line: CommitLine, at: int) -> str:
+    offset = int(line.offsets[at])
+    what = "removed" if offset < 0 else f"{offset:,}"
+    day_and_time = short_time(iso_time(int(line.times[at])))
+    return f"{what} at {day_and_time.partition(' ')[2] or day_and_time}"
+
+
+def find_commits(
+    source: Source, group: str, topic: str, partition: int, cancelled: Callable[[], bool]
+) -> CommitLine:
+    """Read what a group committed for a partition. For jobs.
+
+    Args:
+        source: The cluster, with the group's log.
+        group: The group's id.
+        topic: The topic's name.
+        partition: Its partition.
+        cancelled: Asked between partitions of the log.
+
+    Raises:
+        SourceError: A partition can't be read.
+        KeyboardInterrupt: It was cancelled.
+    """
+    from metashell.image.coordinators.group_log import GroupLog, commits_of
+
+    found: CommitTimes | None = None
+    groups = source.coordinator_directories.get("groups")
+    for number, records in () if groups is None else groups.records_about(group):
+        if cancelled():
+            raise KeyboardInterrupt
+        one = commits_of(GroupLog(records, number), topic, partition)
+        if found is None or len(one.offset) > len(found.offset):
+            found = one
+    none = np.empty(0, dtype=np.int64)
+    times, offsets = (none, none) if found is None else (found.time_ms, found.offset)
+    return CommitLine(group, topic, partition, times, offsets)
+
+
+Extra = Mapping[str, pa.Table | None]
+"""The answers that need the logs of topics' partitions: `offsets`, `stalled`, `hanging`."""
+STALLED: Final = "stalled"
+REBALANCING: Final = "rebalancing"
+PENDING: Final = "pending"
+LEFT: Final = "left behind"
+NONE: Final = ""
+_IN_ORDER: Final = (STALLED, REBALANCING, PENDING, LEFT, NONE)
+_ATTENTION: Final = text("attention", "", red=(STALLED,), yellow=(REBALANCING, PENDING, LEFT))
+_REBALANCING: Final = (
+    "Assigning", "Reconciling", "NotReady", "PreparingRebalance", "CompletingRebalance",
+)  # fmt: skip
+GROUP_COLUMNS: Final = (
+    "group", "attention", "state", "members", "lag", "type", "topics", "committed_time",
+    "coordinator", "partition",
+)  # fmt: skip
+_OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+_STATE: Final = text("state", "", yellow=_OPEN)
+
+
+def groups_shown(groups: ViewRows, extra: Extra) -> ViewRows:
+    """Rows of ``groups``: first come groups that need attention, then those with the most lag."""
+    table = _with_attention(groups.table, extra)
+    rank = pc.index_in(table["attention"], pa.array(_IN_ORDER))
+    keys = pa.table({"rank": rank, "lag": pc.fill_null(table["lag"], -1), "group": table["group"]})
+    by = [("rank", "ascending"), ("lag", "descending"), ("group", "ascending")]
+    order = pc.sort_indices(keys, sort_keys=by)
+    return replace(
+        groups, table=table.take(order), first=GROUP_COLUMNS, changes=groups.changes.take(order)
+    )
+
+
+def groups_heading(shown: pa.Table) -> str:
+    """How many groups there are, and what they need."""
+    n = len(shown)
+    return " · ".join([f"{n:,} group{'s' * (n != 1)}", *needs_of_groups(shown)])
+
+
+def needs_of_groups(shown: pa.Table) -> list[str]:
+    """How many groups need which attention."""
+    words = shown["attention"].to_pylist()
+    return [f"{words.count(word):,} {word}" for word in _IN_ORDER[:-1] if word in words]
+
+
+def _with_attention(table: pa.Table, extra: Extra) -> pa.Table:
+    """Rows of ``groups`` with their lag, how long offsets stand still, and what they need."""
+    groups = table["group"]
+    lag = _summed(groups, extra.get("offsets"), "lag", "sum")
+    stalled = _summed(groups, extra.get("stalled"), "stalled_ms", "max")
+    pending = pc.is_valid(_summed(groups, _pending(extra.get("offsets")), "partition", "max"))
+    has_members = pc.greater(table["members"], 0)
+    is_behind = pc.fill_null(pc.greater(lag, 0), False)
+    stands = pc.is_valid(stalled)
+    attention = pc.case_when(
+        pc.make_struct(
+            pc.and_(stands, has_members),
+            pc.is_in(table["state"], pa.array(_REBALANCING)),
+            pending,
+            pc.and_(pc.and_(is_behind, stands), pc.invert(has_members)),
+        ),
+        *_IN_ORDER,
+    )
+    table = table.append_column("attention", attention)
+    table = table.append_column("lag", lag).append_column("stalled_ms", stalled)
+    return with_colours(table, [_ATTENTION])
+
+
+def _pending(offsets: pa.Table | None) -> pa.Table | None:
+    """Offsets that a transaction commits, too."""
+    return None if offsets is None else offsets.filter(offsets["pending"])
+
+
+def _summed(groups: pa.ChunkedArray, table: pa.Table | None, name: str, how: str) -> pa.Array:
+    """int64[n]: a number of each group's rows taken together; null where it has none."""
+    if table is None:
+        return pa.nulls(len(groups), pa.int64())
+    # Offsets without a lag are null, and are not summed.
+    summed = table.group_by("group").aggregate([(name, how)])
+    at = pc.index_in(groups, summed["group"].combine_chunks())
+    found = summed[f"{name}_{how}"].combine_chunks().take(at.combine_chunks())
+    return found.cast(pa.int64())
+
+
+def transactions_shown(transactions: ViewRows) -> ViewRows:
+    """Rows of ``transactions``: open ones first, the oldest first, then the newest of the others.
+
+    The heading says how many there are.
+    """
+    table = transactions.table
+    is_open = pc.is_in(table["state"], pa.array(_OPEN))
+    started, updated = (
+        pc.fill_null(table[name].cast(pa.int64()), 0)
+        for name in ("started_time", "last_update_time")
+    )
+    keys = pa.table({"rank": pc.invert(is_open).cast(pa.int8()),
+                     "time": pc.if_else(is_open, started, pc.negate(updated))})  # fmt: skip
+    order = pc.sort_indices(keys, sort_keys=[("rank", "ascending"), ("time", "ascending")])
+    n_open = pc.sum(is_open).as_py() or 0
+    heading = f"Transactions: {len(table):,} transactional ids · {n_open:,} open"
+    shown = with_colours(table.take(order), [_STATE])
+    return replace(transactions, table=shown, heading=heading)
+
+
+def of_group(table: pa.Table, group: str) -> pa.Table:
+    """The rows of one group."""
+    return table.filter(pc.equal(table["group"], group))
+
+
+def group_title(row: Mapping[str, object], members: pa.Table, offsets: pa.Table) -> str:
+    """A group in a line."""
+    parts = [str(row[name]) for name in ("group", "type", "state", "attention") if row.get(name)]
+    for n, what in ((len(members), "member"), (len(offsets), "offset")):
+        parts.append(f"{n:,} {what}{'s' * (n != 1)}")
+    lag = pc.sum(offsets["lag"]).as_py()
+    return " · ".join(parts if lag is None else [*parts, f"lag {lag:,}"])
+
 
 _TRANSACTIONS: Final = (
     "transactional_id", "state", "partitions", "started_time", "producer_id", "producer_epoch",

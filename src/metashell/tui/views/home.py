@@ -22,10 +22,10 @@ from metashell.tui.rows.signs import bars, with_signs
 from metashell.tui.text import error_message
 from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView, with_labels
 from metashell.tui.views.brokers import counted, with_load
-from metashell.tui.views.group_rows import groups_shown, needs_of_groups
+from metashell.tui.views.groups import groups_shown, needs_of_groups
 from metashell.tui.views.health_text import FINDINGS, ask_health
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
-from metashell.tui.views.quorum_detail import leader_and_epoch, live_status
+from metashell.tui.views.quorum import leader_and_epoch, live_status
 
 _CHANGES: Final = 60
 """The newest changes that are listed."""

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.tui.rows.changes import UNCHANGED, TableChanges
-from metashell.tui.rows.cluster_rows import cluster_rows, previous_view_state
+from metashell.tui.rows.cluster_rows import (
+    UNCHANGED,
+    TableChanges,
+    cluster_rows,
+    previous_view_state,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

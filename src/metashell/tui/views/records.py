@@ -13,10 +13,9 @@ from textual.widgets import Static
 from metashell.records.window import PieceMatches, RecordLine
 from metashell.tui.jobs import Job
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.records.detail import RecordDetail, record_detail
+from metashell.tui.records.detail import RecordDetail, RecordPane, record_detail
 from metashell.tui.records.filtered import ChipBar, FilteredRecords
 from metashell.tui.records.model import Gap, Matches
-from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.reading import (
     Opened,
     around,

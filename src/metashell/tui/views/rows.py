@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from metashell.places.uri import holds_credentials
-from metashell.tui.prompts.output_lines import TextLines
 from metashell.tui.rows.column_table import ColumnTable
+from metashell.tui.screens.output_lines import TextLines
 from metashell.tui.text import line
 from metashell.tui.views.answer import REFRESH, AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
