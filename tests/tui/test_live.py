@@ -287,7 +287,7 @@ def test_earlier_states_stay() -> None:
         assert live is not None
         await driver.until(lambda: live.status().end_offset == end, "it is fetched")
         assert offset_of(driver) == first
-        assert f"earlier state  offset {first}  leader 1" in status_text(driver)
+        assert f"earlier state  E: newest  offset {first}  leader 1" in status_text(driver)
         await driver.press("E")
         assert offset_of(driver) == end - 1
 

@@ -130,7 +130,7 @@ def test_begins_at_an_earlier_state() -> None:
 
     async def test(driver: Driver) -> None:
         assert driver.view_state.source.moment_offset == 3398
-        assert "earlier state  offset 3398" in driver.screen()
+        assert "earlier state  E: newest  offset 3398" in driver.screen()
         await driver.press("E")
         assert driver.view_state.is_newest
         assert "end of the log  offset 4111" in driver.screen()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.dom import DOMNode
 from textual.widget import Widget
@@ -13,6 +13,9 @@ from metashell.tui.view import give_back
 
 if TYPE_CHECKING:
     from metashell.tui.view import View
+
+_FILTERING: Final = "-filtering"
+"""Class of the rack of messages on a screen that has such a line."""
 
 
 class FilterBar(Input):
@@ -50,7 +53,13 @@ class FilterBar(Input):
     def on_mount(self) -> None:
         """Take what is typed."""
         self._came_from = self.screen.focused
+        self.screen.query("ToastRack").add_class(_FILTERING)
         self.focus()
+
+    def on_unmount(self) -> None:
+        """Give the line back, unless another filter is typed in it."""
+        if not is_typed_in(self.screen):
+            self.screen.query("ToastRack").remove_class(_FILTERING)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""

@@ -91,8 +91,9 @@ class BrokersView(AnswerView[ViewAnswer]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show brokers and racks where there is room."""
-        self.set_class(event.size.height >= _BOTH, "-both")
-        self.draw()
+        if self.has_class("-both") != (event.size.height >= _BOTH):
+            self.toggle_class("-both")
+            self.draw()
 
     def seen(self, answer: ViewAnswer) -> Sequence[str]:
         """Brokers or racks, or both."""

@@ -94,8 +94,9 @@ class HealthView(AnswerView[HealthAnswer]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Show both tables where there is room."""
-        self.set_class(event.size.height < _BOTH, "-one")
-        self.draw()
+        if self.has_class("-one") != (event.size.height < _BOTH):
+            self.toggle_class("-one")
+            self.draw()
 
     # Asking.
 
