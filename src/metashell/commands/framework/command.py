@@ -158,6 +158,8 @@ class Context:
     """Where ``cd -`` goes; None before the first `cd`."""
     interactive: bool = False
     """True in a REPL (``cd``, ``exit`` and ``history`` make sense there)."""
+    refuses_names: bool = False
+    """Whether a name that names nothing is an error, as a program expects; people get the rest."""
     runs_programs: bool = False
     """Whether ``|`` and ``!`` start programs of the system: the terminal is ours to hand on."""
     history: Sequence[str] = ()

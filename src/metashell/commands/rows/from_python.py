@@ -23,7 +23,6 @@ from metashell.commands.rows.query import COLUMNS_FLAG as COLUMNS
 from metashell.commands.rows.query import FORMATS, LIMIT, OUTPUT, ROW_OPTIONS, SORT_FLAG
 from metashell.dataclass import dataclass
 from metashell.errors import (
-    ExitCode,
     MetashellError,
     MetashellWarning,
     UnknownNameError,
@@ -74,17 +73,14 @@ def rows_of(
     # So members of a fleet stay open, and nothing is read from standard input.
     context = Context(root=opened.root, out=out, warn=warnings.append, interactive=True)
     context.show(opened)
+    context.refuses_names = context.fleet is None
     try:
-        status = run_command(context, command, words)
+        run_command(context, command, words)
     except MetashellError as error:
         if error.hint and error.hint not in str(error):
             error.add_note(f"hint: {error.hint}")
         raise
-    sentences = _sentences(warnings)
-    if status == ExitCode.FAILED and context.fleet is None and not any(map(len, out.tables)):
-        # Nobody should take a misspelt name for good news.
-        raise MetashellError("; ".join(sentences) or f"{name}: it has no answer")
-    _warn([*sentences, *map(escape, opened.warnings)])
+    _warn([*_sentences(warnings), *map(escape, opened.warnings)])
     if not out.tables:
         raise UsageError(f"{name}: these words ask for no rows", hint=command.manual.synopsis)
     return out.tables[-1]

@@ -46,9 +46,9 @@ def refuse_count(query: RowsQuery, message: str) -> None:
     take a misspelt name for good news.
 
     Raises:
-        MetashellError: A number is asked for.
+        MetashellError: A number is asked for, or a program asks.
     """
-    if COUNT in query.parsed.switches:
+    if COUNT in query.parsed.switches or query.context.refuses_names:
         raise MetashellError(message)
     query.warn(message)
     query.status = ExitCode.FAILED
