@@ -137,9 +137,9 @@ def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room; without colours the words say the same."""
     words = ("demo", "--show-secrets", "--at", "1870", "tui")
     with explorer(tmp_path, *words, env={"NO_COLOR": "1"}) as terminal:
-        terminal.read_until("E: …")
+        terminal.read_until("12:39:37Z  e…")
         terminal.resize(30, 120)
-        terminal.read_until("epoch 3  E: newest  4.3-IV0")
+        terminal.read_until("epoch 3  4.3-IV0")
         terminal.read_while(lambda: "q Quit" not in terminal.lines[29], "more keys are shown")
         terminal.resize(10, 40)
         terminal.read_until("offset 1870")
@@ -247,7 +247,7 @@ def test_suspended_and_back(tmp_path: Path) -> None:
         terminal.read_while(
             lambda: terminal.raw.count(ON_ALTERNATE) == n_before, "the explorer is back"
         )
-        terminal.read_until(re.compile("0 Home.*Brokers.*q Quit", re.DOTALL))
+        terminal.read_until(re.compile("0 Home.*Brokers.*[?] Help", re.DOTALL))
         terminal.send("q")
         terminal.read_while(
             lambda: (

@@ -1,7 +1,7 @@
 """``find`` of a directory as a Spark query: its parts are searched in executors.
 
-What they found is sorted by the names on the way to its first node, which is the order of a walk,
-and streamed back.
+Their findings are streamed back in the order of a walk: sorted by the names on the way to the first
+node of each.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FOUND: Final = pa.schema(
 )
 """A `metashell.commands.find.parts.PartRow` in columns.
 
-What is to be told has a word such as `FAILED`, and the directory's name as its component."""
+A diagnostic has a word such as `FAILED`, and the directory's name as its component."""
 JOINED: Final = pa.schema([("found", pa.binary())])
 _ORDER: Final = ("word", "components", "piece")
 _SORTED_BYTES: Final = 16 << 20

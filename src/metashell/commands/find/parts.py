@@ -289,7 +289,7 @@ class _PartSearch(Search):
                 return
 
 
-# What parts found, put together.
+# The findings of parts, put together.
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,7 @@ def _found_in(root: Directory, share: Share, task: FindTask) -> list[FoundPiece]
 def _taken(
     fleet: FleetSource, member: FleetMember, row: dict[str, Any], share: Share, task: FindTask
 ) -> Iterator[FoundPiece]:
-    """What another process found, with all that it would have left behind here."""
+    """Take over the findings of another process, with all that it would have left behind here."""
     error = error_of(row)
     if error is not None:
         fleet.failed(member, error)

@@ -52,7 +52,7 @@ def answer(query: RowsQuery) -> None:
     while query.streams and len(rows) > PIECE_ROWS:
         query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns, reasons))
         rows = rows[PIECE_ROWS:]
-    if len(rows):  # Of none, what no row shows would be looked up.
+    if len(rows):  # No rows would still look up what they show.
         query.add(partitions_table(health, rows, states, query.columns, reasons))
     if states:
         query.since = "since_time"

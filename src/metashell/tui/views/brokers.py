@@ -131,16 +131,18 @@ class BrokersView(AnswerView[ViewAnswer]):
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The brokers whose loss is asked about."""
+        """The brokers whose loss is asked about, of those that are there at this state."""
         name, row = self.name_of(self.table), self.table.row
         if self.picked or row is None or self.opened is not None:
-            return tuple(sorted(self.picked))
+            answer = self.answer
+            there = answer.rows[_BROKERS].table["broker"].to_pylist() if answer else []
+            return tuple(sorted(self.picked.intersection(there)))
         return self._brokers_of(name, row["rack" if name == _RACKS else "broker"])
 
     def slow_detail(self, name: str, row: Mapping[str, Any]) -> Callable[[Job], Content] | None:
         """The loss of the brokers in words."""
         view_state, asked = self.view_state, self.asked
-        if name == _WITHOUT or view_state is None:
+        if name == _WITHOUT or view_state is None or not asked:
             return None
         key = self.explorer.session.key("brokers.without", "w")
 
