@@ -6,14 +6,18 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import pytest
+
 import metashell
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.tui.node.pane import NodePane
 from metashell.tui.session import ExplorerSession
 from metashell.tui.tree.outline import LOADING, NodeKey
 from metashell.tui.tree.tree import NodeTree
+from support.fixtures import DEMO
 from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
 
+BROKER = "/image/cluster/brokers/104"
 HOSTILE = ("[bold]x[/]", "\x1b[31mred", "a\nb", "a/b", "n" * 200, "", "漢字" * 30, "\u202ertl")
 
 
@@ -250,3 +254,49 @@ def test_a_click_on_the_path_goes_there() -> None:
         assert driver.app.path == "/image"
 
     drive_tree(test)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        ("0", "tab", "tab", "tab", "enter", "escape", "1"),
+        ("0", "tab", "tab", "tab", "enter", "alt+left", "1"),
+        ("5", "enter", "escape", "1"),
+        ("3", "enter", "down", "enter", "escape", "1"),
+    ],
+)
+def test_a_step_back_that_is_not_seen(way: Sequence[str]) -> None:
+    """The tree, the title and the content are of the place that another view went back to."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(BROKER)
+        await driver.settled()
+        for key in way[:-2]:
+            await driver.press(key)
+        assert (driver.view.id, driver.app.path == BROKER) == ("explorer", False)
+        await driver.press(*way[-2:])
+        assert "› brokers › 104" in driver.screen()
+        await driver.press("tab", "h")
+        shown = driver.one(NodePane).shown_path
+        assert {BROKER} == {driver.app.path, tree(driver).path, shown}
+        assert tree(driver).line.key[-1] == "104"
+        assert "› brokers › 104" in driver.screen()
+
+    drive_tree(test, session_on(DEMO))
+
+
+def test_names_that_come_after_a_step_back() -> None:
+    """The place is the one that was gone back to."""
+    slow = Slow(["a"])
+
+    async def test(driver: Driver) -> None:
+        await driver.look("home")
+        driver.app.go("/zz/a")
+        driver.app.action_place_back()
+        slow.may.set()
+        await driver.settled()
+        assert (driver.view.id, driver.app.path) == ("home", "/")
+        await driver.press("1")
+        assert {"/"} == {tree(driver).path, driver.one(NodePane).shown_path}
+
+    drive_tree(test, session_on(lambda: sample_with(zz=slow)))

@@ -10,6 +10,7 @@ from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.rows.table import RowTable
+from metashell.tui.screens.relations import RelationsScreen
 from metashell.tui.screens.sql import SqlScreen
 from metashell.tui.tree.tree import NodeTree
 from support.bindings import declared_bindings
@@ -30,13 +31,17 @@ def test_escape_goes_back_step_by_step() -> None:
 
     async def test(driver: Driver) -> None:
         assert "esc" not in footer(driver)
-        await driver.press("5", "w", "slash")
+        await driver.press("5", "w", "z", "slash")
         await driver.type("csv")
         await driver.press("enter")
         assert "esc Drop filter" in footer(driver)
         await driver.press("escape")
         assert driver.view.filter_text == ""
         assert driver.view.is_inside
+        assert driver.app.screen.maximized is not None
+        assert "esc" not in footer(driver)
+        await driver.press("escape")
+        assert driver.app.screen.maximized is None
         assert "esc Back" in footer(driver)
         await driver.press("escape")
         assert not driver.view.is_inside
@@ -155,7 +160,11 @@ def test_a_topic_has_one_page() -> None:
         assert "offline-partitions" in found["findings"]["code"].to_pylist()
         assert "topic csv-imports · 6 partitions · 3 offline" in driver.screen()
         assert "none: Groups" in driver.screen()
-        await driver.press("escape")
+        await driver.press("R")
+        screen = driver.app.screen
+        assert isinstance(screen, RelationsScreen)
+        assert screen.walked == TOPIC
+        await driver.press("escape", "escape")
         assert (driver.view.id, driver.app.path) == ("explorer", f"{TOPIC}/1")
         await driver.press("3", "enter", "down", "T")
         assert driver.view.id == "topic"

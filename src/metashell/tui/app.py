@@ -180,9 +180,17 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
 
     @property
     def escape_to_minimize(self) -> bool:
-        """Whether escape takes the whole screen back: a line and help are ended first."""
+        """Whether escape takes the whole screen back: a line, help and a filter end first."""
         is_above = isinstance(self.focused, Input) or bool(self.screen.query_children("HelpPanel"))
-        return super().escape_to_minimize and not is_above
+        return super().escape_to_minimize and not is_above and not self._is_filtered
+
+    @property
+    def _is_filtered(self) -> bool:
+        """Whether escape can drop a filter of the view."""
+        view = self.view
+        if view is None or not view.is_composed or self.screen.is_modal:
+            return False
+        return bool(view.filter_text)
 
     @property
     def view(self) -> View | None:
@@ -249,11 +257,11 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         self._bring_up_to_date()
 
     def _bring_up_to_date(self) -> None:
-        """Have the view that can be seen show the view state, unless it does."""
+        """Have the view that can be seen show the view state and the path, unless it does."""
         view, view_state = self.view, self.view_state
         if view is None or view_state is None or not view.is_composed:
             return
-        if self._shown.get(str(view.id)) == view_state.serial:
+        if self._shown.get(str(view.id)) == view_state.serial and not view.is_elsewhere:
             return
         self._shown[str(view.id)] = view_state.serial
         spec = next(spec for spec in VIEWS if spec.id == view.id)
@@ -429,10 +437,11 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
     def way_back(self) -> str:
         """The name of what escape takes back while no job runs; empty for nothing."""
         view = self.view
-        if view is None or not view.is_composed or self.screen.is_modal:
-            return ""
-        if view.filter_text:
+        if self._is_filtered:
             return "Drop filter"
+        screen = self.screen
+        if view is None or not view.is_composed or screen.is_modal or screen.maximized is not None:
+            return ""
         return "Back" if view.is_inside or self.places.can_go_back else ""
 
     def _drop_filter(self) -> None:

@@ -113,6 +113,11 @@ class View(AppPart, Vertical):
     def show_path(self, path: str) -> None:
         """Go to a path, where the view is about paths."""
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is at another path than the current one, which changed while it was hidden."""
+        return False
+
     def show_offset(self, offset: int) -> None:
         """Put the cursor on the record at an offset, where the view lists records."""
 

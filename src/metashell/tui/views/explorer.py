@@ -90,12 +90,19 @@ class ExplorerView(View):
             return
         if not self._in_pane:
             self.tree_side.focus()
-        if self.tree_side.path != self._tree_at:  # it went on, and word of that is on its way
-            self.explorer.path = self.tree_side.path
+        if self.tree_side.path != self._tree_at and not self.is_elsewhere:
+            self.explorer.path = self.tree_side.path  # it went on, and word of that is on its way
         self._tree_to(view_state, self.explorer.path)
         self._show_node()
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the tree is not where the user is, as a step back in another view leaves it."""
+        return self._tree_at != self.explorer.path
+
     def _tree_to(self, view_state: ViewState, path: str) -> None:
+        if path != self._tree_at:
+            self._show_crumbs(path)
         self._tree_at = path
         self.tree_side.show(view_state, path)
 
@@ -103,7 +110,6 @@ class ExplorerView(View):
         """Go to a path."""
         view_state = self.explorer.view_state
         if view_state is not None and self.query(NodeTree):
-            self._show_crumbs(path)
             self._tree_to(view_state, path)
             self._show_node()
 
@@ -175,8 +181,9 @@ class ExplorerView(View):
     def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
         """Show what a path led to; where it is not there, it stays the one that is wanted."""
         event.stop()
-        self._tree_at = event.path
-        self.explorer.path = event.path
+        if self.is_elsewhere:
+            return  # the user went on while the tree was not seen
+        self._tree_at = self.explorer.path = event.path
         self._show_crumbs(event.path, event.missing)
         self._show_node()
 

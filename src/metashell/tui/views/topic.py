@@ -71,9 +71,14 @@ class TopicView(AnswerView[ViewAnswer]):
             self.forget()
             self.begin()
 
+    def with_node(self, then: Callable[[str], object]) -> None:
+        """Do something with the path of the topic, whatever the row is about."""
+        prefix = "" if self.view_state is None else self.view_state.prefix
+        then(prefix + _path_of(self.topic))
+
     def ask(self, question: ViewQuestion) -> ViewAnswer:
         """Partitions, configs and ACLs; the others come later."""
-        topic, path = self.topic, encode_path(["image", "topics", "byName", self.topic])
+        topic, path = self.topic, _path_of(self.topic)
         found = {
             "partitions": question.rows("partitions", "--", quote(topic), key="partition"),
             "configs": question.rows("config", f"topic:{topic}"),
@@ -89,6 +94,11 @@ class TopicView(AnswerView[ViewAnswer]):
             return _answer(topic, found)
 
         return replace(_answer(topic, found, waits=True), more=more, more_title=self.ASKS)
+
+
+def _path_of(topic: str) -> str:
+    """The path of a topic, within its cluster."""
+    return encode_path(["image", "topics", "byName", topic])
 
 
 def _answer(topic: str, found: Mapping[str, ViewRows], *, waits: bool = False) -> ViewAnswer:
