@@ -44,11 +44,11 @@ def test_what_is_cut_in_a_row_stands_below_the_rows() -> None:
         await driver.settled()
         await driver.press("equals_sign")
         whole = driver.view.query_one("#rows-detail", Static)
-        path = "/image/configs/TOPIC:topic-014/retention.ms"
+        path = "/image/configs/TOPIC:topic-015/max.message.bytes"
         assert path not in driver.screen().splitlines()[3]
         assert f" path: {path}" in driver.screen().splitlines()
         await driver.press("down")
-        assert str(whole.render()).startswith("path: /image/configs/TOPIC:topic-015/max.")
+        assert str(whole.render()).startswith("path: /image/configs/TOPIC:topic-015/retention.")
         await driver.pilot.resize_terminal(160, 24)
         await driver.settled()
         assert not whole.display

@@ -16,7 +16,7 @@ from metashell.tui.tree.tree import NodeTree
 from support.bindings import declared_bindings
 from support.fixtures import DEMO
 from support.node_sources import on
-from support.pilot import Driver, drive, session_on
+from support.pilot import Driver, drive, plain_title, session_on
 from support.screens import BROKER, TOPIC
 from tui.test_explorer import keys, sample_with
 
@@ -244,6 +244,42 @@ def test_an_age_says_what_it_counts_from() -> None:
         assert usual != status.styles.background
         await driver.press("E")
         assert usual == status.styles.background
+        await driver.press("@")
+        await driver.type("-1h")
+        await driver.press("enter")
+        assert "is before the log: shown is its oldest state, of 2026" in driver.told[-1]
+
+    drive(test, session_on(DEMO))
+
+
+def test_what_changed_since_the_previous_stop() -> None:
+    """Neither more nor less, whichever way one went; the rows say which state they are about."""
+
+    async def test(driver: Driver) -> None:
+        for before, now, rows in (
+            (2049, 1891, "--since 1892 --until 2049 /image  3 rows at offset 1891"),
+            (1891, 1877, "--since 1878 --until 1891 /image  14 rows at offset 1877"),
+            (1877, 1891, "--since 1878 --until 1891 /image  14 rows at offset 1891"),
+        ):
+            for offset in (before, now):
+                driver.app.travel(offset)
+                await driver.settled()
+            await driver.press("equals_sign")
+            assert plain_title(driver).strip() == f"changes {rows}"
+        await driver.press("E")
+        assert plain_title(driver).strip() == f"changes {rows}"
+
+    drive(test, session_on(DEMO))
+
+
+def test_a_proposed_command_shows_the_newest() -> None:
+    """Of a command whose newest line is the last; the first lines are above."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("3", "enter", "!")
+        assert "1891  2026-11-22T12:39:49.172Z" in driver.screen()
+        await driver.press("pageup", "pageup", "pageup")
+        assert "711  2026-11-22T12:21:01.585Z" in driver.screen()
 
     drive(test, session_on(DEMO))
 

@@ -287,7 +287,7 @@ _PLACES: Final = {
     "a search": ("f", *"topic-02", "enter", "enter", "down"),
     "a problem": ("3", "tab", "down", "enter", "h"),
     "the beginning of a problem": ("3", "tab", "m", "equals_sign", "down", "enter"),
-    "what changed": ("comma", "equals_sign", "down", "down", "enter"),
+    "what changed": ("comma", "comma", "equals_sign", "down", "down", "enter"),
     "the history of a problem": ("3", "tab", "m", "h", "tab", "down", "enter"),
     "what fails": ("5", "a", "w", "down", "enter", "h"),
     "a sorted table": ("5", "end", "right", "right", "right", "s", "enter"),
@@ -371,7 +371,7 @@ def test_behind_a_screen_without_parts() -> None:
     """A job brings up a screen; keys wait until its parts are there."""
 
     async def test(driver: Driver) -> None:
-        await driver.press("comma")
+        await driver.press("comma", "comma")
         await at_once(driver, "equals_sign", "down")
         assert driver.one(RowTable).cursor == 1
 

@@ -46,8 +46,8 @@ class Arrival:
     """The offset or the time, written the way the user typed it."""
     batch: tuple[int, int] | None = None
     """The first and the last offset of the batch, whose records are listed, that it lies in."""
-    counted: str = ""
-    """Where an age that was typed counts from, in words."""
+    note: str = ""
+    """A message about a time or an age that was typed."""
 
 
 class Moving(AppPart):
@@ -197,7 +197,7 @@ class Moving(AppPart):
                 raise SourceError(view_state.why_no_cluster)
             found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
-                return Arrival(with_status(found), point, counted=_counted(found, point))
+                return Arrival(with_status(found), point, note=_note(found, point))
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = view_state_there(view_state, path, moves=True, point=batch[1])
@@ -215,8 +215,8 @@ class Moving(AppPart):
         app.jobs.cancel(app, VIEW_STATE)
         if arrival.batch is None or app.view is None:
             self._arrived(arrival.view_state, arrival.point)
-            if arrival.counted:
-                app.tell(arrival.counted)
+            if arrival.note:
+                app.tell(arrival.note)
             return
         offset = int(arrival.point)
         self._arrived(arrival.view_state, None)
@@ -290,9 +290,9 @@ class Moving(AppPart):
         return self.is_moving
 
     def action_changes(self) -> None:
-        """List what changed since the previous stop, and in the batch that ends here."""
+        """List what changed since the previous stop."""
         app = self.explorer
-        view_state, path = app.view_state, app.path
+        view_state = app.view_state
         if view_state is None:
             return
 
@@ -300,12 +300,13 @@ class Moving(AppPart):
             from metashell.tui.node.history import changes_between
             from metashell.tui.node.inspector import MOST_CHANGES, MOST_RECORDS
 
-            records = _records_between(view_state, path)
-            if records is None or view_state.cluster is None:
+            span = view_state.span
+            if span is None or view_state.cluster is None:
                 return None
             return changes_between(
                 view_state.cluster,
-                *records,
+                span[0] + 1,
+                span[1],
                 most_changes=MOST_CHANGES,
                 most_records=MOST_RECORDS,
                 cancelled=job.cancelled,
@@ -334,24 +335,10 @@ def with_status(view_state: ViewState) -> ViewState:
     return view_state
 
 
-def _counted(view_state: ViewState, point: str) -> str:
-    """Where an age counts from, in words; empty for an offset or a time."""
+def _note(view_state: ViewState, point: str) -> str:
+    """The notes about a time, else where an age counts from; empty for an offset."""
     cluster = view_state.cluster
-    told = "" if cluster is None else clock_of(cluster.newest).counted_from(time_spec_of(point))
-    return told and f"{point}: {told}"
-
-
-def _records_between(view_state: ViewState, path: str) -> tuple[int, int] | None:
-    """The first and the last offset of what brought about two stops; None for one and the same.
-
-    After a move back these are the records of the last batch that still counts, too: what happened
-    at this stop.
-    """
-    span = view_state.span
-    if span is None or view_state.cluster is None:
-        return None
-    low, high = span
-    if view_state.cluster.status().offset == high:
-        return low + 1, high
-    first, last = batch_around(view_state, path, low - 1, of_history=True)
-    return (first if last == low else low), high
+    if cluster is None or point.isdecimal():
+        return ""
+    told = clock_of(cluster.newest).counted_from(time_spec_of(point))
+    return "\n".join(cluster.moment_notes) or (told and f"{point}: {told}")

@@ -174,7 +174,7 @@ def changes_between(
         return None
     table = table.append_column("what", _words(table, cluster))
     answer.tables = [table.select(["offset", "time", "path", "what"])]
-    return CommandResult(" ".join(words), answer, "/")
+    return CommandResult(" ".join(words), answer, "/", cluster.moment_offset)
 
 
 def _newest_first(table: pa.Table, most: int) -> pa.Table:

@@ -18,6 +18,7 @@ from metashell.commands.framework.command_line import complete_at, split
 from metashell.commands.framework.completion import complete_line
 from metashell.commands.framework.statement import last_statement, statements
 from metashell.commands.rows.command import RowsCommand
+from metashell.commands.shared.period import SINCE
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.places.uri import holds_credentials
@@ -251,6 +252,10 @@ class CommandScreen(Box[None]):
             return
         is_silent = not (self.text.lines or answer.warnings)
         self.note(answer.remarks(has_text=bool(self.text.lines)))
+        command = _command_of(text.split(), answer.context.habits) if self._runs else None
+        if command is not None and SINCE in command.manual.options:
+            self._runs = False
+            self.text.call_after_refresh(self.text.scroll_end, animate=False)  # the newest is last
         context = answer.context
         if context.exit_requested:
             self.explorer.jobs.cancel_all()

@@ -270,7 +270,7 @@ class HealthView(AnswerView[HealthAnswer]):
             self._go(path, end)
             if view_state.cluster is not None:
                 began = "as it began" if end == offset else f"it began at {offset}, inside a batch"
-                self.explorer.tell(f"{began}: = lists what changed, [ goes back")
+                self.explorer.tell(f"{began}: [ goes back, then = lists what changed")
 
         self.explorer.jobs.start(
             "finding the moment", lambda _: applied_at(view_state, path, offset), done,
