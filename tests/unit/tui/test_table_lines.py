@@ -72,10 +72,17 @@ def test_scrolled(left: int, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("room", "expected"),
-    [(12, " a  bc    42 "), (11, " a  bc    …"), (10, " a  bc    "), (6, " a  bc"), (5, " a  …")],
+    [
+        (12, " a  bc    42"),
+        (11, " a  bc   42"),
+        (10, " a  bc   …"),
+        (9, " a  bc   "),
+        (6, " a  bc"),
+        (5, " a  …"),
+    ],
 )
 def test_a_text_that_goes_on_behind_what_is_seen(room: int, expected: str) -> None:
-    """Its last cell says so, also beside a scroll bar; nothing does where none of it is seen."""
+    """Its end says so, also beside a scroll bar; a number moves to the left, or is not shown."""
     cells = [cell("a"), cell("bc"), cell("42", to_the_right=True)]
     seen = drawn(cells, (1, 3, 3), n_fixed=1, width=13, room=room)[: len(expected)]
     assert expected == seen
@@ -116,6 +123,11 @@ def test_column_under_the_mouse(x: int, left: int, expected: int | None) -> None
         ("TOPIC:audit-log/retention.ms", 14, " …/retention.ms "),
         ("TOPIC:audit-log/retention.ms", 8, " …tion.ms "),
         ("leader 1/2 → 3", 8, " leader … "),
+        ("from 86400000 to 3600000", 22, " from 86400000 to …     "),
+        ("a 31536000000", 9, " a …       "),
+        ("[104,102,103]", 8, " [104,…   "),
+        ("averylongword of", 9, " averylon… "),
+        ("from 86400000", 9, " from …    "),
         ("a/", 1, " … "),
         ("voters-static-3-voter-1", 16, " voters-s…voter-1 "),
         ("voters-static-3-voter-2", 16, " voters-s…voter-2 "),
@@ -132,3 +144,14 @@ def test_a_mark_is_no_part_of_a_name() -> None:
     """It stays in front of what is left of the name."""
     marked = Text.assemble(("• ", "bold"), "abcdefgh")
     assert " • abc…gh " == drawn([marked], (8,), width=10)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(4, " 2050 "), (3, "   … ")])
+def test_no_part_of_a_number_is_shown(width: int, expected: str) -> None:
+    """It would be read as another number; a part of a bar as another share."""
+    assert expected == drawn([cell("2050", to_the_right=True)], (width,), width=width + 2)
+
+
+def test_no_part_of_a_bar_is_shown() -> None:
+    """Longer ones would look alike."""
+    assert drawn([cell("███▌", "sign")], (3,), width=5) == " …   "

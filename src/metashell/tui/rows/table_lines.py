@@ -6,6 +6,7 @@ The fixed columns come first, then the columns that the rest of the room shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import digits
 from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -111,6 +112,7 @@ def draw_row(
     rest: list[Segment] = []
     at = used = 0
     skipped: int | None = None
+    at_edge = cut_column(cells, columns, n_fixed=n_fixed, left=left, room=room)
     for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
         wide = column.width
         own = colours.get(str(cell.style), Style.null())
@@ -119,9 +121,12 @@ def draw_row(
             used += wide
             continue
         if at + wide > left and at - left < width - used:
-            if skipped is None:
-                skipped = at
-            rest += _cell(cell, wide, style + own)
+            skipped = at if skipped is None else skipped
+            most = room - (used + at - left) + 1
+            # A cell that ends at the edge says itself that it goes on.
+            ends = at >= left and 1 < most < wide and (i == at_edge or _is_whole(cell))
+            rest += _cell(cell, most if ends else wide, style + own, whole=wide)
+            at_edge = None if ends else at_edge
         at += wide
     rest_width = max(width - used, 0)
     if at - left < rest_width:
@@ -132,7 +137,7 @@ def draw_row(
     strip = strip.adjust_cell_length(width, styles.base)
     # No part of a text reads as all of it.
     strip = _without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
-    if cut_column(cells, columns, n_fixed=n_fixed, left=left, room=room) is None:
+    if at_edge is None:
         return strip
     return Strip([*strip.crop(0, room - 1), Segment("…", style), *strip.crop(room)])
 
@@ -183,18 +188,26 @@ def _without_cut_column(
     return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
 
 
-def _cell(cell: Text, width: int, style: Style) -> list[Segment]:
-    """A cell with a blank at each side, cut where it is too long."""
+def _cell(cell: Text, width: int, style: Style, *, whole: int = 0) -> list[Segment]:
+    """A cell with a blank at each side, in a column of which only a width may be seen.
+
+    It is cut where it is too long, but for numbers and bars.
+    """
     room = max(width - BLANKS, 0)
     plain = cell.plain
     # In front there may be a mark, which has a style of its own.
     mark = min(cell.spans[0].end, room) if cell.spans else 0
     length = len(plain) if plain.isascii() else cell_len(plain)
     if length > room:
-        plain = plain[:mark] + _shortened(plain[mark:], room - mark)
-        length = room
+        is_header = cell.justify == "right" and not plain[-1:].isdigit()
+        if _is_whole(cell) and not is_header:
+            plain = "…"[:room]
+        else:
+            plain = plain[:mark] + _shortened(plain[mark:], room - mark)
+        length = cell_len(plain)
     gap = " " * (room - length)
     before, after = (" " + gap, " ") if cell.justify == "right" else (" ", gap + " ")
+    after += " " * (whole - width)
     if not cell.spans:
         return [Segment(f"{before}{plain}{after}", style)]
     marked = style + Style.parse(str(cell.spans[0].style))
@@ -205,10 +218,16 @@ def _cell(cell: Text, width: int, style: Style) -> list[Segment]:
     ]
 
 
+def _is_whole(cell: Text) -> bool:
+    """Whether a part of a cell would be false: it is a number, or a bar."""
+    return cell.justify == "right" or str(cell.style) == SIGN
+
+
 def _shortened(plain: str, room: int) -> str:
     """A text in so many cells, of which the rest tells it from others.
 
-    A path loses its beginning, a name its middle, and a list or a sentence its end.
+    A path loses its beginning, a name its middle, and a list or a sentence its end: at a blank,
+    unless that leaves half of the room empty, and never within a number.
     """
     if not room:
         return ""
@@ -218,5 +237,12 @@ def _shortened(plain: str, room: int) -> str:
         tail = room - 1
     else:
         tail = 0 if "," in plain else (room - 1) // 2
-    end = set_cell_size(plain[::-1], tail)[::-1]
-    return f"{set_cell_size(plain, room - 1 - tail)}…{end}"
+    begin = set_cell_size(plain, room - 1 - tail)
+    if tail:
+        return f"{begin}…{set_cell_size(plain[::-1], tail)[::-1]}"
+    blank = begin.rfind(" ") + 1
+    if blank > len(begin) // 2:
+        begin = begin[:blank]
+    elif plain[len(begin) :][:1].isdigit():
+        begin = begin.rstrip(digits)
+    return f"{begin}…"
