@@ -38,8 +38,13 @@ def test_share_is_marked() -> None:
 def test_bars_have_one_scale() -> None:
     """The largest value or share takes the whole width."""
     assert bars([1, 2, None], 4) == ["██  ", "████", "    "]
-    assert bars([1, 1], 4, [2, None]) == [f"██ {SHARE}", "██  "]
+    assert bars([1, 1], 8, [2, None]) == [f"████   {SHARE}", "████    "]
     assert bars([], 4) == []
+
+
+def test_a_mark_hides_no_difference() -> None:
+    """Narrow bars have none."""
+    assert bars([32, 42, 38], 4, [37, 37, 37]) == ["███ ", "████", "███▋"]
 
 
 def test_sparkline_shows_the_newest_to_the_right() -> None:

@@ -14,6 +14,8 @@ _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
 SHARE: Final = "│"
 """Where an even share would end."""
+_LEAST_MARKED: Final = 8
+"""Cells of a bar from which on there is room for such a mark."""
 
 
 def bar(value: float | None, largest: float, width: int, share: float | None = None) -> str:
@@ -43,7 +45,12 @@ def bar(value: float | None, largest: float, width: int, share: float | None = N
 def bars(
     values: Sequence[float | None], width: int, shares: Sequence[float | None] | None = None
 ) -> list[str]:
-    """Bars of one scale, in which the largest value or share takes the whole width."""
+    """Bars of one scale, in which the largest value or share takes the whole width.
+
+    Narrow bars have no mark: it takes a cell, by which they may differ.
+    """
+    if width < _LEAST_MARKED:
+        shares = None
     marks = [None] * len(values) if shares is None else shares
     largest = max((v for v in (*values, *marks) if v is not None), default=0)
     return [bar(v, largest, width, mark) for v, mark in zip(values, marks, strict=True)]
