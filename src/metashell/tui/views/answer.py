@@ -334,7 +334,7 @@ class AnswerView(View, Generic[_A]):
             has_title = self.draw_table(name, answer, title if name in seen else "", afresh=afresh)
             title = "" if has_title else title
         if answer is not None:
-            self.say("title", line(title))
+            self.say("title", self.heading(title))
         self.say("words", "\n".join(answer.words) if answer is not None else "")
         self.say("notes", "\n".join(answer.notes) if answer is not None else "")
         if isinstance(focused, RowTable) and self in focused.ancestors and not focused.display:
@@ -342,12 +342,16 @@ class AnswerView(View, Generic[_A]):
         self.refresh_bindings()
         self.tell_row()
 
+    def heading(self, text: str) -> Content:
+        """The title of the view, or of a table, in its colours."""
+        return line(text)
+
     def draw_table(
         self, name: str, answer: ViewAnswer, title: str = "", *, afresh: bool = False
     ) -> bool:
         """Show the rows of a table; whether they took the title, as they have none."""
         table, rows = self.tables_by_name[name], self.rows_of(name, answer.rows[name])
-        table.border_title = line(rows.heading or title)
+        table.border_title = self.heading(rows.heading or title)
         aimed = self._aimed if name == self.TABLES[0] else None
         self._aimed = None if aimed is not None else self._aimed
         table.show(

@@ -26,6 +26,7 @@ from metashell.tui.views.health_text import (
     HealthAnswer,
     ask_health,
     ask_with_times,
+    coloured_counts,
     subject_text,
     why_text,
 )
@@ -149,6 +150,10 @@ class HealthView(AnswerView[HealthAnswer]):
             self.draw()
 
     # The tables.
+
+    def heading(self, text: str) -> Content:
+        """The counts of findings have the colours of their severities."""
+        return coloured_counts(text)
 
     def seen(self, answer: HealthAnswer) -> Sequence[str]:  # type: ignore[override]
         """Both, or on a small screen the one that is looked at."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from textual.content import Content
 
 from metashell.commands.health.paragraphs import HealthVerdict, Paragraph
 from metashell.commands.health.rows import summary_of, told_count
@@ -20,7 +21,7 @@ from metashell.findings.kind import SEVERITIES, Need
 from metashell.findings.known import all_kinds
 from metashell.schema.arena import I64
 from metashell.sources.older import is_unread, read_older
-from metashell.tui.text import seconds_text
+from metashell.tui.text import line, seconds_text
 from metashell.tui.view_state import CommandAnswer, ViewState, ask
 from metashell.tui.views.question import ViewAnswer, ViewRows
 
@@ -134,6 +135,14 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool, is_deep: bool) -> Heal
         warnings=answer.warnings,
         is_deep=is_deep,
     )
+
+
+def coloured_counts(text: str) -> Content:
+    """A title, in which the signs of severities have the colours that they have in rows."""
+    title = line(text)
+    for severity, style in (("critical", "$text-error"), ("warning", "$text-warning")):
+        title = title.highlight_regex(_SYMBOLS[severity], style=style)
+    return title
 
 
 def _counted(n: int, severity: str) -> str:
