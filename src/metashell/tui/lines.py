@@ -79,7 +79,7 @@ def moving_keys(prefix: str, *, last: str = "Last", letters: bool = True) -> lis
     Args:
         prefix: The beginning of the names under which users choose other keys.
         last: The name of the key that goes to the end.
-        letters: Whether `k` and `j` go up and down, too.
+        letters: Whether `k` and `j` go up and down, too, and `G` to the end.
     """
     moves = (
         ("up,k" if letters else "up", "move(-1)", "Up", "up"),
@@ -87,7 +87,7 @@ def moving_keys(prefix: str, *, last: str = "Last", letters: bool = True) -> lis
         ("pageup", "page(-1)", "Page up", "page-up"),
         ("pagedown", "page(1)", "Page down", "page-down"),
         ("home", "edge(False)", "First", "first"),
-        ("end", "edge(True)", last, "last"),
+        ("end,G" if letters else "end", "edge(True)", last, "last"),
     )
     return [quiet_key(keys, action, name, f"{prefix}.{way}") for keys, action, name, way in moves]
 

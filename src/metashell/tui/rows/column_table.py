@@ -56,7 +56,7 @@ class ColumnTable(LineList):
 
     BINDINGS: ClassVar = [
         shown_key("enter", "choose", "Open", "table.choose", "open what the row is about"),
-        *moving_keys("table", letters=False),
+        *moving_keys("table"),
         quiet_key("right", "beside(1)", "Right", "table.right"),
         quiet_key("left", "beside(-1)", "Left", "table.left"),
         quiet_key(
