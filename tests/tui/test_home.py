@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from metashell.tui.rows.table import RowTable
 from metashell.tui.views.home import PANELS, HomeView
 from support.fixtures import DEMO
 from support.pilot import SMALL, Driver, drive, session_on
@@ -43,6 +44,8 @@ def test_panels(size: tuple[int, int], names: str) -> None:
         told = json.loads(run_on(driver.view_state.source, "brokers -o json").out)
         assert [row["leaders"] for row in told] == brokers["leaders"].to_pylist()
         assert view.tables_by_name["topics"].row["topic"] == "csv-imports"
+        # Only the end of this copy is known: the leader would look as if it had nothing.
+        assert "log_end_offset" not in view.tables_by_name["quorum"].columns_shown
 
     drive(test, HOME, size)
 
@@ -88,6 +91,44 @@ def test_enter_goes_there(panel: str, view: str, path: str) -> None:
             assert chosen[table.columns_shown[0]] == row[table.columns_shown[0]]
 
     drive(test, HOME, LARGE)
+
+
+def test_one_panel_shows_its_cursor() -> None:
+    """That with the focus, which letters move as well."""
+
+    async def test(driver: Driver) -> None:
+        tables = home(driver).tables_by_name
+        for name in ("health", "quorum"):
+            tables[name].focus()
+            await driver.press("j")
+            assert tables[name].cursor == 1
+            assert [name] == [other for other, table in tables.items() if shows_cursor(table)]
+        await driver.press("G")
+        assert tables["quorum"].cursor == tables["quorum"].n_lines - 1
+        await driver.press("k")
+        assert tables["quorum"].cursor == tables["quorum"].n_lines - 2
+
+    drive(test, HOME)
+
+
+def shows_cursor(table: RowTable) -> bool:
+    """Whether one of its rows has the cursor's colour."""
+    ground = table.get_component_rich_style("row-table--cursor").bgcolor
+    rows = table.render_lines(table.outer_size.region)
+    return any(part.style and part.style.bgcolor == ground for row in rows for part in row)
+
+
+@pytest.mark.parametrize("view", ["home", "health"])
+def test_signs_of_severities_have_their_colours(view: str) -> None:
+    """In the title as in the rows."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look(view)
+        title = driver.view.table._border_title  # type: ignore[attr-defined]
+        styles = {title.plain[span.start]: span.style for span in title.spans}
+        assert {"●": "$text-error", "▲": "$text-warning"} == styles
+
+    drive(test, HOME)
 
 
 def test_detail() -> None:

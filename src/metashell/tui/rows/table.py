@@ -20,7 +20,7 @@ from textual.strip import Strip
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number, shown_texts
 from metashell.tui.jobs import Job
-from metashell.tui.lines import nothing_left, show_filter
+from metashell.tui.lines import moving_keys, nothing_left, show_filter
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
@@ -31,7 +31,9 @@ from metashell.tui.rows.widths import Sort, sort_again
 
 __all__ = ["RowTable", "order_of"]
 
-_MOVING: Final = ("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter")
+_MOVING: Final = frozenset(("enter", "left", "right")).union(
+    *(binding.key.split(",") for binding in moving_keys("table"))
+)
 """Keys after which no row is marked because of the mouse."""
 _SORT_TIP: Final = "sort by the underlined column, which left and right choose"
 
@@ -55,6 +57,8 @@ class RowTable(ColumnTable):
     )
     BEGINS_FIRST: ClassVar[bool] = False
     """Whether the cursor stays on the first row until the user moves it."""
+    keeps_cursor = True
+    """Whether the row of the cursor is marked also where the focus is elsewhere."""
     COMPONENT_CLASSES: ClassVar = {
         f"row-table--{part}"
         for part in (
@@ -366,6 +370,7 @@ class RowTable(ColumnTable):
         if self._styles is None:
             self._styles = styles_of(self), header_styles_of(self)
         is_header = y < self.header_height
+        is_marked = self.has_focus or self.keeps_cursor
         labels = [column.label for column in self._laid_out]
         return draw_row(
             labels if is_header or self._rows is None else self._rows.row(row),
@@ -375,7 +380,7 @@ class RowTable(ColumnTable):
             left=int(self.scroll_x),
             width=self.size.width,
             room=self._room,
-            is_cursor=not is_header and row == self.cursor,
+            is_cursor=not is_header and is_marked and row == self.cursor,
             is_hover=not is_header and row == self._hovered,
         )
 

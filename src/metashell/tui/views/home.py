@@ -23,7 +23,7 @@ from metashell.tui.text import error_message
 from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView, with_labels
 from metashell.tui.views.brokers import counted, with_load
 from metashell.tui.views.groups import groups_shown, needs_of_groups
-from metashell.tui.views.health_text import FINDINGS, ask_health
+from metashell.tui.views.health_text import FINDINGS, ask_health, coloured_counts
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 from metashell.tui.views.quorum import leader_and_epoch, live_status
 
@@ -77,7 +77,10 @@ def _quorum(question: ViewQuestion) -> ViewRows:
     if len(status):
         told = leader_and_epoch(status, live_status(source), is_newest=is_newest)
     names = ("id", "status", "lag", "log_end_offset", "last_fetch_age_ms", "endpoints")
-    first = [name for name in names if rows.table[name].null_count < len(rows.table)]
+    n_known = {name: len(rows.table) - rows.table[name].null_count for name in names}
+    first = [name for name in names if n_known[name]]
+    if n_known["log_end_offset"] == 1 < len(rows.table):
+        first.remove("log_end_offset")  # that of this copy: others would look empty
     return replace(rows, heading=told, first=first)
 
 
@@ -159,11 +162,10 @@ class HomeView(AnswerView[ViewAnswer]):
 
     HELP = (
         "# Home\n"
-        "The findings of the command `health`, the quorum with the ends of its logs, and the "
-        "brokers with their load. Topics with partitions offline come first. The last changes "
-        "are here, too. Groups and disks are here if their logs are open. A small screen has "
-        "the first four panels. `●` is critical, `▲` a warning, `·` a note; `│` on a bar marks an "
-        "even share.\n\n"
+        "The findings of the command `health`, the quorum, and the brokers with their load. "
+        "Topics with partitions offline come first. The last changes are here, too. Groups and "
+        "disks are here if their logs are open. A small screen has the first four panels. `●` is "
+        "critical, `▲` a warning, `·` a note; `│` on a wide bar marks an even share.\n\n"
         "- `tab` goes to the next panel, `z` gives it the whole screen\n"
         "- `enter` goes to what the row is about: a finding in Health, a broker's or topic's "
         "node, the offset of a change\n"
@@ -198,6 +200,7 @@ class HomeView(AnswerView[ViewAnswer]):
             for panel in PANELS:
                 table = AnswerRows(id=f"{self.id}-{panel.name}")
                 table.border_title = panel.title
+                table.keeps_cursor = False  # else several rows look chosen
                 if panel.name == _FIRST:
                     table.header_height = 0  # sentences need none
                 yield table
@@ -256,6 +259,10 @@ class HomeView(AnswerView[ViewAnswer]):
             sizes = table["bytes"].to_pylist()
             return with_signs(table, ("bytes_bar", "bytes", bars(sizes, width)))
         return table
+
+    def heading(self, text: str) -> Content:
+        """The counts of findings have the colours of their severities."""
+        return coloured_counts(text)
 
     def detail(self, name: str, row: Mapping[str, Any]) -> Content:
         """All of a finding, and what to do, where there is room."""
