@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from metashell.judgement.copies_rows import examine_fleet
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.fleet import FleetView, copies_words
+from support.fixtures import fixture_dir
 from support.fleets import backups
 from support.pilot import Driver, drive, session_on
+from support.shell import run
 
 BROKEN = "_b_broken"
 """What a directory of the name `[b]broken` is called."""
+
+
+def voters(name: str) -> Any:
+    """A fleet of the three voters of a fixture."""
+    return open_fleet([str(fixture_dir(f"{name}/voter-{node}")) for node in (1, 2, 3)])
 
 
 def view_of(driver: Driver) -> FleetView:
@@ -116,34 +126,55 @@ def test_copies_are_compared_in_words(session: ExplorerSession) -> None:
     async def test(driver: Driver) -> None:
         await driver.until(lambda: "offline" in driver.screen(), "rows")
         view_of(driver).table.go_to_line(column(driver, "cluster").index("controller-1"))
-        told = "2 copies of this cluster: controller-2 would win a vote; controller-1 is 426"
+        told = "if the quorum is lost, voter 2's copy wins; start 1 and 2; controller-1 is 426"
         await driver.until(lambda: told in driver.screen(), "a comparison")
         other = next(name for name in column(driver, "cluster") if "controller" not in str(name))
         view_of(driver).table.go_to_line(column(driver, "cluster").index(other))
         await driver.settled()
-        assert "copies of this cluster" not in driver.screen()
+        assert "copy wins" not in driver.screen()
 
     drive(test, session)
 
 
 @pytest.mark.parametrize(
-    ("ends", "departs", "can_win", "told"),
+    ("name", "told"),
     [
-        ((7, 7), None, (True, True), "a or b would win a vote; all end at the same record"),
-        ((7, 6), None, (True, False), "a would win a vote; b is 1 record behind a"),
-        ((7, None), None, (False, False), "none would win a vote; b has no log"),
-        ((7, 9), 5, (False, True), "b would win a vote; a is 2 records behind b; b has other "
-         "records from offset 5 on"),
+        (
+            "voters-leader-tail-3",
+            "voter-2 is 29 records behind voter-1; voter-3 is 29 records behind voter-1",
+        ),
+        (
+            "voters-two-epochs-3",
+            "voter-1 has other records from offset 327 on; voter-2 has other records from offset"
+            " 327 on; voter-3 is 10 records behind voter-1",
+        ),
     ],
-)  # fmt: skip
-def test_words_for_copies(
-    ends: tuple[int, int | None], departs: int | None, can_win: tuple[bool, bool], told: str
-) -> None:
-    """Who wins, who is behind by how much, and where a copy has other records."""
-    rows = [
-        {"copy": name, "can_win": wins, "log_epoch": 1, "log_end_offset": end, "departs_at": at}
-        for name, wins, end, at in zip("ab", can_win, ends, (None, departs), strict=True)
-    ]
-    if departs is not None:
-        rows[1]["departs_at"] = departs
-    assert f"2 copies of this cluster: {told}" == copies_words(rows)
+)
+def test_words_for_copies(name: str, told: str) -> None:
+    """They are those of ``quorum --copies``, then who is behind, or has other records."""
+    fleet = voters(name)
+    ran = run(fleet.root, "quorum --copies", source=fleet)
+    found = copies_words(examine_fleet(fleet, lambda: None))
+    assert f"if the quorum is lost, voter 1's copy wins; start 1 and 2, or 1 and 3; {told}" == found
+    assert ran.out.splitlines()[0].casefold().rstrip(".") in found.casefold()
+
+
+def test_who_is_behind_is_in_sight_at_80_columns() -> None:
+    """With the words of Health, and beside a verdict that compares the shorter part alone."""
+
+    async def test(driver: Driver) -> None:
+        await driver.until(
+            lambda: "the quorum is lost, voter 1's copy wins" in driver.screen(), "words"
+        )
+        await driver.press("v")
+        await driver.until(lambda: "equal" in driver.screen(), "verdicts")
+        screen = driver.screen()
+        assert "3 directories · 3 ok · 2 behind · 1 cluster" in screen
+        for name, behind, offset in (("1", 0, 376), ("2", 29, 347), ("3", 29, 347)):
+            assert re.search(rf"voter-{name} +ok +equal +{behind} +{offset} ", screen)
+        await driver.press("4")
+        assert "6 shows all of them, and enter goes into one" in driver.screen()
+        await driver.press("7")
+        await driver.until(lambda: "partition of" in driver.screen(), "the whole message")
+
+    drive(test, session_on(lambda: voters("voters-leader-tail-3")), size=(80, 24))

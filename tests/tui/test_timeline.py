@@ -219,7 +219,7 @@ def test_a_fleet_shows_the_cluster_at_hand(tmp_path: Path) -> None:
     async def test(driver: Driver) -> None:
         assert "the timeline shows one cluster" in lines(driver)[0]
         await driver.press("left_square_bracket")
-        assert any("which cluster?" in text for text in driver.told)
+        assert any("which directory?" in text for text in driver.told)
         driver.app.moved_to("/clusters/one/image")
         await driver.settled()
         await arrived(driver, 5)

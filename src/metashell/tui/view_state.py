@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _MOST_WARNINGS: Final = 1_000
-NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
+NO_CLUSTER: Final = "which directory? 6 shows all of them, and enter goes into one"
 """A fleet's directory of clusters; what opens sources is imported once something is drawn."""
 NO_IMAGE: Final = (
     "no metadata log here: also give the log directory that has __cluster_metadata-0, "

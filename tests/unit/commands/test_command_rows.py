@@ -653,8 +653,8 @@ def test_fleet(tmp_path: Path) -> None:
     ran = run(fleet.root, "fleet --verify", source=fleet)  # type: ignore[arg-type]
     lines = [line.split() for line in ran.out.splitlines()[1:]]
     for cells, row in zip(lines, on_fleet("fleet --verify -o json"), strict=True):
-        names = ("cluster", "cluster_id", "offset", "checksum", "verdict")
-        assert [str(row[name]) for name in names] == cells[:5]
+        names = ("cluster", "cluster_id", "offset", "last_offset", "checksum", "verdict")
+        assert [str(row[name]) for name in names] == cells[:6]
     paths = [row["path"] for row in on_fleet("ls -o json /clusters/*/image/cluster")]
     names = run(fleet.root, "ls /clusters", source=fleet).out.split()  # type: ignore[arg-type]
     assert names == sorted({path.split("/")[2] for path in paths})

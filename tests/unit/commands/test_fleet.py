@@ -205,13 +205,15 @@ def test_copies_that_agree(parent: Path, tmp_path: Path) -> None:
 
     assert 0 == ran.status
     assert ["controller-1", "controller-2", "torn"] == [
-        line[0] for line in lines if line[4] == "equal"
+        line[0] for line in lines if line[5] == "equal"
     ]
-    assert [OTHER_ID] == [line[0] for line in lines if line[4] == "alone"]
-    ((offset, digest),) = {(line[2], line[3]) for line in lines if line[4] == "equal"}
+    assert [OTHER_ID] == [line[0] for line in lines if line[5] == "alone"]
+    ((offset, digest),) = {(line[2], line[4]) for line in lines if line[5] == "equal"}
     source = metashell.open(SAMPLE)
     checksum = run(source.root, f"checksum --at {offset}", source=source)
     assert checksum.out.startswith(f"{digest}  offset {offset} ")
+    ends = {line[0]: int(line[3]) for line in lines}
+    assert ends["controller-2"] == 4111 > ends["controller-1"]
 
 
 def test_a_copy_that_diverged(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from metashell.commands.fleet.answer import rows_table
 from metashell.commands.rows.cell_colours import CellColour, colours_of
 from metashell.sources.fleet.member import FleetRow
 from metashell.sources.opening import open_fleet
-from metashell.tui.views.fleet import differences, fleet_table, heading, watched
+from metashell.tui.views.fleet import behind, differences, fleet_table, heading, watched
 from support.fleets import backups
 
 
@@ -30,6 +30,16 @@ def test_differences() -> None:
     assert differences(["a", "b"]) == [False, False]
     assert differences([None, None]) == [False, False]
     assert differences([]) == []
+
+
+def test_behind() -> None:
+    """Only copies of one cluster are compared, and a later epoch goes before a longer log."""
+    ends = [("x", 2, 7), ("x", 2, 5), ("x", 1, 9), ("x", None, None), ("y", 1, 3), (None, 1, 3)]
+    rows: list[FleetRow] = [
+        {"name": str(n), "clusterId": cluster, "logEpoch": epoch, "logEndOffset": end}
+        for n, (cluster, epoch, end) in enumerate(ends)
+    ]
+    assert behind(rows_table(rows)) == [0, 2, None, None, None, None]
 
 
 def test_rows_come_one_by_one(tmp_path: Path) -> None:

@@ -52,10 +52,11 @@ VERIFY_COLUMNS: Final = (
     text("cluster", "The directory's name below /clusters.", priority=9),
     text("cluster_id", "The cluster's id.", priority=2),
     integer("offset", "The offset at which states of its cluster are compared.", priority=6),
+    integer("last_offset", "Offset of its last record.", priority=7),
     text("checksum", "The digest of its state at this offset.", priority=4),
     text(
         "verdict",
-        "equal, differs, diverged, alone or unknown.",
+        "equal (up to `offset`), differs, diverged, alone or unknown.",
         priority=8,
         red=("differs", "diverged"),
         yellow=("unknown",),
@@ -73,7 +74,6 @@ VERIFY_COLUMNS: Final = (
         shown=False,
     ),
     integer("orphans", "The number of these configs."),
-    integer("last_offset", "Offset of its last record.", shown=False),
     text("directory", "Its path.", shown=False),
     text("error", "Why it can't be compared.", shown=False),
 )

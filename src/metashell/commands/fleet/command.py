@@ -23,17 +23,17 @@ class FleetCommand(RowsCommand):
     them have. That is the smallest of their last offsets, unless the files of others begin
     after it. Each directory has one result:
 
-    `equal`: it agrees. `differs`: its digest is not that of the majority. `diverged`: its log
-    has another batch at an offset than the majority. Without a majority all differ or diverge.
-    `alone`: no other directory of its cluster can be compared. `unknown`: it can't be read, or
-    does not cover the offset.
+    `equal`: it agrees up to `offset`, and can end later: `last_offset` tells the end.
+    `differs`: its digest is not that of the majority. `diverged`: its log has another batch at
+    an offset than the majority. Without a majority all differ or diverge. `alone`: no other
+    directory of its cluster can be compared. `unknown`: it can't be read, or does not cover the
+    offset.
 
     `diverged_at` is the first offset at which a log leaves the others. A warning names the
     leader epochs of both batches, and why a directory is `unknown`. Digests leave out configs
-    of topics that do not exist: see `man checksum`. `orphans` counts them. Copies of one log
-    that end at different offsets are `equal`. The last records of a directory may not be
-    committed: --committed-only leaves them out. No result says which copy can win a vote:
-    --votes does.
+    of topics that do not exist: see `man checksum`. `orphans` counts them. The last records of
+    a directory may not be committed: --committed-only leaves them out. No result says which
+    copy can win a vote: --votes does.
 
     --coordinators lists the replicas of `__consumer_offsets`, `__transaction_state` and
     `__share_group_state`. If several replicas of a partition are together, one is read: the one

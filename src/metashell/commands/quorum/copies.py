@@ -43,7 +43,7 @@ _MEANING: Final = {
 
 def answer(query: RowsQuery) -> None:
     """Rows of copies, of sets of voters, or of verdicts."""
-    found = _examined(query.context)
+    found = examined(query.context)
     (flag,) = query.parsed.switches & _ROWS.keys()
     nothing = dict.fromkeys(column.name for column in _COLUMNS[flag])
     query.add([{**nothing, **row} for row in _ROWS[flag](found)])
@@ -53,7 +53,7 @@ def answer(query: RowsQuery) -> None:
 
 def write_text(context: Context) -> int:
     """The answer, then what it comes from, then what to do; returns the exit status."""
-    found = _examined(context)
+    found = examined(context)
     _write(context, _answer(found))
     _heading(context, "Copies")
     write_table(context, _table(list(copy_rows(found)), context))
@@ -76,7 +76,7 @@ def _status(found: LostQuorum) -> int:
     return ExitCode.OK if is_sure else ExitCode.FAILED
 
 
-def _examined(context: Context) -> LostQuorum:
+def examined(context: Context) -> LostQuorum:
     """Judge all directories that are open.
 
     Raises:

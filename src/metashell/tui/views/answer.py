@@ -247,9 +247,8 @@ class AnswerView(View, Generic[_A]):
 
     def _failed(self, error: MetashellError) -> None:
         self.forget()
-        title, *rest = error_lines(error)
-        self.say("title", title)
-        self.say("words", "\n".join(rest))
+        self.say("title", "")
+        self.say("words", "\n".join(error_lines(error)))
 
     def show(self, answer: _A) -> None:
         """Show an answer, and look for more of it."""

@@ -13,21 +13,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from textual.content import Content
 
+from metashell.checks.votes import OffsetAndEpoch
 from metashell.commands.fleet.columns import VERIFY_COLUMNS
+from metashell.commands.quorum.copies import examined
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
 from metashell.judgement.copies import DIFFERS, DIVERGED
+from metashell.judgement.quorum_words import headline
 from metashell.sources.engine import core_count
 from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.part import shown_key
-from metashell.tui.text import lines
-from metashell.tui.view_state import ask
+from metashell.tui.text import error_message, lines
+from metashell.tui.view_state import ask, quiet_context
 from metashell.tui.views.answer import REFRESH, AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
+    from metashell.judgement.lost_quorum import LostQuorum
     from metashell.sources.fleet.member import FleetRow
     from metashell.sources.fleet.source import FleetSource
     from metashell.tui.jobs import Job
@@ -64,6 +68,8 @@ FLEET_COLUMNS: Final = (
     "differs_in", "brokers", "topics",
     "partitions", "metadata_version", "offset", "time", "faults",
 )  # fmt: skip
+_COPY_COLUMNS: Final = ("cluster", "state", "verdict", "behind", "offset")
+"""The first columns where a copy is behind another one."""
 _VERDICT: Final = ("cluster", "verdict")
 _COMPARISON: Final = (
     "verdict", "offset", "diverged_at", "epoch", "other_epoch", "checksum", "error",
@@ -155,6 +161,8 @@ def fleet_table(
     ]
     if any(words):
         table = table.append_column("differs_in", pa.array(words, pa.string()))
+    if any(n_behind := behind(rows)):
+        table = table.append_column("behind", pa.array(n_behind, pa.int64()))
     if verified is not None:
         at = pc.index_in(rows["cluster"], verified["cluster"].combine_chunks())
         for name in _COMPARISON:
@@ -195,30 +203,45 @@ def differences(values: Sequence[object]) -> list[bool]:
     return [value is not None and value != usual for value in values]
 
 
-def copies_words(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Copies of one cluster's log compared: who would win a vote, which is behind, by how much.
-
-    Args:
-        rows: The rows of ``quorum --copies``.
-    """
-    furthest = max(rows, key=lambda row: (row["log_epoch"] or -1, row["log_end_offset"] or 0))
-    winners = [str(row["copy"]) for row in rows if row["can_win"]]
-    told = [f"{len(rows)} copies of this cluster: " + (
-        f"{' or '.join(winners)} would win a vote" if winners else "none would win a vote"
-    )]  # fmt: skip
-    for row in rows:
-        end = row["log_end_offset"]
-        n_behind = 0 if end is None else furthest["log_end_offset"] - end
-        if end is None:
-            told.append(f"{row['copy']} has no log")
-        elif row["departs_at"] is not None:
-            told.append(f"{row['copy']} has other records from offset {row['departs_at']} on")
-        elif n_behind > 0:
+def copies_words(found: LostQuorum) -> str:
+    """Copies of one cluster's log compared: whose wins a vote, which is behind, by how much."""
+    logs = {copy.name: copy.log for copy in found.copies}
+    furthest = max(logs.values(), key=lambda log: log.end)
+    told = [f"if the quorum is lost, {headline(found)}"]
+    for name, log in logs.items():
+        n_behind = _behind(log.end, furthest.end)
+        if name in found.departures:
+            told.append(f"{name} has other records from offset {found.departures[name]} on")
+        elif n_behind:
             s = "s" * (n_behind != 1)
-            told.append(f"{row['copy']} is {n_behind:,} record{s} behind {furthest['copy']}")
+            told.append(f"{name} is {n_behind:,} record{s} behind {furthest.name}")
     if len(told) == 1:
         told.append("all end at the same record")
     return "; ".join(told)
+
+
+def _behind(end: OffsetAndEpoch, furthest: OffsetAndEpoch) -> int | None:
+    """How many records a log lacks of the one that ends last; None where epochs alone tell."""
+    n_records = furthest.offset - end.offset
+    return n_records if n_records > 0 or end == furthest else None
+
+
+def behind(rows: pa.Table) -> list[int | None]:
+    """How many records each directory is behind the furthest of its cluster; None for one alone."""
+    ends: dict[str, list[OffsetAndEpoch]] = {}
+    found = list[tuple[str | None, OffsetAndEpoch | None]]()
+    for row in rows.select(["cluster_id", "log_epoch", "log_end_offset"]).to_pylist():
+        cluster_id, epoch, offset = row.values()
+        end = None if None in (cluster_id, epoch, offset) else OffsetAndEpoch(epoch, offset)
+        found.append((cluster_id, end))
+        if end is not None:
+            ends.setdefault(cluster_id, []).append(end)
+    return [
+        None
+        if end is None or len(ends[str(name)]) < _COPIES
+        else _behind(end, max(ends[str(name)]))
+        for name, end in found
+    ]
 
 
 def heading(table: pa.Table) -> str:
@@ -228,6 +251,8 @@ def heading(table: pa.Table) -> str:
     parts = [f"{n} director{'y' if n == 1 else 'ies'}"]
     parts += [f"{states[state]} {state}" for state in _WORST_FIRST if states[state]]
     clusters = {value for value in table["cluster_id"].to_pylist() if value is not None}
+    if "behind" in table.column_names:
+        parts.append(f"{pc.sum(pc.greater(table['behind'], 0)).as_py()} behind")
     parts.append(f"{len(clusters)} cluster{'' if len(clusters) == 1 else 's'}")
     return " · ".join(parts)
 
@@ -245,12 +270,13 @@ class FleetView(AnswerView[ViewAnswer]):
         "problem: offline "
         "partitions, faults, partitions under min ISR, under-replicated partitions or fenced "
         "brokers; `ok` is none of these. "
-        "Health knows more problems. `differs_in` names the facts in which it differs from most "
+        "Health knows more problems. `behind` counts the records that a copy lacks of the longest "
+        "log of its cluster. `differs_in` names the facts in which it differs from most "
         "others. For an unreadable directory, the reason stands below. Below a copy of a cluster "
-        "stands which copy would win a vote, and which is behind, by how many records.\n\n"
+        "stands whose copy wins a vote, as Health and `quorum --copies` say.\n\n"
         "- `enter` goes into the cluster\n"
-        "- `v` compares the directories of each cluster, like `fleet --verify`; a copy that does "
-        "not agree is `diverged` or `differs`\n"
+        "- `v` compares the directories of each cluster, like `fleet --verify`: `equal` agrees up "
+        "to the offset where states are compared, `diverged` and `differs` do not\n"
         "- `escape` stops the reading, `r` reads all of them again"
     )
     ASKS = "reading directories"
@@ -343,11 +369,10 @@ class FleetView(AnswerView[ViewAnswer]):
         of_one = replace(view_state, opened=fleet.of_cluster(cluster_id))
 
         def work(job: Job) -> Content:
-            line = ("quorum", "--copies", "-o", "table", "--columns", "all")
-            answer = ask(of_one, line, cancelled=job.cancelled)
-            if answer.table is None:
-                return lines("\n".join(answer.warnings))
-            return lines(copies_words(answer.table.to_pylist()))
+            try:
+                return lines(copies_words(examined(quiet_context(of_one, job.cancelled))))
+            except MetashellError as error:
+                return lines(error_message(error))
 
         return work
 
@@ -374,7 +399,8 @@ def answer_of(
 ) -> ViewAnswer:
     """The content of the view."""
     table = fleet_table(rows, unread, verified)
-    shown = ViewRows(table=table, first=FLEET_COLUMNS)
+    copies = _COPY_COLUMNS if "behind" in table.column_names else ()
+    shown = ViewRows(table=table, first=tuple(dict.fromkeys((*copies, *FLEET_COLUMNS))))
     return ViewAnswer(title=heading(table), rows={"fleet": shown})
 
 
