@@ -131,6 +131,18 @@ def test_signs_of_severities_have_their_colours(view: str) -> None:
     drive(test, HOME)
 
 
+def test_a_title_ends_with_a_whole_word() -> None:
+    """Where the border is too short for it, and it is whole where there is room again."""
+
+    async def test(driver: Driver) -> None:
+        assert "3 offline · 13 …" in driver.screen()
+        await driver.pilot.resize_terminal(*LARGE)
+        await driver.settled()
+        assert "13 under-replicated · 115 partitions" in driver.screen()
+
+    drive(test, HOME)
+
+
 def test_detail() -> None:
     """A finding says why, and what to do."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from string import digits
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual.content import Content
 
@@ -63,6 +65,32 @@ def say(static: Static, text: str, *, sets_width: bool = False) -> None:
 def lines(text: str) -> Content:
     """Text of several lines: all but their ends is escaped."""
     return Content(escape_text(text))
+
+
+def without_end(text: str, room: int) -> str:
+    """A sentence or a list in at most so many cells, with … in place of the rest.
+
+    It ends at a blank, unless that leaves half of the room empty, and never within a number.
+    """
+    if cell_len(text) <= room:
+        return text
+    if room <= 0:
+        return ""
+    begin = set_cell_size(text, room - 1)
+    blank = begin.rfind(" ") + 1
+    if blank > len(begin) // 2:
+        begin = begin[:blank]
+    elif text[len(begin) :][:1].isdigit():
+        begin = begin.rstrip(digits)
+    return f"{begin}…"
+
+
+def shortened(content: Content, room: int) -> Content:
+    """A line in at most so many cells, ended as `without_end` does."""
+    if content.cell_length <= room:
+        return content
+    shown = without_end(content.plain, room)
+    return content[: max(len(shown) - 1, 0)] + shown[-1:]
 
 
 def cell(text: str, style: str = "", *, to_the_right: bool = False) -> Text:

@@ -6,7 +6,6 @@ The fixed columns come first, then the columns that the rest of the room shows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from string import digits
 from typing import Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -21,6 +20,7 @@ from metashell.dataclass import dataclass
 from metashell.tui.lines import over_widget
 from metashell.tui.rows.cells import SIGN
 from metashell.tui.rows.widths import BLANKS, TableColumn
+from metashell.tui.text import without_end
 
 _LEAST_DISTANCE: Final = 0.35
 """The distance in brightness between a text that can be read and its background."""
@@ -226,8 +226,7 @@ def _is_whole(cell: Text) -> bool:
 def _shortened(plain: str, room: int) -> str:
     """A text in so many cells, of which the rest tells it from others.
 
-    A path loses its beginning, a name its middle, and a list or a sentence its end: at a blank,
-    unless that leaves half of the room empty, and never within a number.
+    A path loses its beginning, a name its middle, and a list or a sentence its end.
     """
     if not room:
         return ""
@@ -237,12 +236,7 @@ def _shortened(plain: str, room: int) -> str:
         tail = room - 1
     else:
         tail = 0 if "," in plain else (room - 1) // 2
-    begin = set_cell_size(plain, room - 1 - tail)
-    if tail:
-        return f"{begin}…{set_cell_size(plain[::-1], tail)[::-1]}"
-    blank = begin.rfind(" ") + 1
-    if blank > len(begin) // 2:
-        begin = begin[:blank]
-    elif plain[len(begin) :][:1].isdigit():
-        begin = begin.rstrip(digits)
-    return f"{begin}…"
+    if not tail:
+        return without_end(plain, room)
+    end = set_cell_size(plain[::-1], tail)[::-1]
+    return f"{set_cell_size(plain, room - 1 - tail)}…{end}"

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.style import Style
 
 from metashell.dataclass import dataclass
-from metashell.tui.text import line
+from metashell.tui.text import line, shortened
 from metashell.tui.timeline.states import state_cells, states_text
 from metashell.tui.timeline.track import BLOCKS, CURSOR, ELECTION, FAULT, STOP_BEFORE
 
@@ -215,7 +215,7 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     fits = (i for i, room in enumerate(rooms) if middle.cell_length <= room)
     at = next(fits, len(ends) - 1)
     left, right = map(line, ends[at])
-    middle = middle.truncate(rooms[at], ellipsis=True, pad=True)
+    middle = shortened(middle, rooms[at]).truncate(rooms[at], pad=True)
     label = style_of("label")
     return Content.assemble(left.stylize(label), middle, right.stylize(label))
 

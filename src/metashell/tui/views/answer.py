@@ -20,7 +20,7 @@ from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cluster_rows import path_of, why_no_node
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.table import RowTable
-from metashell.tui.text import error_lines, line, lines
+from metashell.tui.text import error_lines, line, lines, shortened
 from metashell.tui.view import View, take_focus
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
@@ -36,6 +36,8 @@ _PAUSE_S: Final = 0.25
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there)."""
 REFRESH: Final = quiet_key("r", "refresh_rows", "Look again", "answer.refresh", "ask again")
+_CORNERS: Final = 6
+"""Cells of a border that its title leaves free."""
 COPY_COMMAND: Final = shown_key(
     "i", "copy_command", "Copy command", "answer.copy", "copy the command of the row"
 )
@@ -46,6 +48,17 @@ class AnswerRows(RowTable):
 
     HELP = "`•` marks rows and cells that changed since the previous stop."
     BEGINS_FIRST = True
+    heading = Content()
+    """All of its title; the border has what fits."""
+
+    def on_resize(self) -> None:
+        """End the title at a blank where it is too long."""
+        self.show_heading(self.heading)
+
+    def show_heading(self, heading: Content) -> None:
+        """Have a title on the border."""
+        self.heading, room = heading, self.outer_size.width - _CORNERS
+        self.border_title = shortened(heading, room) if room > 0 else heading
 
 
 _A = TypeVar("_A", bound=ViewAnswer)
@@ -176,9 +189,9 @@ class AnswerView(View, Generic[_A]):
         self.draw()
 
     @property
-    def tables_by_name(self) -> dict[str, RowTable]:
+    def tables_by_name(self) -> dict[str, AnswerRows]:
         """All tables, also those that are not seen."""
-        return {name: self.query_one(f"#{self.id}-{name}", RowTable) for name in self.TABLES}
+        return {name: self.query_one(f"#{self.id}-{name}", AnswerRows) for name in self.TABLES}
 
     @property
     def table(self) -> RowTable:
@@ -188,7 +201,7 @@ class AnswerView(View, Generic[_A]):
         return at_hand if at_hand in seen and at_hand is not None else (seen or [self._any])[0]
 
     @property
-    def _any(self) -> RowTable:
+    def _any(self) -> AnswerRows:
         return self.tables_by_name[self.TABLES[0]]
 
     def name_of(self, table: RowTable) -> str:
@@ -350,7 +363,7 @@ class AnswerView(View, Generic[_A]):
     ) -> bool:
         """Show the rows of a table; whether they took the title, as they have none."""
         table, rows = self.tables_by_name[name], self.rows_of(name, answer.rows[name])
-        table.border_title = self.heading(rows.heading or title)
+        table.show_heading(self.heading(rows.heading or title))
         aimed = self._aimed if name == self.TABLES[0] else None
         self._aimed = None if aimed is not None else self._aimed
         table.show(
