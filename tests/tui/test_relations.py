@@ -46,6 +46,17 @@ def test_none() -> None:
         assert relations_of(view_state, path) is None
 
 
+def test_acls_have_their_pattern_type() -> None:
+    """An ACL about a prefix is told from one about a name, in the words of `acls`."""
+    source = metashell.open(DEMO)
+    view_state = ViewState(opened=source, cluster=source)
+    found = relations_of(view_state, "/image/scram/SCRAM-SHA-512/payments")
+    assert found is not None
+    told = [child.told for child in found.groups[0].children]
+    assert "TOPIC:payments PREFIXED WRITE ALLOW" in told
+    assert len(told) == len({*told}) == 10
+
+
 def test_fenced_brokers_are_named() -> None:
     """A broker that is fenced says so before what it leads and follows; so does the group."""
     source = metashell.open(fixture("real-44-broker-down").input)

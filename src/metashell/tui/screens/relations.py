@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.node import Leaf
@@ -212,7 +213,8 @@ def _broker_path(broker: int) -> str:
 
 
 def _acl(row: Row) -> Relation:
-    told = f"{row['resource']} {row['operation']} {row['permission']}"
+    names = ("resource", "pattern_type", "operation", "permission")
+    told = " ".join(str(row[name]) for name in names)
     return Relation(str(row["principal"]), told, encode_path((_IMAGE, "acls", "byId", row["id"])))
 
 
@@ -403,18 +405,20 @@ class RelationsScreen(ListBox[None]):
         self.query_one(Vertical).border_title = line(f"neighbours of {found.path}")
         options.clear_options()
         self._shown = []
+        names = (one.name for group in found.groups for one in (group, *group.children))
+        width = min(_WIDEST, max(map(display_width, names)))
         for i, group in enumerate(found.groups):
             is_last = i + 1 == len(found.groups)
-            self._add(group, "└ " if is_last else "├ ")
+            self._add(group, "└ " if is_last else "├ ", width)
             for j, child in enumerate(group.children):
                 stem = "  " if is_last else "│ "
-                self._add(child, stem + ("└ " if j + 1 == len(group.children) else "├ "))
+                self._add(child, stem + ("└ " if j + 1 == len(group.children) else "├ "), width)
         options.highlighted = 0
 
-    def _add(self, relation: Relation, stem: str) -> None:
+    def _add(self, relation: Relation, stem: str, width: int) -> None:
         self._shown.append(relation)
         letter = f"{relation.key} " if relation.key else ""
-        name = line(relation.name).truncate(_WIDEST, ellipsis=True, pad=True)
+        name = line(relation.name).truncate(width, ellipsis=True, pad=True)
         self.choices.add_option(
             Option(Content.assemble(stem, (letter, "bold"), name, "  ", line(relation.told)))
         )
