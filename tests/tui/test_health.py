@@ -111,6 +111,8 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         assert [row["subject"] for row in expected] == subjects(driver)
         assert last == f"all {len(expected)} rows"
         assert view.is_inside is False
+        await driver.press("enter")
+        assert table(driver).columns_shown[:2] == ("code", "subject")
 
     drive(test, session_on(down), size)
 

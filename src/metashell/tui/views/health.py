@@ -171,11 +171,7 @@ class HealthView(AnswerView[HealthAnswer]):
         if name == FINDINGS or finding is None or answer is None:
             return rows
         table = answer.rows_of(finding)
-        is_all = not finding["code"]
-        first = [column for column in rows.first if is_all or column != "code"]
-        return replace(
-            rows, table=table, first=first, heading=f"{len(table):,} row{'s' * (len(table) != 1)}"
-        )
+        return replace(rows, table=table, heading=f"{len(table):,} row{'s' * (len(table) != 1)}")
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Show the rows of another finding."""

@@ -33,8 +33,8 @@ _COLUMNS: Final = (
     *("since_offset", "since_before", "causes", "path", "command", "explanation", "action"),
 )
 """The columns of a row. Columns that tell rows apart come first."""
-_FIRST: Final = ("cluster", "subject", "code", "partitions", "since_time", "why", "count")
-"""Columns that are shown at first. The subject has the severity's colour."""
+_FIRST: Final = ("code", "cluster", "subject", "partitions", "since_time", "why", "count")
+"""Columns that are shown at first. The first has the severity's colour."""
 FINDINGS, ROWS = "findings", "rows"
 """The tables: what is wrong, and the rows of one of these."""
 
