@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from metashell.tui.node.pane import NodePane
@@ -10,7 +12,8 @@ from metashell.tui.records.filtered import ChipBar
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
-from support.pilot import Driver, drive
+from support.fixtures import DEMO
+from support.pilot import Driver, drive, session_on
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,27 @@ def test_low_screens_show_rows(view: str, part: type[RecordList | RowTable]) -> 
         assert 3 <= max(table.size.height for table in shown) - n_heads
 
     drive(test, size=(40, 12))
+
+
+@pytest.mark.parametrize(
+    ("keys", "row"),
+    [
+        ("g/image/configs", r"BROKER +log.re…ion.ms +604800000 "),
+        ("g/image/acls", r"TOPIC:csv- +PREFIXED +User:…ouse +WRITE +ALLOW "),
+        (":acls", r"TOPIC:csv- +PREFIXED +User:warehouse +[*] +WRITE +ALLOW "),
+        ("g/image/topics/byName/clickstream", r" 0 +unde…ted +102 +102,103 +104,102,103 "),
+        ("g/image/topics/byName/payments", r" 0 +101 +101,102,103 +101,102,103 "),
+    ],
+)
+def test_what_decides_is_in_sight(keys: str, row: str) -> None:
+    """At 80 columns a row has the cells that it is read for, and no column that is empty."""
+
+    async def test(driver: Driver) -> None:
+        await driver.type(keys)
+        await driver.press("enter")
+        assert re.search(row, driver.screen()), driver.screen()
+
+    drive(test, session_on(DEMO))
 
 
 def test_the_tree_is_as_wide_as_its_names() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from itertools import accumulate
 from typing import ClassVar, Final
 
@@ -120,7 +119,7 @@ class NodeTable(RowTable):
         ),
     ]
 
-    NARROW: ClassVar[Collection[str]] = (NAME,)
+    NARROW: ClassVar = {**RowTable.NARROW, NAME: 6}
     mode: DetailMode | None = None
     """How the node is looked at."""
 

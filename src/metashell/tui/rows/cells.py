@@ -204,10 +204,21 @@ def columns_of(table: pa.Table, first: Sequence[str], remembered: Remembered) ->
 
     Args:
         table: The rows.
-        first: The columns shown unless the user chose others; all if empty.
+        first: The columns shown unless the user chose others, or no row has a text in them; all
+            if empty.
         remembered: The user's choices.
     """
-    return remembered.columns(table.column_names) or tuple(first) or tuple(table.column_names)
+    chosen = remembered.columns(table.column_names)
+    filled = (name for name in first if name == first[0] or not _is_empty(table.column(name)))
+    return chosen or tuple(filled) or tuple(table.column_names)
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    """Whether no row has a text or a list; a number that is not there says something."""
+    if is_list(column.type):
+        return not pc.max(pc.list_value_length(column)).as_py()
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return is_text and not pc.max(pc.binary_length(column)).as_py()
 
 
 def there(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:

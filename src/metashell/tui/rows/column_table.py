@@ -37,6 +37,8 @@ from metashell.tui.text import cell
 _WIDEST: Final = 60
 _NARROWEST: Final = 24
 """No column is cut below that so that others fit."""
+_LEAST: Final = 5
+"""Cells that a header keeps."""
 _NARROW: Final = 48
 """Columns of a narrow table."""
 _WIDE: Final = 100
@@ -49,8 +51,21 @@ _UP, _DOWN = " ▲", " ▼"
 class ColumnTable(LineList):
     """Lays out the columns; `RowTable` has the rows."""
 
-    NARROW: ClassVar[Collection[str]] = ()
-    """Columns that leave the room to others on a narrow screen."""
+    NARROW: ClassVar[Mapping[str, int]] = {
+        "resource": 5,
+        "pattern_type": 6,
+        "principal": 5,
+        "host": 8,
+        "operation": 6,
+        "permission": 10,
+        "resource_type": 8,
+        "resource_name": 5,
+        "key": 4,
+        "state": 6,
+        "partition": 10,
+        "leader": 10,
+    }
+    """Columns that leave the room to others on a narrow screen, and what part of it they take."""
     STAYING: ClassVar[Collection[str]] = ("topic", "partition", "code")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
 
@@ -185,6 +200,8 @@ class ColumnTable(LineList):
             if not squeeze(self._laid_out, room, texts, min(_NARROWEST, room // 2)):
                 self._laid_out = self._columns(rows, room, are_cut=True)
         widen(self._laid_out, room)
+        for column in self._laid_out:
+            column.label.truncate(column.width - BLANKS, overflow="ellipsis")
         widths = [column.width for column in self._laid_out]
         self.n_fixed = self._n_staying(widths, room)
         self.virtual_size = Size(sum(widths), len(rows) + self.header_height)
@@ -225,8 +242,7 @@ class ColumnTable(LineList):
         found: list[TableColumn] = []
         for i, (header, width) in enumerate(zip(self._headers(rows), rows.widths, strict=True)):
             arrow = len(_UP) if self.columns_shown[i] == sorted_by else 0
-            is_narrow = self.columns_shown[i] in self.NARROW
-            widest = _widest(room, is_narrow=is_narrow) if are_cut else _WIDEST
+            widest = self._widest(self.columns_shown[i], room, width) if are_cut else _WIDEST
             is_last = i == len(rows.widths) - 1
             # Nothing comes behind the last one: what is scrolled to it shows it whole.
             most = max(widest, room - found[0].width - 2) if is_last and i else widest
@@ -264,9 +280,17 @@ class ColumnTable(LineList):
             label.stylize("underline")
         return label
 
+    def _widest(self, name: str, room: int, width: int) -> int:
+        """How wide a column may be at most, if not all fit: a number stays whole.
 
-def _widest(room: int, *, is_narrow: bool) -> int:
-    """How wide a text of a column may be at most."""
-    if room >= _WIDE:
-        return _WIDEST
-    return room // 6 if is_narrow else max(_NARROWEST, room // 3)
+        Args:
+            name: The column.
+            room: The width for all columns, in cells.
+            width: Cells of the widest text.
+        """
+        if room >= _WIDE:
+            return _WIDEST
+        part, least = self.NARROW.get(name), max(width, _LEAST)
+        if part is None:
+            return max(_NARROWEST, room // 3)
+        return min(room // part, least) if self._is_text(name) else least

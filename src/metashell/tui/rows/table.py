@@ -264,7 +264,9 @@ class RowTable(ColumnTable):
                 self.explorer.remembered.choose_columns(names, chosen)
                 self._draw(self._order)
 
-        self.explorer.push_screen(ColumnsScreen(names, self.columns_shown), choose)
+        # A column that is hidden because it is empty now is not left out for ever.
+        chosen = self.explorer.remembered.columns(table.column_names) or self._first
+        self.explorer.push_screen(ColumnsScreen(names, chosen or names), choose)
 
     def action_copy_selection(self) -> None:
         """Copy the row: its cells as they are shown, with tabs between."""
