@@ -6,9 +6,10 @@ and yellow. Textual's `ansi-dark` and `ansi-light` take the colours of the termi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -133,12 +134,14 @@ HIGH_CONTRAST: Final = _theme(
     second="#00ffff",
     third="#ffd75f",
 )
+_ANSI_LIGHT: Final = replace(BUILTIN_THEMES["ansi-light"], warning="ansi_yellow")
+"""Textual's own has a red for warnings."""
 THEMES: Final = (DARK, LIGHT, HIGH_CONTRAST)
 DEFAULT_THEME: Final = DARK.name
 
 
 def register_themes(app: App[Any], name: str) -> None:
     """Make our themes known, and use the one of that name; in place of an unknown one the first."""
-    for theme in THEMES:
+    for theme in (*THEMES, _ANSI_LIGHT):
         app.register_theme(theme)
     app.theme = name if name in app.available_themes else DEFAULT_THEME
