@@ -221,13 +221,13 @@ def copies_words(found: LostQuorum) -> str:
 
 
 def _behind(end: OffsetAndEpoch, furthest: OffsetAndEpoch) -> int | None:
-    """How many records a log lacks of the one that ends last; None where epochs alone tell."""
+    """How many records a log ends before the one that ends last; None where epochs alone tell."""
     n_records = furthest.offset - end.offset
     return n_records if n_records > 0 or end == furthest else None
 
 
 def behind(rows: pa.Table) -> list[int | None]:
-    """How many records each directory is behind the furthest of its cluster; None for one alone."""
+    """How many records each ends before the copy that ends last; None for one that is alone."""
     ends: dict[str, list[OffsetAndEpoch]] = {}
     found = list[tuple[str | None, OffsetAndEpoch | None]]()
     for row in rows.select(["cluster_id", "log_epoch", "log_end_offset"]).to_pylist():
@@ -270,10 +270,11 @@ class FleetView(AnswerView[ViewAnswer]):
         "problem: offline "
         "partitions, faults, partitions under min ISR, under-replicated partitions or fenced "
         "brokers; `ok` is none of these. "
-        "Health knows more problems. `behind` counts the records that a copy lacks of the longest "
-        "log of its cluster. `differs_in` names the facts in which it differs from most "
-        "others. For an unreadable directory, the reason stands below. Below a copy of a cluster "
-        "stands whose copy wins a vote, as Health and `quorum --copies` say.\n\n"
+        "Health knows more problems. `behind` counts the records by which a copy ends before the "
+        "log of its cluster that ends last. `differs_in` names the facts in which it "
+        "differs from most others. For an unreadable directory, the reason stands below. "
+        "Below a copy of a cluster stands whose copy wins a vote, as Health and `quorum --copies` "
+        "say.\n\n"
         "- `enter` goes into the cluster\n"
         "- `v` compares the directories of each cluster, like `fleet --verify`: `equal` agrees up "
         "to the offset where states are compared, `diverged` and `differs` do not\n"
