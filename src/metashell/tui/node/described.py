@@ -24,7 +24,7 @@ _ANY: Final = "*"
 """Any name in a pattern."""
 _IMAGE: Final = ("image",)
 _PARTITION_COLUMNS: Final = (
-    "partition", "state", "leader", "isr", "replicas", "elr", "why", "since_time", "min_isr",
+    "partition", "state", "leader", "isr", "replicas", "why", "since_time", "elr", "min_isr",
 )  # fmt: skip
 
 
