@@ -153,5 +153,8 @@ def test_no_part_of_a_number_is_shown(width: int, expected: str) -> None:
 
 
 def test_no_part_of_a_bar_is_shown() -> None:
-    """Longer ones would look alike."""
-    assert drawn([cell("███▌", "sign")], (3,), width=5) == " …   "
+    """Longer ones would look alike; the edge of the table says that there is more."""
+    assert "     " == drawn([cell("███▌", "sign")], (3,), width=5)
+    assert "      …" == drawn([cell("ab"), cell("███▌", "sign")], (2, 4), width=7).replace(
+        "ab", "  "
+    )

@@ -125,7 +125,11 @@ def draw_row(
             most = room - (used + at - left) + 1
             # A cell that ends at the edge says itself that it goes on.
             ends = at >= left and 1 < most < wide and (i == at_edge or _is_whole(cell))
-            rest += _cell(cell, most if ends else wide, style + own, whole=wide)
+            shown_cell = cell
+            if ends and str(cell.style) == SIGN and cell.cell_len > most - BLANKS:
+                # A part of a bar would be false. The edge says that there is more.
+                shown_cell, ends, at_edge = Text(style=cell.style), False, i
+            rest += _cell(shown_cell, most if ends else wide, style + own, whole=wide)
             at_edge = None if ends else at_edge
         at += wide
     rest_width = max(width - used, 0)
@@ -201,7 +205,7 @@ def _cell(cell: Text, width: int, style: Style, *, whole: int = 0) -> list[Segme
     if length > room:
         is_header = cell.justify == "right" and not plain[-1:].isdigit()
         if _is_whole(cell) and not is_header:
-            plain = "…"[:room]
+            plain = "" if str(cell.style) == SIGN else "…"[:room]
         else:
             plain = plain[:mark] + _shortened(plain[mark:], room - mark)
         length = cell_len(plain)
