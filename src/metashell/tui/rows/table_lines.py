@@ -125,12 +125,9 @@ def draw_row(
             most = room - (used + at - left) + 1
             # A cell that ends at the edge says itself that it goes on.
             ends = at >= left and 1 < most < wide and (i == at_edge or _is_whole(cell))
-            shown_cell = cell
-            if ends and str(cell.style) == SIGN and cell.cell_len > most - BLANKS:
-                # A part of a bar would be false. The edge says that there is more.
-                shown_cell, ends, at_edge = Text(style=cell.style), False, i
-            rest += _cell(shown_cell, most if ends else wide, style + own, whole=wide)
-            at_edge = None if ends else at_edge
+            rest += _cell(cell, most if ends else wide, style + own, whole=wide)
+            if ends:
+                at_edge = i if _is_cut_bar(cell, most - BLANKS) else None
         at += wide
     rest_width = max(width - used, 0)
     if at - left < rest_width:
@@ -139,7 +136,6 @@ def draw_row(
     shown = Strip(rest).crop(start, start + rest_width)
     strip = Strip([*fixed, *shown]) if fixed else shown
     strip = strip.adjust_cell_length(width, styles.base)
-    # No part of a text reads as all of it.
     strip = _without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
     if at_edge is None:
         return strip
@@ -205,7 +201,7 @@ def _cell(cell: Text, width: int, style: Style, *, whole: int = 0) -> list[Segme
     if length > room:
         is_header = cell.justify == "right" and not plain[-1:].isdigit()
         if _is_whole(cell) and not is_header:
-            plain = "" if str(cell.style) == SIGN else "…"[:room]
+            plain = "" if _is_cut_bar(cell, room) else "…"[:room]
         else:
             plain = plain[:mark] + _shortened(plain[mark:], room - mark)
         length = cell_len(plain)
@@ -225,6 +221,11 @@ def _cell(cell: Text, width: int, style: Style, *, whole: int = 0) -> list[Segme
 def _is_whole(cell: Text) -> bool:
     """Whether a part of a cell would be false: it is a number, or a bar."""
     return cell.justify == "right" or str(cell.style) == SIGN
+
+
+def _is_cut_bar(cell: Text, room: int) -> bool:
+    """Whether a bar has no room: it is left out, and the edge says that there is more."""
+    return str(cell.style) == SIGN and cell.cell_len > room
 
 
 def _shortened(plain: str, room: int) -> str:
