@@ -138,7 +138,7 @@ def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
-        assert "go to one of /clusters" in driver.screen()
+        assert "which directory? 6 shows all of them" in driver.screen()
         for place in ("/clusters/controller-2", "/", "/clusters/controller-2"):
             driver.app.moved_to(place)
             await driver.settled()
