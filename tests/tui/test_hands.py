@@ -324,7 +324,8 @@ def test_rows_are_where_they_were() -> None:
         table = driver.one(RowTable)
         before = table.cursor, table.scroll_y
         assert before[1] > 0
-        await driver.press("3", "escape")
+        await driver.press("3")
+        await driver.press("escape")
         assert driver.view.id == "rows"
         assert before == (table.cursor, table.scroll_y)
 
