@@ -20,12 +20,13 @@ from metashell.commands.rows.columns import (
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.shared.assume_option import ASSUME, assumptions_of
-from metashell.commands.shared.names import rows_named, tell_unknown
+from metashell.commands.shared.names import rows_named, unknown
 from metashell.commands.shared.topic_arguments import (
     broker_ids,
     complete_brokers,
     refuse_unknown,
 )
+from metashell.errors import MetashellError
 
 if TYPE_CHECKING:
     from metashell.answers.brokers import Racks
@@ -177,7 +178,7 @@ class BrokersCommand(RowsCommand):
                 query.add(rows_named(query, table, "broker", "broker"))
             return
         if by_rack:
-            down = _brokers_in(query, Racks.of(query.image), values["--without"].split(","))
+            down = _brokers_in(Racks.of(query.image), values["--without"].split(","))
         else:
             down = broker_ids("--without", values["--without"])
             refuse_unknown(query, health, "--without", down)
@@ -188,11 +189,15 @@ class BrokersCommand(RowsCommand):
         return [] if "rack" in args else complete_brokers(context, word)
 
 
-def _brokers_in(query: RowsQuery, racks: Racks, names: Sequence[str]) -> frozenset[int]:
-    """The registered brokers of racks; a rack that no broker names is reported."""
+def _brokers_in(racks: Racks, names: Sequence[str]) -> frozenset[int]:
+    """The registered brokers of racks.
+
+    Raises:
+        MetashellError: No broker names one, as `refuse_unknown` does.
+    """
     for name in names:
         if name not in racks.names:
-            tell_unknown(query, f"--without {name}", "rack", racks.names)
+            raise MetashellError(unknown(name, "rack", racks.names, "--without"))
     return racks.brokers_in(names)
 
 

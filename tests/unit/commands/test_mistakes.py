@@ -100,6 +100,10 @@ def test_brokers_that_are_not_there(sample: Source) -> None:
             )
         assert () == run_on(sample, f"{line} 101 --count").err
     assert "  hint: node 1 is a controller" == run_on(sample, "brokers --without 101,1").err[-1]
+    for names in ("nowhere", "nowhere,elsewhere"):
+        ran = run_on(sample, f"brokers --by rack --without {names} -o json")
+        assert (1, "") == (ran.status, ran.out)
+        assert ("brokers: --without nowhere: no such rack",) == ran.err
     with pytest.raises(metashell.MetashellError, match="no such broker"):
         sample.rows("brokers", without=1)
     with pytest.raises(metashell.MetashellError, match="did you mean orders"):

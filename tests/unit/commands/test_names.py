@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import metashell
+from metashell.commands.shared.names import unknown
 from metashell.sources.source import Source
 from metashell.spelling import did_you_mean, near_names
 from support.fixtures import DEMO
@@ -26,6 +27,16 @@ def rows(source: Source, line: str) -> list[dict[str, Any]]:
     assert 0 == ran.status, ran.err
     found: list[dict[str, Any]] = json.loads(ran.out)
     return found
+
+
+def test_a_name_with_blanks_has_near_names() -> None:
+    """All of the word counts, and an option in front of it does not."""
+    assert "my grop: no such group; did you mean my group?" == (
+        unknown("my grop", "group", ["my group", "other"])
+    )
+    assert "--without eu-1: no such rack; did you mean eu-1a?" == (
+        unknown("eu-1", "rack", ["eu-1a", "us-2"], "--without")
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,12 @@ def tell_unknown(query: RowsQuery, word: str, what: str, names: Iterable[str]) -
     refuse_count(query, unknown(word, what, names))
 
 
-def unknown(word: str, what: str, names: Iterable[str]) -> str:
-    """That a word names nothing, with few ids whole, or the names near it."""
-    known = list(names)
+def unknown(word: str, what: str, names: Iterable[str], flag: str = "") -> str:
+    """That a word, or an option's value, names nothing, with few ids whole or the names near it."""
+    known, title = list(names), f"{flag} {word}" if flag else word
     if 0 < len(known) <= _MOST_LISTED and all(name.isdigit() for name in known):
-        return f"{word}: no such {what}; there are {', '.join(sorted(known, key=int))}"
-    name = word.rpartition(" ")[2]
-    return and_meant(f"{word}: no such {what}", near_names(name, known))
+        return f"{title}: no such {what}; there are {', '.join(sorted(known, key=int))}"
+    return and_meant(f"{title}: no such {what}", near_names(word, known))
 
 
 def refuse_count(query: RowsQuery, message: str) -> None:

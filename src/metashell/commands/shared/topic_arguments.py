@@ -54,14 +54,13 @@ def refuse_unknown(query: RowsQuery, health: Health, flag: str, brokers: frozens
     from metashell.answers.brokers import unknown_brokers
 
     ids = query.image.brokers.ids.tolist()
-    for broker in unknown_brokers(health, brokers):
+    missing = unknown_brokers(health, brokers)
+    if missing:
         controllers = query.image.part("controllers").columns.fixed("controller_id")
-        raise MetashellError(
-            unknown(f"{flag} {broker}", "broker", map(str, ids)),
-            hint=f"node {broker} is a controller"
-            if broker in controllers
-            else "`nodes` lists all nodes",
-        )
+        hint = "`nodes` lists all nodes"
+        if missing[0] in controllers:
+            hint = f"node {missing[0]} is a controller"
+        raise MetashellError(unknown(str(missing[0]), "broker", map(str, ids), flag), hint=hint)
     for broker in sorted(brokers.difference(ids)):
         query.warn(f"broker {broker} is not registered")
 
