@@ -133,6 +133,25 @@ def test_terminal_is_gone(tmp_path: Path) -> None:
         assert f"{128 + signal.SIGHUP}\n" == status.read_text()
 
 
+def test_terminal_goes_while_much_is_drawn(tmp_path: Path) -> None:
+    """It ends, although hundreds of writes come between the loss and the next look."""
+    program = (
+        "from metashell.tui.app import Explorer; from metashell.cli import run_process;"
+        "mount = Explorer.on_mount;"
+        "Explorer.on_mount = lambda self: (mount(self), self.set_interval(0.001, self.bell))[0];"
+        "run_process()"
+    )
+    (tmp_path / "program.py").write_text(program)
+    run = f"{sys.executable} {tmp_path}/program.py demo tui"
+    script = f'trap "" HUP; {run}; echo $? > {tmp_path}/status'
+    with Terminal(["sh", "-c", script], env={"HOME": str(tmp_path)}) as terminal:
+        terminal.read_until(END)
+        terminal.hang_up()
+        status = tmp_path / "status"
+        wait_until(lambda: status.exists() and status.read_text() != "", "it ends")
+        assert f"{128 + signal.SIGHUP}\n" == status.read_text()
+
+
 def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room; without colours the words say the same."""
     words = ("demo", "--show-secrets", "--at", "1870", "tui")

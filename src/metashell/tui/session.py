@@ -82,12 +82,13 @@ def run(session: ExplorerSession) -> int:
         from rich.console import Console
 
         from metashell.tui.app import Explorer  # Textual takes a quarter of a second to import
+        from metashell.tui.frame.terminal import terminal_may_go
 
         gc.freeze()  # modules and classes stay for good
         explorer = Explorer(session)
         crash = StringIO()
         explorer.error_console = Console(file=crash, color_system=None)
-        with _ended_politely(explorer):
+        with _ended_politely(explorer), terminal_may_go():
             explorer.run()
     if explorer.failure is not None:
         raise explorer.failure

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.reactive import Reactive
@@ -39,6 +44,39 @@ class MainScreen(AppPart, Screen[None]):
         if explorer.is_open and explorer.view is not None:
             explorer.view.fit()
         self.refresh_bindings()
+
+
+class _Terminal(io.FileIO):
+    """The terminal as a file, whose writes are lost once the terminal is gone."""
+
+    def write(self, data: Any, /) -> int:
+        """Write as a file does, and do nothing where there is no terminal any more."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return memoryview(data).nbytes
+
+
+@contextmanager
+def terminal_may_go() -> Iterator[None]:
+    """Let Textual write to a terminal that can go away.
+
+    Textual writes in a thread. An error would end this thread, and the program would then wait
+    for it and never end.
+    """
+    before = sys.__stderr__
+    if before is None:
+        yield
+        return
+    terminal = io.BufferedWriter(_Terminal(before.fileno(), "wb", closefd=False))
+    with io.TextIOWrapper(terminal, before.encoding, before.errors) as file:
+        sys.__stderr__ = file  # type: ignore[misc]
+        try:
+            yield
+        finally:
+            sys.__stderr__ = before  # type: ignore[misc]
 
 
 _LOOK_S: Final = 1.0
