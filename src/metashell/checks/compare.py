@@ -8,7 +8,6 @@ columns.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -48,38 +47,6 @@ def compare_rows(left: Image, right: Image, part: str) -> list[tuple[ChangeKind,
         # Numbers that are none equal nothing, and -0.0 equals 0.0, but not as bytes.
         if new is not None and (old is not new) and encode(old) != encode(new):
             out.append((ChangeKind.CHANGED, key))
-    return out
-
-
-def without_same_rows(
-    found: Sequence[tuple[ChangeKind, FactKey]], left: Image, right: Image, part: str
-) -> list[tuple[ChangeKind, FactKey]]:
-    """Leave out what one image has under another key: as many of the same content on both sides.
-
-    Args:
-        found: The result of `compare_rows`.
-        left: The image before.
-        right: The image after.
-        part: Whose keys tell nothing, as the ids of two clusters' ACLs.
-    """
-    rows = {
-        ChangeKind.REMOVED: part_rows(left, part, _OPEN),
-        ChangeKind.ADDED: part_rows(right, part, _OPEN),
-    }
-    contents = {
-        change: Counter(encode(of[key]) for one, key in found if one is change)
-        for change, of in rows.items()
-    }
-    same = contents[ChangeKind.REMOVED] & contents[ChangeKind.ADDED]
-    left_out = {ChangeKind.REMOVED: same, ChangeKind.ADDED: same.copy()}
-    out = []
-    for change, key in sorted(found):
-        if change in rows:
-            content = encode(rows[change][key])
-            if left_out[change][content] > 0:
-                left_out[change][content] -= 1
-                continue
-        out.append((change, key))
     return out
 
 

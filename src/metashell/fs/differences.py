@@ -17,7 +17,6 @@ from metashell.checks.compare import (
     compare_partitions,
     compare_rows,
     pair_topics,
-    without_same_rows,
 )
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Leaf, Node
@@ -85,7 +84,6 @@ def find_differences(
     scope: Scope,
     *,
     whole_topics: bool = False,
-    two_clusters: bool = False,
 ) -> Iterator[Difference]:
     """Yield what differs, sorted by path.
 
@@ -94,15 +92,12 @@ def find_differences(
         right: The image after.
         scope: The nodes to compare.
         whole_topics: Tell a topic that only one image has leaf by leaf.
-        two_clusters: The images are of two clusters: ACLs are the same whatever their ids.
     """
     for part in sorted((part for part in all_parts() if part.path), key=lambda part: part.path):
         if part.differences:
             yield from hook(part.differences)(left, right, scope, whole=whole_topics)
         elif not part.by_topic and scope.touches((_IMAGE, *part.path)):
             rows = compare_rows(left, right, part.name)
-            if two_clusters and part.draws_keys:
-                rows = without_same_rows(rows, left, right, part.name)
             view, base = view_of(part, left.records.registry), (_IMAGE, *part.path)
             found = [(base + (view.names_of(key) or ()), change) for change, key in rows]
             for names, change in sorted(found):

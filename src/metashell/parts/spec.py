@@ -178,8 +178,7 @@ class PartSpec:
     key: tuple[PartField, ...] = ()
     """The columns that tell its things apart; none for a part that is one value."""
     draws_keys: bool = False
-    """Whether a key is drawn for each thing that is put: it was never there before, and tells
-    nothing of two clusters."""
+    """Whether a key is drawn for each thing that is put: it was never there before."""
     fields: tuple[PartField, ...] = ()
     """The other columns of a thing, in Kafka's order; key columns may be among them."""
     is_value: bool = False

@@ -65,26 +65,6 @@ def slow_diff_of(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[st
     return sorted(out, key=lambda entry: (entry[1], entry[0]))
 
 
-def without_same_acls(
-    entries: list[tuple[str, str, Any]], left: Source, right: Source
-) -> list[tuple[str, str, Any]]:
-    """Leave out ACLs of two clusters that say the same, as often as both have them."""
-    if None in (left.cluster_id, right.cluster_id) or left.cluster_id == right.cluster_id:
-        return entries
-    sides = {"removed": left, "added": right}
-    acls = {
-        side: [e for e in entries if e[0] == side and e[1].startswith("/image/acls/")]
-        for side in sides
-    }
-    for removed in acls["removed"]:
-        text = left.cat(removed[1])
-        same = next((e for e in acls["added"] if right.cat(e[1]) == text), None)
-        if same is not None:
-            acls["added"].remove(same)
-            entries = [e for e in entries if e not in (removed, same)]
-    return entries
-
-
 def fast_diff(source: Source, line: str) -> list[tuple[str, str, Any]]:
     """What the command says, in the same form."""
     ran = run_on(source, f"diff --json --all {line}")
@@ -128,49 +108,6 @@ def test_a_directory_and_itself_are_the_same_as_far_as_committed() -> None:
     assert (0, "") == (ran.status, ran.out)
 
 
-def with_acls(parent: Path, cluster_id: str, *acls: tuple[int, str]) -> Path:
-    """A directory of a cluster with these ACLs: id and principal of each."""
-    parent.mkdir()
-    (parent / "meta.properties").write_text(f"version=1\ncluster.id={cluster_id}\nnode.id=1\n")
-    batches = [
-        encode_batch(
-            [
-                record(
-                    "AccessControlEntryRecord",
-                    id=bytes([number]) * 16,
-                    resource_type=2,
-                    resource_name="t",
-                    pattern_type=3,
-                    principal=principal,
-                    host="*",
-                    operation=3,
-                    permission_type=3,
-                )
-            ],
-            base_offset=offset,
-            leader_epoch=1,
-        )
-        for offset, (number, principal) in enumerate(acls)
-    ]
-    return make_directory(parent, (0, b"".join(batches)))
-
-
-def test_acls_of_two_clusters_are_compared_by_what_they_say(tmp_path: Path) -> None:
-    """Their ids are random: each ACL that both have is the same, as often as both have it."""
-    left = with_acls(tmp_path / "a", "A" * 22, (1, "User:a"), (2, "User:a"), (3, "User:b"))
-    right = with_acls(tmp_path / "b", "B" * 22, (7, "User:c"), (8, "User:b"), (9, "User:a"))
-    same = with_acls(tmp_path / "c", "A" * 22, (7, "User:a"), (2, "User:a"), (3, "User:b"))
-    source = metashell.open(left)
-
-    found = run_on(source, f"diff --with {right} /image/acls").out.splitlines()
-    assert 2 == len(found)
-    assert ["+", "-"] == sorted(line[0] for line in found)
-    assert any("User:c" in line for line in found)
-    # Within a cluster an ACL that was made again is another one.
-    found = run_on(source, f"diff --with {same} /image/acls").out.splitlines()
-    assert 2 == len(found)
-
-
 DIRECTORIES = [
     name
     for name in differing_directories()
@@ -201,30 +138,21 @@ def test_two_offsets_against_a_walk(name: str) -> None:
         )
 
 
-@pytest.mark.long
-def test_two_sources_against_a_walk() -> None:
-    """Also where nothing is shared, and the clusters are two."""
-    left, right = (
-        metashell.open(fixture(name).input, show_secrets=True)
-        for name in ("real-44-live", "real-44-admin")
-    )
-    line = f"--with '{fixture('real-44-admin').input}'"
-    assert without_same_acls(slow_diff(left, right), left, right) == fast_diff(left, line)
-    assert any("of two clusters" in warning for warning in run_on(left, f"diff {line}").err)
-
-
 @pytest.mark.slow
-def test_strange_sources_against_a_walk() -> None:
-    """Each fixture with the one after it: any kind of fault, name and code is in one of them."""
+def test_strange_sources_against_a_walk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each fixture with the one after it, as if they were of one cluster.
+
+    Any kind of fault, name and code is in one of them.
+    """
+    monkeypatch.setattr("metashell.commands.diff.command.are_two", lambda _: False)
     sources = []
     for name in fixture_names():
         found = fixture(name)
         opener = metashell.open if found.kind == "directory" else metashell.open_file
         source = opener(found.input, show_secrets=True)
         sources.append((source, leaves(source, "byName"), found.input))
-    for (left, before, _), (right, after, path) in pairwise(sources):
-        expected = without_same_acls(slow_diff_of(before, after), left, right)
-        assert expected == fast_diff(left, f"--with '{path}'")
+    for (left, before, _), (_, after, path) in pairwise(sources):
+        assert slow_diff_of(before, after) == fast_diff(left, f"--with '{path}'")
 
 
 def test_paths_narrow_it(real_directory: Fixture) -> None:

@@ -1,6 +1,7 @@
 """Recipes that make topics, configs, quotas and ACLs again: scripts and resources, no secrets.
 
-`wanted` reads an image, `kafka_cli` writes commands of Kafka's own tools, `strimzi` resources.
+`contents` reads an image, `kafka_cli` writes commands of Kafka's own tools, `strimzi` resources.
+`settings` has what is compared with such resources, or with another cluster.
 """
 
 from __future__ import annotations

@@ -31,9 +31,10 @@ from metashell.image.security import SCRAM_MECHANISMS
 from metashell.parts.known import part_names
 from metashell.redact import is_secret_config
 from metashell.schema.arena import AnyArray, Bools
-from metashell.schema.resource_types import resource_type_name
+from metashell.schema.resource_types import ResourceType, resource_type_name
 
-TOPIC: Final = "TOPIC"
+TOPIC: Final = ResourceType.TOPIC.name
+BROKER: Final = ResourceType.BROKER.name
 ALL: Final = "ALL"
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _CONFIG_KEY: Final = re.compile(r"[a-zA-Z0-9._-]+")
@@ -112,7 +113,7 @@ class Topic:
     """The difference to the original."""
 
 
-def read_topics(image: Image, chosen: Bools, *, with_assignment: bool) -> Iterator[Topic]:
+def read_topics(image: Image, chosen: Bools, *, with_assignment: bool = False) -> Iterator[Topic]:
     """The topics chosen that a name means, by name."""
     configs = _configs_of(image, lambda kind: kind == TOPIC)
     layout = _Replicas(image)
@@ -192,14 +193,15 @@ def ownerless_configs(image: Image) -> list[str]:
     return sorted(name for _, name in found if name not in image.topics.by_name)
 
 
-def _configs_of(
-    image: Image, wanted: Callable[[str], bool]
-) -> dict[tuple[str, str], ResourceConfigs]:
+def config_rows(
+    image: Image, wanted: Callable[[str], bool] = lambda _: True
+) -> list[tuple[str, str, str, str]]:
+    """(type, name, key, value) of the configs of resources of some types, sorted."""
     columns = image.part("configs").columns
     codes = columns.fixed("resource_type")
     kinds = {code: resource_type_name(code) for code in set(codes.tolist())}
     at = np.flatnonzero(np.isin(codes, [code for code, kind in kinds.items() if wanted(kind)]))
-    rows = sorted(
+    return sorted(
         zip(
             [kinds[code] for code in codes[at].tolist()],
             columns.span("resource_name").take(at).texts(),
@@ -208,8 +210,13 @@ def _configs_of(
             strict=True,
         )
     )
+
+
+def _configs_of(
+    image: Image, wanted: Callable[[str], bool]
+) -> dict[tuple[str, str], ResourceConfigs]:
     found: dict[tuple[str, str], ResourceConfigs] = {}
-    for kind, name, key, value in rows:
+    for kind, name, key, value in config_rows(image, wanted):
         configs = found.get((kind, name), ResourceConfigs())
         if is_secret_config(kind, key):
             configs = ResourceConfigs(configs.values, (*configs.secrets, key), configs.odd)

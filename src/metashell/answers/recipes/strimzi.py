@@ -58,15 +58,17 @@ OPERATIONS: Final = frozenset(
     }
 )
 """Operations that Strimzi has."""
-_QUOTAS: Final = {
+QUOTAS: Final = {
     "producer_byte_rate": "producerByteRate",
     "consumer_byte_rate": "consumerByteRate",
     "request_percentage": "requestPercentage",
     "controller_mutation_rate": "controllerMutationRate",
 }
+"""Strimzi's words for keys of quotas."""
 _FRACTIONS: Final = frozenset({"controller_mutation_rate"})
 """Quotas that need not be whole numbers."""
-_SCRAM: Final = "SCRAM-SHA-512"
+SCRAM: Final = "SCRAM-SHA-512"
+"""The one mechanism that Strimzi has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +136,10 @@ class _Users:
         return self.specs.setdefault(name, {})
 
     def credential(self, name: str, mechanism: str) -> None:
-        if mechanism != _SCRAM:
-            self.odd.append(f"{mechanism} of {name!r}: Strimzi has {_SCRAM} alone")
+        if mechanism != SCRAM:
+            self.odd.append(f"{mechanism} of {name!r}: Strimzi has {SCRAM} alone")
             return
-        self._spec(name)["authentication"] = {"type": "scram-sha-512"}
+        self._spec(name)["authentication"] = {"type": SCRAM.lower()}
 
     def quotas(self, name: str | None, text: str, values: dict[str, float]) -> None:
         if name is None:
@@ -145,11 +147,11 @@ class _Users:
             return
         for key, value in values.items():
             whole = value == int(value)
-            if key not in _QUOTAS or value < 0 or (not whole and key not in _FRACTIONS):
+            if key not in QUOTAS or value < 0 or (not whole and key not in _FRACTIONS):
                 self.odd.append(f"quota {key} of {text}: Strimzi takes whole numbers alone")
                 continue
             quotas = self._spec(name).setdefault("quotas", {})
-            quotas[_QUOTAS[key]] = int(value) if whole else value
+            quotas[QUOTAS[key]] = int(value) if whole else value
 
     def rule(self, rule: Rule) -> None:
         problem = rule.problem or _rule_problem(rule)
@@ -261,7 +263,7 @@ class _Maker:
                 )
             )
             reference = {"secretKeyRef": {"name": secret, "key": "password"}}
-            authentication = {"type": "scram-sha-512", "password": {"valueFrom": reference}}
+            authentication = {"type": SCRAM.lower(), "password": {"valueFrom": reference}}
             spec = {**spec, "authentication": authentication}
         return Document(tuple(comments), self._resource("KafkaUser", name, spec))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,7 @@ from metashell.commands.diff.logs import (
     one_point,
     scope_of,
 )
-from metashell.commands.diff.sides import Sides, Tree
+from metashell.commands.diff.sides import Sides, Tree, tree_of
 from metashell.commands.framework.command import Completion, Context, Manual, Nowhere
 from metashell.commands.framework.completion import takes_value
 from metashell.commands.framework.options import Option, Parsed, refuse_more
@@ -31,6 +32,7 @@ from metashell.errors import (
     ExitCode,
     MetashellError,
     NotCoveredError,
+    PathError,
     SourceError,
     UsageError,
 )
@@ -43,7 +45,10 @@ from metashell.log.time_spec import TimeSpec
 from metashell.schema.dump import finite, java_double, to_json
 
 if TYPE_CHECKING:
+    from metashell.answers.recipes.settings import Settings
     from metashell.fs.differences import Difference, Scope
+    from metashell.image.image import Image
+    from metashell.places.place import Place
     from metashell.sources.source import Source
 
 _CHUNK_LINES: Final = 512
@@ -103,15 +108,21 @@ class DiffCommand(RowsCommand):
     status is then 1, even if the states are equal. In a fleet, each cluster is compared with
     DIR, unless the current directory or PATH chooses one.
 
+    Two clusters are compared by their settings: partitions and replicas of topics, configs, client
+    quotas, ACLs, SCRAM users and features. A setting is what somebody decided; nodes that brokers
+    register and ids are none. If PATH names other nodes, such as /image/cluster, they are compared.
+
     If --with names Strimzi's resources in YAML or JSON, a file or a directory of files, diff
-    compares the facts that they state. A KafkaTopic states the partitions, the replicas and the
-    configs of its topic. KafkaUsers state the ACLs. + marks what only the files have. - marks
-    a topic, a config or an ACL that no file has, Kafka's own topics aside. `export --as
-    strimzi` writes such files.
+    compares the settings that they state. A KafkaTopic states the partitions, the replicas and
+    the configs of its topic. KafkaUsers state ACLs, quotas of users and SCRAM users. The configs
+    of a Kafka resource are compared with the dynamic configs of brokers, which take their place.
+    + marks what only the files have. - marks what no file has, if the files state others of its
+    kind; Kafka's own topics aside. `export --as strimzi` writes such files.
 
     A topic that only one state has is one line; --all prints all its leaves. Topics are
-    compared by name, below byId by id. ACLs of two clusters are compared by content, because
-    their ids are random. Secrets are compared, and printed as [redacted].
+    compared by name, below byId by id. Secrets are printed as [redacted]. Two states of one
+    cluster are compared with their secrets. Two clusters are not: a secret config differs if
+    only one has it.
 
     Exit status: 0 if nothing differs, 1 if something differs or a POINT is not covered, 3 if a
     source can't be read.
@@ -227,42 +238,51 @@ class DiffCommand(RowsCommand):
 
             files = desired_files(other)
             if files:
-                return *self._against(context, parsed, files), int(ExitCode.OK)
+                return *self._with_files(context, parsed, files), int(ExitCode.OK)
         left, right, path = self._sides(context, parsed)
+        if are_two(cluster_ids(left, right)):
+            drift = self._with_cluster(context, left, right, path)
+            if drift is not None:
+                return *drift, int(ExitCode.OK)
         status = int(ExitCode.OK)
-        if "--with" in parsed.values:
+        if other is not None:
             until = offset_in(parsed.values.get("--at"))
             if logs_differ(context, left, right, until):
                 status = ExitCode.FAILED
         scope = scope_of(context, left, right, path)
         found: Iterator[Difference] = iter(())
         if scope.touches((ROOT,)):
-            found = find_differences(
-                left.image,
-                right.image,
-                scope,
-                whole_topics="--all" in parsed.switches,
-                two_clusters=are_two(cluster_ids(left, right)),
-            )
+            is_whole = "--all" in parsed.switches
+            found = find_differences(left.image, right.image, scope, whole_topics=is_whole)
         sides = Sides(Tree.of(left), Tree.of(right))
         return chain(_of_coordinators(left, right, scope), found), sides, status
 
-    def _against(
-        self, context: Context, parsed: Parsed, files: Sequence[str]
+    def _with_files(
+        self, context: Context, parsed: Parsed, files: Sequence[Place]
     ) -> tuple[Iterator[Difference], Sides]:
-        """The differences from what files want, and both sides."""
-        from metashell.commands.diff.desired import trees, wanted_by
-        from metashell.commands.diff.logs import scope_of_facts
-        from metashell.fs.differences import node_differences
+        """The settings that differ from those that files state."""
+        from metashell.answers.recipes.settings import both_stated, settings_of
+        from metashell.commands.diff.desired import settings_in
 
         here, at = context.needs_source(), parsed.values.get("--at")
         refuse_more(self, parsed.arguments, 1)
         image = (here if at is None else self._at(context, here, at)).image
-        left, right = trees(image, wanted_by(files, parsed.values["--with"]))
-        scope = scope_of_facts(context, image, (left, right), next(iter(parsed.arguments), None))
-        found = node_differences(left, right, (), scope)
-        sides = Sides(Tree(left, left), Tree(right, right))
-        return (replace(one, part=one.names[1]) for one in found), sides
+        both = both_stated(settings_of(image), settings_in(files, parsed.values["--with"]))
+        return _of_settings(context, both, [image], next(iter(parsed.arguments), None))
+
+    @staticmethod
+    def _with_cluster(
+        context: Context, left: Source, right: Source, path: str | None
+    ) -> tuple[Iterator[Difference], Sides] | None:
+        """The settings of two clusters that differ; None where other nodes are asked for."""
+        from metashell.answers.recipes.settings import settings_of
+
+        if not (left.capabilities.has_image and right.capabilities.has_image):
+            return None
+        images = left.image, right.image
+        with suppress(PathError):
+            return _of_settings(context, [settings_of(image) for image in images], images, path)
+        return None
 
     def _sides(self, context: Context, parsed: Parsed) -> tuple[Source, Source, str | None]:
         """The two states, and the path asked for."""
@@ -332,6 +352,23 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
         time_spec = _AGE.match(word) and "--" not in out and not (out and out[-1] in _VALUES)
         out.append(word[1:] if time_spec else word)
     return out
+
+
+def _of_settings(
+    context: Context, both: Sequence[Settings], images: Sequence[Image], path: str | None
+) -> tuple[Iterator[Difference], Sides]:
+    """The settings that differ, and both sides."""
+    from metashell.commands.diff.logs import scope_of_settings
+    from metashell.fs.differences import node_differences
+    from metashell.parts.known import parts_below
+
+    left, right = map(tree_of, both)
+    scope = scope_of_settings(context, images, (left, right), path)
+    found = (
+        replace(one, part=parts_below(one.names[1])[0].name)
+        for one in node_differences(left, right, (), scope)
+    )
+    return found, Sides(Tree(left, left), Tree(right, right))
 
 
 def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Difference]:

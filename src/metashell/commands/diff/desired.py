@@ -1,4 +1,4 @@
-"""The state that files want: Strimzi's resources in YAML or JSON, as `diff --with` takes them.
+"""The settings that files want: Strimzi's resources in YAML or JSON, as `diff --with` takes them.
 
 Anyone may have written the files: they are bounded, aliases are refused, and no document makes an
 object.
@@ -6,28 +6,23 @@ object.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
 
-from metashell.answers.recipes.stated import (
-    Resource,
-    StatedNames,
-    StatedValue,
-    stated_by,
-    stated_of,
-)
+from metashell.answers.recipes.settings import Resource, Settings, stated_by
 from metashell.errors import SourceError
-from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node
 from metashell.log.names import METADATA_DIRECTORY, parse_name
 from metashell.places.bounded_file import read_bounded
-from metashell.schema.dump import to_json
-
-if TYPE_CHECKING:
-    from metashell.image.image import Image
+from metashell.places.place import (
+    Place,
+    base_name,
+    child_of,
+    entries_in,
+    is_directory,
+    place_of,
+)
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _MOST_FILES: Final = 10_000
@@ -36,89 +31,68 @@ _ALL_BYTES: Final = 256 << 20
 _DEEPEST: Final = 64
 
 
-def desired_files(given: str) -> list[str]:
-    """The files that a path names; empty where it names something else than such files."""
-    if given.endswith(_ENDINGS):
-        return [given]
-    if not os.path.isdir(given):
+def desired_files(given: str) -> list[Place]:
+    """The files that a path or a URI names; empty where it names something else.
+
+    Raises:
+        SourceError: A directory can't be listed, or has too many files.
+    """
+    place = place_of(given)
+    if base_name(place).endswith(_ENDINGS):
+        return [place]
+    if not is_directory(place):
         return []
-    names = os.listdir(given)
-    if METADATA_DIRECTORY in names or any(parse_name(name) is not None for name in names):
-        return []
-    found: list[str] = []
-    for folder, folders, files in os.walk(given):
-        folders.sort()
-        found += [os.path.join(folder, name) for name in sorted(files) if name.endswith(_ENDINGS)]
+    found: list[Place] = []
+    folders = [place]
+    while folders:
+        folder = folders.pop()
+        entries = sorted(entries_in(folder), key=lambda entry: entry.name)
+        names = {entry.name for entry in entries}
+        if METADATA_DIRECTORY in names or any(parse_name(name) is not None for name in names):
+            return []
+        for entry in entries:
+            if entry.is_directory:
+                folders.append(child_of(folder, entry.name))
+            elif entry.name.endswith(_ENDINGS):
+                found.append(child_of(folder, entry.name))
         if len(found) > _MOST_FILES:
             raise SourceError(f"{given}: more than {_MOST_FILES:,} files in YAML or JSON")
     return found
 
 
-def wanted_by(files: Sequence[str], given: str) -> Mapping[StatedNames, StatedValue]:
-    """The facts that files state; those of unchanged files are read once for all of a fleet.
+def settings_in(files: Sequence[Place], given: str) -> Settings:
+    """The settings that files state; those of the same files are worked out once for a fleet.
 
     Raises:
-        SourceError: One can't be read, or none has a KafkaTopic or a KafkaUser.
+        SourceError: One can't be read, or none states any setting.
     """
-    stamps = []
+    left = _ALL_BYTES
+    contents = []
     for file in files:
-        with suppress(OSError):  # Reading it tells the reason.
-            status = os.stat(file)
-            stamps.append((status.st_mtime_ns, status.st_size))
-    return _wanted_by(tuple(files), given, tuple(stamps))
+        contents.append((str(file), _read(file, min(_FILE_BYTES, left))))
+        left -= len(contents[-1][1])
+    return _settings_in(tuple(contents), given)
+
+
+def _read(file: Place, limit_bytes: int) -> bytes:
+    if isinstance(file, str):
+        return read_bounded(file, limit_bytes=limit_bytes)
+    data = file.read_whole(limit_bytes)
+    if data is None:
+        raise SourceError(f"{file}: No such file or directory")
+    return data
 
 
 @lru_cache(maxsize=1)
-def _wanted_by(
-    files: Sequence[str], given: str, _stamps: object
-) -> Mapping[StatedNames, StatedValue]:
-    found = stated_by(resource for file in _read(files) for resource in file)
+def _settings_in(contents: Sequence[tuple[str, bytes]], given: str) -> Settings:
+    found = stated_by(one for file, data in contents for one in _resources(file, data))
     if not found:
         raise SourceError(
-            f"{given}: no KafkaTopic, and no KafkaUser with ACLs, is in it",
+            f"{given}: no KafkaTopic, no Kafka with configs, and no KafkaUser with ACLs, quotas or"
+            " SCRAM-SHA-512 is in it",
             hint="`export --as strimzi` writes such files",
         )
     return found
-
-
-def trees(image: Image, wanted: Mapping[StatedNames, StatedValue]) -> tuple[Directory, Directory]:
-    """The facts of an image and those wanted, each as a tree."""
-    return _tree(stated_of(image, wanted)), _tree(wanted)
-
-
-class _Leaf(Leaf):
-    """A leaf with a value."""
-
-    def __init__(self, value: StatedValue) -> None:
-        self._fact = value
-
-    def text(self) -> str:
-        return self._fact if isinstance(self._fact, str) else to_json(self._fact)
-
-    def value(self) -> JsonValue:
-        return self._fact
-
-
-def _tree(facts: Mapping[StatedNames, StatedValue]) -> Directory:
-    below: dict[str, dict[StatedNames, StatedValue]] = {}
-    leaves: dict[str, StatedValue] = {}
-    for names, value in facts.items():
-        if len(names) == 1:
-            leaves[names[0]] = value
-        else:
-            below.setdefault(names[0], {})[names[1:]] = value
-    nodes: dict[str, Callable[[], Node]] = {}
-    nodes |= {name: partial(_Leaf, value) for name, value in leaves.items()}
-    nodes |= {name: partial(_tree, rest) for name, rest in below.items()}
-    return FixedDirectory(nodes)
-
-
-def _read(files: Sequence[str]) -> Iterator[Iterator[Resource]]:
-    left = _ALL_BYTES
-    for file in files:
-        data = read_bounded(file, limit_bytes=min(_FILE_BYTES, left))
-        left -= len(data)
-        yield _resources(file, data)
 
 
 def _resources(file: str, data: bytes) -> Iterator[Resource]:

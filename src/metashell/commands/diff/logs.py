@@ -55,10 +55,10 @@ def scope_of(context: Context, left: Source, right: Source, path: str | None) ->
     return Scope(compared)
 
 
-def scope_of_facts(
-    context: Context, image: Image, trees: Sequence[Directory], path: str | None
+def scope_of_settings(
+    context: Context, images: Sequence[Image], trees: Sequence[Directory], path: str | None
 ) -> Scope:
-    """The scope that a path names in trees of facts.
+    """The scope that a path names in trees of settings.
 
     Raises:
         PathError: Nothing in all of them.
@@ -69,7 +69,8 @@ def scope_of_facts(
         return Scope([()])
     found, errors = _named_in(context, trees, [path])
     if not found:
-        found, _ = _named_in(context, trees, meant_paths(image, path))
+        meant = [one for image in images for one in meant_paths(image, path)]
+        found, _ = _named_in(context, trees, meant)
     if not found and errors:
         raise errors[0]
     return Scope(found)

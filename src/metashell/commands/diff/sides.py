@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.commands.diff.logs import ROOT
-from metashell.fs.node import Directory, JsonValue, Leaf
+from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node
 from metashell.fs.nodes.root import RootDirectory, image_node
 from metashell.redact import Redaction
+from metashell.schema.dump import java_double, to_json
 
 if TYPE_CHECKING:
+    from metashell.answers.recipes.settings import SettingNames, Settings, SettingValue
     from metashell.fs.differences import Difference, Names
     from metashell.sources.source import Source
 
@@ -95,3 +98,35 @@ class Tree:
         leaf = directory.child(names[-1])
         assert isinstance(leaf, Leaf)
         return leaf
+
+
+class _Setting(Leaf):
+    """A leaf with the value of a setting."""
+
+    def __init__(self, value: SettingValue) -> None:
+        self._setting = value
+
+    def text(self) -> str:
+        match self._setting:
+            case str(text):
+                return text
+            case float(number):
+                return java_double(number)
+            case numbers:
+                return to_json(numbers)
+
+    def value(self) -> JsonValue:
+        return self._setting
+
+
+def tree_of(settings: Settings) -> Directory:
+    """Settings as a tree."""
+    below: dict[str, dict[SettingNames, SettingValue]] = {}
+    nodes: dict[str, Callable[[], Node]] = {}
+    for names, value in settings.items():
+        if len(names) == 1:
+            nodes[names[0]] = partial(_Setting, value)
+        else:
+            below.setdefault(names[0], {})[names[1:]] = value
+    nodes |= {name: partial(tree_of, rest) for name, rest in below.items()}
+    return FixedDirectory(nodes)
