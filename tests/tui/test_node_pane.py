@@ -145,7 +145,7 @@ def test_marks_the_same_going_back(path: str, mode: DetailMode, key: str) -> Non
     for view_state in (earlier, later):
         detail = NodeInspector(view_state, path, lambda: False).look([mode], [mode])
         assert mode is detail.mode
-        marks = {"": "•" in detail.head}
+        marks = {"": "•" in "".join(detail.head)}
         if detail.table is not None:
             assert detail.marked is not None
             marks.update(zip(detail.table[key].to_pylist(), detail.marked.to_pylist(), strict=True))

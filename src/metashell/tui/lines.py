@@ -293,6 +293,8 @@ def folded(text: str, width: int, indent: int = 0, key: int = 0) -> list[tuple[i
         space = text.rfind(" ", start + room // 2, stop + 1) if stop < n else -1
         if space > max(start, 0 if pieces else key):
             stop = space + 1
+        elif not pieces and room - key < text.find(" ", key) - key <= width - indent:
+            stop = key  # the first word of the value is whole on a row of its own
         pieces.append((start, stop))
         start, room = stop, max(1, width - indent)
     return pieces

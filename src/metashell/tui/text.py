@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from string import digits
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -14,7 +14,11 @@ from metashell.errors import MetashellError
 from metashell.fs.escape import diagnostic, escape, escape_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.widgets import Static
+
+_BETWEEN: Final = Content("  ")
 
 
 def error_lines(error: MetashellError) -> list[str]:
@@ -91,6 +95,32 @@ def shortened(content: Content, room: int) -> Content:
         return content
     shown = without_end(content.plain, room)
     return content[: max(len(shown) - 1, 0)] + shown[-1:]
+
+
+def fitting(facts: Sequence[Content], room: int) -> Content:
+    """Facts on one line of at most so many cells, the most important first.
+
+    A fact that does not fit is left out. The first one is cut in that case.
+    """
+    kept: list[Content] = []
+    for fact in facts:
+        if _BETWEEN.join([*kept, fact]).cell_length <= room:
+            kept.append(fact)
+    return _BETWEEN.join(kept or [shortened(fact, room) for fact in facts[:1]])
+
+
+def cut(text: str, width: int) -> str:
+    """Data as a text of at most some columns, a longer one with an ellipsis at its end."""
+    # No more of a huge text is looked at than can be seen.
+    shown = escape(text[: width + 1])
+    if cell_len(shown) <= width and len(text) <= width + 1:
+        return shown
+    return set_cell_size(shown, width - 1).rstrip() + "…" if width > 0 else ""
+
+
+def cut_front(text: str, width: int) -> str:
+    """The end of a text, of at most some columns, a longer one with an ellipsis before it."""
+    return cut(escape(text)[::-1], width)[::-1]
 
 
 def cell(text: str, style: str = "", *, to_the_right: bool = False) -> Text:

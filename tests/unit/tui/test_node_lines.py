@@ -29,6 +29,14 @@ def test_folded(text: str, indent: int, expected: list[str]) -> None:
     assert expected == [text[a:b] for a, b in folded(text, 10, indent, indent)]
 
 
+def test_a_word_that_fits_below_its_name_is_whole() -> None:
+    """An id that has no room beside its name has a row of its own."""
+    text = "directories  [r2gcbxjDNQ, wxXW]"
+    assert ["directories  ", "[r2gcbxjDNQ, ", "wxXW]"] == [
+        text[a:b] for a, b in folded(text, 18, 4, 13)
+    ]
+
+
 @given(
     st.text(CHARACTERS, max_size=80),
     st.integers(0, 20),

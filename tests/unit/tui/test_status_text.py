@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
 
 from metashell.commands.shared.columns import display_width
 from metashell.commands.shared.status import SourceStatus
-from metashell.tui.frame.status import LineState, StatusPiece, cut, fit, pieces, work_text
+from metashell.fs.escape import escape
+from metashell.tui.frame.status import LineState, pieces, work_text
+from metashell.tui.text import cut, cut_front, fitting, line
 from support.strategies import CHARACTERS
 
 STATUS = SourceStatus(
@@ -80,45 +83,35 @@ def test_kinds() -> None:
 @pytest.mark.parametrize(
     ("width", "expected"),
     [
-        (80, ["place", "offset 1"]),
-        (15, ["place", "offset 1"]),
-        (14, ["place", "offset…"]),
-        (9, ["place", "o…"]),
-        (8, ["place…"]),
-        (5, ["place"]),
-        (4, ["pla…"]),
-        (0, []),
+        (80, "place  offset 12  epoch 3"),
+        (24, "place  offset 12"),
+        (15, "place  epoch 3"),
+        (13, "place"),
+        (4, "pla…"),
+        (0, ""),
     ],
 )
-def test_fit(width: int, expected: list[str]) -> None:
-    """What does not fit is cut, and it is seen that it was."""
-    whole = [StatusPiece("place", "place"), StatusPiece("offset 1", "fact")]
-    assert expected == [piece.text for piece in fit(whole, width)]
-
-
-def test_long_problem() -> None:
-    """Its end is shown, and where the log stands too."""
-    whole = [
-        StatusPiece("/a/long/path: No such file or directory", "problem"),
-        StatusPiece("live", "place"),
-    ]
-    assert ["… such file or directory", "live"] == [piece.text for piece in fit(whole, 36)]
+def test_facts_that_fit(width: int, expected: str) -> None:
+    """A fact without room is left out whole; of none is a part shown but of the first."""
+    facts = [Content("place"), Content("offset 12"), Content("epoch 3")]
+    assert expected == fitting(facts, width).plain
 
 
 @given(st.lists(st.text(CHARACTERS, max_size=12), max_size=6), st.integers(0, 40))
-def test_fit_is_never_too_wide(texts: list[str], width: int) -> None:
+def test_facts_are_never_too_wide(texts: list[str], width: int) -> None:
     """Whatever the words and the width; wide characters count twice."""
-    kept = fit([StatusPiece(text, "fact") for text in texts], width)
-    taken = sum(display_width(piece.text) for piece in kept) + 2 * max(len(kept) - 1, 0)
-    assert taken <= width
+    assert fitting([line(text) for text in texts], width).cell_length <= width
 
 
 @given(st.text(CHARACTERS, max_size=40), st.integers(0, 30))
 def test_cut(text: str, width: int) -> None:
-    """A text that fits stays; another ends with an ellipsis."""
-    shown = cut(text, width)
-    assert display_width(shown) <= width
-    assert shown == text or not width or shown.endswith("…")
+    """A text that fits stays; another ends, or begins, with an ellipsis."""
+    for shown, where in (
+        (cut(text, width), str.endswith),
+        (cut_front(text, width), str.startswith),
+    ):
+        assert display_width(shown) <= width
+        assert shown == escape(text) or not width or where(shown, "…")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,6 @@ PART = PartSpec(
         "ACLs",
         "acls",
         "id",
-        ("resource", "pattern_type", "principal", "operation", "permission", "host"),
+        ("resource", "pattern_type", "operation", "principal", "permission", "host"),
     ),
 )

@@ -27,10 +27,10 @@ from metashell.commands.shared.status import (
     with_connection,
 )
 from metashell.dataclass import dataclass
-from metashell.fs.escape import diagnostic, escape
+from metashell.fs.escape import diagnostic
 from metashell.tui.jobs import OPENING
 from metashell.tui.part import AppPart
-from metashell.tui.text import line, say
+from metashell.tui.text import cut, cut_front, fitting, line, say
 from metashell.tui.view import FLEET, VIEWS, ViewSpec
 
 if TYPE_CHECKING:
@@ -238,48 +238,7 @@ def work_text(
     room = width - 2 - len(tail)
     if room < _LEAST_TITLE:
         tail, room = rest, width - 2 - len(rest)
-    return f"{_FRAMES[frame % len(_FRAMES)]} {cut(escape(title), room)}{tail}"
-
-
-def cut(text: str, width: int) -> str:
-    """A text of at most so many columns, with … where it is cut."""
-    if display_width(text) <= width:
-        return text
-    while text and display_width(text) >= width:
-        text = text[: min(len(text) - 1, max(width, 1))]
-    return f"{text}{ELLIPSIS}" if width > 0 else ""
-
-
-def cut_front(text: str, width: int) -> str:
-    """The end of a text, of at most so many columns, with … where it is cut."""
-    return cut(text[::-1], width)[::-1]
-
-
-def fit(said: Sequence[StatusPiece], width: int) -> list[StatusPiece]:
-    """The pieces that fit into a number of columns, gaps included; the last one may be cut.
-
-    A problem may name a long path: its end is shown, and a third of the line is left for the rest.
-    """
-    kept: list[StatusPiece] = []
-    left = width
-    for whole in said:
-        piece = whole
-        if piece.kind == "problem":
-            piece = StatusPiece(
-                cut_front(piece.text, max(2 * width // 3, _LEAST_TITLE)), piece.kind
-            )
-        gap = len(GAP) if kept else 0
-        taken = display_width(piece.text) + gap
-        if taken > left:
-            if left - gap > 1:
-                kept.append(StatusPiece(cut(piece.text, left - gap), piece.kind))
-            elif kept and left:
-                last = kept.pop()
-                kept.append(StatusPiece(f"{last.text}{ELLIPSIS}", last.kind))
-            break
-        kept.append(piece)
-        left -= taken
-    return kept
+    return f"{_FRAMES[frame % len(_FRAMES)]} {cut(title, room)}{tail}"
 
 
 _REFRESH_S: Final = 1.0
@@ -446,10 +405,15 @@ class StatusLine(AppPart, Widget):
         work = self._work(width // 2 if is_open else width)
         left = width - (display_width(work) + len(GAP) if work else 0)
         said = [piece for piece in pieces(self.facts) if is_open or piece.kind == "note"]
-        text = Content(GAP).join(map(self._piece, fit(said, left)))
+        text = fitting([self._piece(piece, left) for piece in said], left)
         room = " " * max(width - text.cell_length - display_width(work), 0)
-        return Content.assemble(" ", text, room, self._piece(StatusPiece(work, "work")))
+        return Content.assemble(" ", text, room, self._piece(StatusPiece(work, "work"), width))
 
-    def _piece(self, piece: StatusPiece) -> Content:
-        """A piece; on the bar of an earlier state all have its colour."""
-        return line(piece.text, "" if self.has_class("-earlier") else _STYLES[piece.kind])
+    def _piece(self, piece: StatusPiece, room: int) -> Content:
+        """A piece; on the bar of an earlier state all have its colour.
+
+        A problem may name a long path: its end is shown, and a third of the room is left.
+        """
+        most = max(2 * room // 3, _LEAST_TITLE)
+        text = cut_front(piece.text, most) if piece.kind == "problem" else piece.text
+        return line(text, "" if self.has_class("-earlier") else _STYLES[piece.kind])

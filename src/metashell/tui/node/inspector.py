@@ -223,7 +223,7 @@ class NodeInspector:
             mode=DetailMode.HISTORY,
             modes=[DetailMode.HISTORY] if self._has_history else [],
             kind="gone",
-            head=f"gone  not there {where}",
+            head=["gone", f"not there {where}"],
             **content,
         )
 
@@ -241,11 +241,11 @@ class NodeInspector:
             cluster is not None and self._inner != "/" and is_of_coordinator(cluster, self._inner)
         )
 
-    def _head(self, place: NodePlace) -> tuple[str, int | None]:
-        """The line on top, and the offset of the last change where it is known."""
+    def _head(self, place: NodePlace) -> tuple[Sequence[str], int | None]:
+        """Facts about the node, and the offset of the last change where it is known."""
         kind = "directory" if place.node.is_dir else "leaf"
         if self._is_in_fleet:
-            return kind, None
+            return [kind], None
         is_marked = self._span is not None and self._has_changed(place)
         return head_of(place, self._inner, self._ask, is_marked=is_marked)
 

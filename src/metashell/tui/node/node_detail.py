@@ -45,7 +45,8 @@ class NodeDetail:
     """The modes that the node has."""
     kind: str
     """``leaf`` or ``directory``; ``gone`` where nothing is there."""
-    head: str
+    head: Sequence[str]
+    """Facts about it, the most important first."""
     title: str = ""
     """The title of the described table; empty without one."""
     lines: Sequence[ValueLine] | None = None
@@ -74,8 +75,8 @@ _STATE: Final = "state,since_offset,since_time,since_before,why"
 
 def head_of(
     place: NodePlace, path: str, ask: Callable[..., CommandAnswer], *, is_marked: bool
-) -> tuple[str, int | None]:
-    """The line, and the offset of the last change where it is known.
+) -> tuple[Sequence[str], int | None]:
+    """The facts, and the offset of the last change where it is known.
 
     Args:
         place: The node.
@@ -86,13 +87,13 @@ def head_of(
     kind = "directory" if place.node.is_dir else "leaf"
     table = ask("stat", *_TABLE, "all", "--", path).table
     if table is None or not len(table):
-        return kind, None
+        return [kind], None
     row = row_at(table, 0)
     changed, created = _moment(row, "changed"), _moment(row, "created")
-    parts = [kind, _state(place, ask)]
-    parts += [f"{'• ' if is_marked else ''}changed {changed}"] if changed else []
-    parts += [f"created {created}"] if created else []
-    return "  ".join(part for part in parts if part), row["changed_offset"]
+    parts = [_state(place, ask)]
+    parts += [f"{'• ' if is_marked else ''}changed {changed[0]}", *changed[1:]] if changed else []
+    parts += [f"created {created[0]}", *created[1:]] if created else []
+    return [part for part in (*parts, kind) if part], row["changed_offset"]
 
 
 def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
@@ -107,7 +108,7 @@ def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
         return ""
     since, why = _moment(row, "since"), row["why"]
     told = row["state"][0] if why is None else f"{row['state'][0]}: {why}"
-    return f"{told}, since {since}" if since else str(told)
+    return f"{told}, since {' '.join(since)}" if since else str(told)
 
 
 def _topic_of(place: NodePlace) -> str | None:
@@ -121,13 +122,12 @@ def _topic_of(place: NodePlace) -> str | None:
     return topic if isinstance(topic, str) else None
 
 
-def _moment(row: Mapping[str, Any], which: str) -> str:
-    """A moment of a row: offset and time; empty where nothing is known."""
+def _moment(row: Mapping[str, Any], which: str) -> list[str]:
+    """A moment of a row: offset, and time where it has one; empty where nothing is known."""
     before = row.get(f"{which}_at_or_before", row.get(f"{which}_before"))
     if before is not None:
-        return f"<={before}"
+        return [f"<={before}"]
     offset, time = row[f"{which}_offset"], row[f"{which}_time"]
     if offset is None:
-        return ""
-    when = "" if time is None else f" {seconds_text(time)}"
-    return f"{offset}{when}"
+        return []
+    return [str(offset)] if time is None else [str(offset), seconds_text(time)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 
@@ -11,6 +11,8 @@ from metashell.commands.shared.columns import display_width
 from metashell.tui.lines import TextRows, folded, nothing_left, show_filter
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import shown_key
+
+_LITTLE: Final = 4
 
 
 class LineView(TextRows):
@@ -144,7 +146,8 @@ class LineView(TextRows):
 
 
 def _indent(line: ValueLine, width: int) -> int:
-    return min(line.indent, width // 2)
+    """Columns before what goes on below: few where the names leave little room beside them."""
+    return line.indent if line.indent <= width // 2 else min(_LITTLE, width // 2)
 
 
 def matches(text: str, wanted: str) -> list[tuple[int, int]]:

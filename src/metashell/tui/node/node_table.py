@@ -15,8 +15,7 @@ from metashell.tui.node.history import NAME
 from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.part import shown_key
 from metashell.tui.rows.table import RowTable
-from metashell.tui.text import line
-from metashell.tui.tree.outline import cut
+from metashell.tui.text import cut, line
 
 _BETWEEN: Final = " › "
 _LEFT_OUT: Final = "… "
@@ -119,7 +118,11 @@ class NodeTable(RowTable):
         ),
     ]
 
-    NARROW: ClassVar = {**RowTable.NARROW, NAME: 6}
+    NARROW: ClassVar = {
+        **RowTable.NARROW, NAME: 6,
+        "state": 1, "pattern_type": 1, "operation": 1, "permission": 1,
+    }  # fmt: skip
+    """Words that decide what a row means stay whole: names leave them the room."""
     mode: DetailMode | None = None
     """How the node is looked at."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -15,15 +16,15 @@ from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.tui.jobs import READING_OLDER, Job
-from metashell.tui.node.history import NAME
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable, PathTitle, WholeText
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart, shown_key
+from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.table import RowTable
-from metashell.tui.text import error_lines, error_text, line, say
+from metashell.tui.text import error_lines, error_text, fitting, line, say
 from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _TABS: Final = (
     (DetailMode.TABLE, "d", "Table"),
     (DetailMode.CHILDREN, "d", "Children"),
     (DetailMode.VALUE, "v", "Value"),
-    (DetailMode.TEXT, "a", "Kafka's text"),
+    (DetailMode.TEXT, "a", "Text"),
     (DetailMode.RECORD, "r", "Record"),
     (DetailMode.HISTORY, "h", "History"),
 )
@@ -45,12 +46,9 @@ _TOLD: Final = {
     DetailMode.HISTORY: "show the changes of the node, newest first",
 }
 """Tooltips of the keys that are shown while the tree has the focus, too."""
-_SHORT: Final = {"Kafka's text": "Text"}
-"""Titles where there is little room."""
-_ROOM: Final = 60
-_MOST_CHANGED: Final = 5
-"""Lines for the change under the cursor."""
-_BEFORE_TITLE, _AROUND_TITLE = 3, 4
+_MOST_CUT: Final = 5
+"""Lines for what is cut of the row under the cursor."""
+_BEFORE_TITLE, _AROUND_TITLE, _AROUND_TABS = 3, 4, 2
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
@@ -83,15 +81,7 @@ class ModeTab(AppPart, Static):
 
     def __init__(self, mode: DetailMode, key: str, title: str) -> None:
         super().__init__(markup=False)
-        self.mode, self.key, self._title = mode, key, title
-
-    def name_it(self, title: str, n_rows: int | None, *, is_narrow: bool, has_key: bool) -> None:
-        """Say what it shows, how much of it where that stands nowhere else, and its working key."""
-        title = title or self._title
-        key = f"{self.key} " if has_key else ""
-        count = "" if n_rows is None else f"{n_rows:,} "
-        shown = _SHORT.get(title, title) if is_narrow else title
-        say(self, f" {key}{shown} {count}", sets_width=True)
+        self.mode, self.key, self.title = mode, key, title
 
     def on_click(self, event: events.Click) -> None:
         """Look at the node so."""
@@ -162,7 +152,7 @@ class NodePane(AppPart, Vertical):
         table = NodeTable(id="node-table")
         table.display = False
         yield table
-        yield WholeText(_MOST_CHANGED)
+        yield WholeText(_MOST_CUT)
         note = Static(id="node-note", markup=False)
         note.display = False
         yield note
@@ -279,7 +269,7 @@ class NodePane(AppPart, Vertical):
                 mode=DetailMode.VALUE,
                 modes=(),
                 kind="error",
-                head="can't be read",
+                head=["can't be read"],
                 lines=lines,
                 copy=lambda: error_text(error),
             )
@@ -290,7 +280,8 @@ class NodePane(AppPart, Vertical):
         if self._reading is not None:
             self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (detail.path, detail.mode)
-        self.border_subtitle = line(detail.head)
+        if is_afresh:
+            self.query_one(WholeText).show(None)
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
         table.mode = detail.mode
@@ -311,7 +302,7 @@ class NodePane(AppPart, Vertical):
         note = self.query_one("#node-note", Static)
         say(note, detail.note)
         note.display = bool(detail.note)
-        self._show_change()
+        self._show_cut()
         self._show_tabs()
         self.refresh_bindings()
 
@@ -319,28 +310,53 @@ class NodePane(AppPart, Vertical):
         detail = self._detail
         if detail is None:
             return
-        table, is_narrow = self._table.table, self.size.width < _ROOM
+        facts = [line(text) for text in detail.head]
+        self.border_subtitle = fitting(facts, self.size.width - _AROUND_TITLE)
+        table = self._table.table
         n_rows = None if detail.table is None or table is None else len(table)
+        count = "" if n_rows is None else f"{n_rows:,} row{'s' * (n_rows != 1)} "
+        room = self.size.width - _AROUND_TABS - len(count)
+        # Words that do not fit are left out: first the count's, then those of the last tabs.
+        if self._name_tabs(detail) > room:
+            at, count = "" if n_rows is None else f" {n_rows:,}", ""
+            room = self.size.width - _AROUND_TABS
+            n_short = 0
+            while self._name_tabs(detail, at, n_short) > room and n_short < len(detail.modes):
+                n_short += 1
+        say(self.query_one("#node-count", Static), count)
+
+    def _name_tabs(self, detail: NodeDetail, count: str = "", n_short: int = 0) -> int:
+        """Name the tabs.
+
+        Args:
+            detail: What is shown.
+            count: Stands behind the title of the current tab.
+            n_short: The number of last tabs that show their key alone, unless one is current.
+
+        Returns:
+            The columns that all of them take.
+        """
+        width, n_left = 0, len(detail.modes)
         for tab in self.query(ModeTab):
             tab.display = tab.mode in detail.modes
-            tab.set_class(tab.mode is detail.mode, "-current")
-            title = detail.title if tab.mode is DetailMode.TABLE else ""
+            if not tab.display:
+                continue
+            is_current = tab.mode is detail.mode
+            tab.set_class(is_current, "-current")
+            title = detail.title if tab.mode is DetailMode.TABLE and detail.title else tab.title
             # One key goes between two tabs: it stands on the one that it goes to.
-            has_key = self._has_keys and (tab.key != "d" or tab.mode is not detail.mode)
-            count = n_rows if is_narrow and tab.mode is detail.mode else None
-            tab.name_it(title, count, is_narrow=is_narrow, has_key=has_key)
-        text = "" if n_rows is None or is_narrow else f"{n_rows:,} row{'s' * (n_rows != 1)}"
-        say(self.query_one("#node-count", Static), text)
+            has_key = self._has_keys and (tab.key != "d" or not is_current)
+            is_short = n_left <= n_short and has_key and not is_current
+            words = [tab.key] * has_key + [title + count * is_current] * (not is_short)
+            text = f" {' '.join(words)} "
+            say(tab, text, sets_width=True)
+            width, n_left = width + cell_len(text), n_left - 1
+        return width
 
-    def _show_change(self) -> None:
-        """Show all of a history's row, of which the table shows what there is room for."""
-        detail, text = self._detail, None
-        is_history = detail is not None and detail.mode is DetailMode.HISTORY
-        row = self._table.row if is_history and self._has_rows_of_look else None
-        if row is not None:
-            name = f"{row[NAME]}: " if detail is not None and NAME in detail.first else ""
-            text = f"{name}{row['what']}"
-        self.query_one(WholeText).show(text)
+    def _show_cut(self) -> None:
+        """Show the cells of the row under the cursor that the table cuts."""
+        is_table = self._detail is not None and self._detail.table is not None
+        self.query_one(WholeText).show(self._table.cut_text if is_table else None)
 
     def on_mount(self) -> None:
         """Follow the focus."""
@@ -356,7 +372,7 @@ class NodePane(AppPart, Vertical):
         """Name the path, the tabs, and what is counted, as there is room."""
         self.name_path(*self._named)
         self._show_tabs()
-        self._show_change()
+        self._show_cut()
 
     @property
     def _lines(self) -> LineView:
@@ -430,14 +446,18 @@ class NodePane(AppPart, Vertical):
             self.explorer.travel(time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z")
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
-        """Show all of a change."""
+        """Show what is cut of the row."""
         event.stop()
-        self._show_change()
+        self._show_cut()
+
+    def on_column_table_fitted(self, event: ColumnTable.Fitted) -> None:
+        """Show what is cut now."""
+        event.stop()
+        self._show_cut()
 
     def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
         """Count the rows."""
         event.stop()
-        self._show_change()
         self._show_tabs()
 
     # The interface for the view around it.

@@ -23,8 +23,7 @@ from metashell.tui.screens.command import complete_on
 from metashell.tui.screens.completing import HIDE, CompletingInput
 from metashell.tui.screens.output_lines import MOST_LINES, PathList, Stream
 from metashell.tui.screens.typed_path import topic_path
-from metashell.tui.text import error_lines
-from metashell.tui.tree.outline import cut
+from metashell.tui.text import cut, error_lines
 from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below
 
 if TYPE_CHECKING:

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final, TypeAlias
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
-from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_name
+from metashell.tui.text import cut
 
 NodeKey: TypeAlias = tuple[str, ...]
 """Real names from the root to a node; empty for the root."""
@@ -444,12 +444,3 @@ def draw_line(
         segments.append(Segment(cut(f" /{line.text}", left), style + part("node-tree--note")))
     # A terminal would be told the style of an empty text, too.
     return Strip([piece for piece in segments if piece.text]).adjust_cell_length(width, style)
-
-
-def cut(text: str, width: int) -> str:
-    """Data as a text of at most some columns, a longer one with an ellipsis at its end."""
-    # No more of a huge text is looked at than can be seen.
-    shown = escape(text[: width + 1])
-    if cell_len(shown) <= width and len(text) <= width + 1:
-        return shown
-    return set_cell_size(shown, width - 1).rstrip() + "…" if width > 0 else ""
