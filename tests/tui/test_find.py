@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from metashell.fs.node import Directory
 from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.find import FindScreen
 from metashell.tui.tree.listing import walk
-from support.fixtures import copy_of, fixture
+from support.fixtures import DEMO, copy_of, fixture
 from support.pilot import Driver, drive, session_on
 
 
@@ -61,6 +62,24 @@ def test_tells_what_could_not_be_looked_at(tmp_path: Path) -> None:
         assert "found; find: /quorum/quorum-state: " in " ".join(driver.screen().split())
 
     drive(test, session_on(made), size=(200, 40))
+
+
+def test_what_is_found_is_shown_with_what_it_holds() -> None:
+    """A leaf has its value beside its path, a directory its names; only what is seen is read."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "min.insync.replicas")
+        screen.results.focus()
+        shown = driver.screen()
+        assert re.search(r"/TOPIC:payments/min.insync.replicas +1\n", shown), shown
+        await find(driver, "-type f -path */topics/byName/*")
+        assert re.search(r"byName/__consumer_offsets/0 +replicas \[\d+, ", driver.screen())
+        found, height = screen.results, screen.results.size.height
+        assert len(found.held.known) <= height < len(found.paths)
+        await find(driver, "orders")
+        assert re.search(r"byName/orders  0  1  2  3  4  5  id  name\n", driver.screen())
+
+    drive(test, session_on(DEMO))
 
 
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

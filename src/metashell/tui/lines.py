@@ -5,7 +5,8 @@ There may be a million lines; Textual's own lists make an object for each.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from rich.style import Style
 from rich.text import Text
@@ -21,6 +22,16 @@ from metashell.commands.shared.columns import display_width
 from metashell.tui.part import AppPart, quiet_key
 from metashell.tui.text import line
 
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from metashell.tui.jobs import Job
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Fact = TypeVar("_Fact")
+_RESTS_S: Final = 0.05
+"""How long lines must rest before facts about them are looked for."""
+_MOST_FACTS: Final = 20_000
 _FILTERED: Final = "-filtered"
 """Class of a widget that has such a line."""
 
@@ -188,6 +199,56 @@ class LineList(AppPart, ScrollView, can_focus=True):
     def scroll_to_line(self, top: int) -> None:
         """Have a line be the first one on the screen."""
         self.scroll_to(y=max(top, 0), animate=False, force=True, immediate=True)
+
+
+class SeenFacts(Generic[_Key, _Fact]):
+    """Facts about the lines of a list, found in a job for lines that are seen, and kept.
+
+    Args:
+        lines: The list. It is drawn again where a fact says something.
+        keys: The keys of the lines that are seen.
+        title: The job's title.
+    """
+
+    def __init__(
+        self, lines: LineList, keys: Callable[[], Iterable[_Key]], title: str = ""
+    ) -> None:
+        self._lines, self._keys, self._title = lines, keys, title
+        self._find: Callable[[Job, list[_Key]], dict[_Key, _Fact]] | None = None
+        self._timer: Timer | None = None
+        self.known: dict[_Key, _Fact] = {}
+
+    def begin(self, find: Callable[[Job, list[_Key]], dict[_Key, _Fact]] | None) -> None:
+        """Forget all facts, and find others from now on; None for none."""
+        self._find = find
+        self.known.clear()
+
+    def ask(self) -> None:
+        """Find the facts of the lines on the screen, once no others come into sight."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = None if self._find is None else self._lines.set_timer(_RESTS_S, self._ask)
+
+    def _ask(self) -> None:
+        asked, find = [key for key in self._keys() if key not in self.known], self._find
+        if find is None or not asked:
+            return
+
+        def done(found: dict[_Key, _Fact]) -> None:
+            if find is self._find:
+                self.take(found)
+
+        self._lines.explorer.jobs.start(
+            self._title, lambda job: find(job, asked), done, owner=self._lines, key="facts"
+        )
+
+    def take(self, found: Mapping[_Key, _Fact]) -> None:
+        """Keep facts, and draw lines of which one says something."""
+        if len(self.known) > _MOST_FACTS:
+            self.known.clear()
+        self.known.update(found)
+        if any(found.values()):
+            self._lines.refresh()
 
 
 class TextRows(AppPart, ScrollView, can_focus=True):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from metashell.tui.tree.fetching import Marks
+from metashell.tui.lines import SeenFacts
 
 
 def test_lines_without_a_mark_are_not_drawn_again() -> None:
-    """The tree draws itself again only where something is marked."""
+    """The list draws itself again only where a fact says something."""
 
     class Tree:
         n_drawn = 0
@@ -17,10 +17,9 @@ def test_lines_without_a_mark_are_not_drawn_again() -> None:
             self.n_drawn += 1
 
     tree: Any = Tree()
-    marks = Marks(tree)
-    marks._take({("a",): False})
+    marks = SeenFacts[tuple[str], bool](tree, list)
+    marks.take({("a",): False})
     assert tree.n_drawn == 0
-    marks._take({("b",): True})
+    marks.take({("b",): True})
     assert tree.n_drawn == 1
-    assert marks.has(("b",))
-    assert not marks.has(("a",))
+    assert {("a",): False, ("b",): True} == marks.known

@@ -29,13 +29,13 @@ from metashell.tui.node.value import (
     ValueLine,
     changed_lines,
     clipped,
+    held_text,
     record_lines,
     text_lines,
     value_lines,
 )
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.cluster_rows import changed_cells
-from metashell.tui.text import error_message
 from metashell.tui.tree.listing import ChangedNodes
 from metashell.tui.view_state import (
     CommandAnswer,
@@ -52,7 +52,6 @@ MOST_RECORDS: Final = 20_000
 """Records that it is made from: also the newest. Each takes some 50 µs."""
 _VALUES: Final = 300
 """Directories of no more children tell their leaves' values too."""
-_LONGEST_VALUE: Final = 200
 _MARKED: Final = 200_000
 """Rows of which it is told whether they changed since the previous stop."""
 _COMPARED: Final = 20_000
@@ -354,7 +353,9 @@ class NodeInspector:
             "kind": pa.array(["directory" if n is None or n.is_dir else "leaf" for n in nodes]),
         }
         if 0 < len(names) <= _VALUES and any(isinstance(n, Leaf) for n in nodes):
-            columns["value"] = pa.array([_short(n) for n in nodes], pa.string())
+            columns["value"] = pa.array(
+                [(n and not n.is_dir and held_text(n)) or None for n in nodes], pa.string()
+            )
         for which in ("changed", "created"):
             moments = [getattr(touch, which) for touch in touches]
             times = [None if m is None else m.timestamp_ms for m in moments]
@@ -457,17 +458,6 @@ def _as_text(value: Any) -> str:
         return to_json(value, indent=2)
     except (RecursionError, ValueError, TypeError):
         return "\n".join(line.text for line in value_lines(value))
-
-
-def _short(node: Node | None) -> str | None:
-    """The beginning of a leaf's text on one line."""
-    if not isinstance(node, Leaf):
-        return None
-    try:
-        text = node.text()
-    except MetashellError as error:
-        return error_message(error)
-    return _storable(text[:_LONGEST_VALUE])
 
 
 def _storable(text: str) -> str:

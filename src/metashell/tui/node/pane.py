@@ -329,7 +329,7 @@ class NodePane(AppPart, Vertical):
         """Name the tabs.
 
         Args:
-            detail: What is shown.
+            detail: The node as it is looked at.
             count: Stands behind the title of the current tab.
             n_short: The number of last tabs that show their key alone, unless one is current.
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.change_texts import ARROW
 from metashell.fs.escape import escape, escape_text
-from metashell.fs.node import JsonValue
+from metashell.fs.node import Directory, JsonValue, Node
 from metashell.schema.dump import java_double, to_json
 from metashell.tui.records.short_lines import hex_lines, hidden_raw, with_words
 from metashell.tui.rows.cells import row_at
@@ -44,6 +45,12 @@ _LOOKS_OTHERWISE: Final = re.compile(
     r"^(?:|null|true|false|-?[0-9.]+(?:[eE][+-]?[0-9]+)?|\s.*|.*\s)$"
 )
 """Texts that would be taken for something else without quotes."""
+
+_MOST_HELD: Final = 40
+_LONGEST_HELD: Final = 200
+_SHORT: Final = 24
+"""Characters of a value that is told before longer ones."""
+_NOTHING: Final[Sequence[JsonValue]] = (None, "", [], {})
 
 _Item: TypeAlias = "tuple[str, JsonValue, int, int]"
 
@@ -122,6 +129,25 @@ def scalar_text(value: JsonValue) -> str:
 def inline_text(value: JsonValue) -> str | None:
     """A value on one line; None where it needs lines of its own."""
     return _inline(value, 0)
+
+
+def held_text(node: Node) -> str:
+    """The beginning of what a node holds, on one line: a leaf's value, or a directory's names."""
+    if isinstance(node, Directory):
+        return "  ".join(map(escape, islice(node.names(), _MOST_HELD)))
+    try:
+        value = node.value()
+        if not isinstance(value, Mapping):
+            text = None if isinstance(value, str) else inline_text(value)
+            return escape((text or node.text())[:_LONGEST_HELD])
+    except MetashellError as error:
+        return error_message(error)
+    pairs = [
+        (escape(key), inline_text(item)) for key, item in value.items() if item not in _NOTHING
+    ]
+    # Ids and their like are long, and leave the room to what is short.
+    pairs.sort(key=lambda pair: len(pair[1] or "") > _SHORT)
+    return ", ".join(f"{key} {text}" for key, text in pairs if text)[:_LONGEST_HELD]
 
 
 def _children(value: JsonValue, indent: int, depth: int) -> Iterator[ValueLine | _Item]:

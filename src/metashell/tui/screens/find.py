@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -18,6 +19,7 @@ from metashell.fs.path import encode_path, resolve
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.node.value import held_text
 from metashell.tui.part import shown_key
 from metashell.tui.screens.command import complete_on
 from metashell.tui.screens.completing import HIDE, CompletingInput
@@ -28,6 +30,7 @@ from metashell.tui.view_state import CommandAnswer, ViewState, ask, is_below
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
+    from metashell.fs.node import Directory
 
 _REST_S: Final = 0.2
 """How long nothing is typed before a search begins."""
@@ -159,6 +162,17 @@ def _find(
     return answer, stream.count
 
 
+def _held(root: Directory, paths: Sequence[str], cancelled: Callable[[], bool]) -> dict[str, str]:
+    """What the nodes of some paths hold; some may be missing where it is cancelled."""
+    found = {}
+    for path in paths:
+        if cancelled():
+            break
+        with suppress(PathError):
+            found[path] = held_text(resolve(root, path).node)
+    return found
+
+
 class FindScreen(Box[None]):
     """Finding nodes, results as they come."""
 
@@ -284,7 +298,8 @@ class FindScreen(Box[None]):
         text, view_state = self.line.value, self.explorer.view_state
         if view_state is None:
             return
-        where = self._where
+        where, root = self._where, view_state.root
+        results.held.begin(lambda job, paths: _held(root, paths, job.cancelled))
         self._tell_start(where)
         try:
             if find_words(text, "/") is None:

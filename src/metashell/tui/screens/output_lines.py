@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
 from metashell.fs.escape import escape_text
-from metashell.tui.lines import LineList, TextRows, folded, moving_keys
+from metashell.tui.lines import LineList, SeenFacts, TextRows, folded, moving_keys, over_widget
 from metashell.tui.part import shown_key
+from metashell.tui.text import cut
 
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job
+
+
+_READS: Final = "reading what was found"
+_BESIDE: Final = "  "
+_LEAST_HELD: Final = 8
+"""Columns in which a value is worth being shown."""
 
 
 class PathList(LineList):
@@ -40,8 +48,9 @@ class PathList(LineList):
         text-style: $block-cursor-text-style;
     }
     PathList:nocolor > .path-list--cursor { text-style: reverse; }
+    PathList > .path-list--held { color: $text-muted; }
     """
-    COMPONENT_CLASSES: ClassVar = {"path-list--cursor"}
+    COMPONENT_CLASSES: ClassVar = {"path-list--cursor", "path-list--held"}
     BINDINGS: ClassVar = [
         *moving_keys("list", letters=False),
         shown_key("enter", "choose", "Go there", "list.choose"),
@@ -65,6 +74,10 @@ class PathList(LineList):
         self.once_more: Callable[[Callable[[], object]], bool] | None = None
         """Does something once more lines are there; whether any may come."""
         self._widest = 0
+        self.held = SeenFacts[str, str](
+            self, lambda: map(self.paths.__getitem__, self.seen), _READS
+        )
+        """What stands beside each path."""
 
     def allow_focus(self) -> bool:
         """Take keys only where there is something to choose from."""
@@ -90,6 +103,16 @@ class PathList(LineList):
                 self._widest = max(self._widest, cell_len(path))
         self.virtual_size = Size(self._widest, len(self.paths))
         self.refresh()
+        self.held.ask()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Look at what comes into sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self.held.ask()
+
+    def on_resize(self) -> None:
+        """Look at what comes into sight."""
+        self.held.ask()
 
     @property
     def n_lines(self) -> int:
@@ -138,9 +161,15 @@ class PathList(LineList):
             return Strip.blank(width, style)
         if at == self.cursor:
             style += self.get_component_rich_style("path-list--cursor")
-        row = cleaned(self.paths[at])
+        row, left = cleaned(self.paths[at]), self.scroll_offset.x
         text = Text(row if isinstance(row, str) else row.plain, style, no_wrap=True)
-        left = self.scroll_offset.x
+        widest = max(cell_len(self.paths[i]) for i in self.seen)
+        column = max(text.cell_len, min(widest, width // 2)) + len(_BESIDE)
+        held = cut(self.held.known.get(self.paths[at], ""), width - column)
+        if held and width - column >= _LEAST_HELD:
+            text.set_length(column)
+            muted = over_widget(self, "path-list--held") if at != self.cursor else Style.null()
+            text.append(held, muted)
         return Strip(text.render(self.app.console)).crop_extend(left, left + width, style)
 
 

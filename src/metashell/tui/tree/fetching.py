@@ -1,4 +1,4 @@
-"""The tree's jobs: listing directories, marking what changed, and filtering names."""
+"""The tree's jobs: listing directories, and filtering names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metashell.fs.node import Directory
 from metashell.tui.jobs import Job
 from metashell.tui.lines import show_filter
 from metashell.tui.text import error_text
-from metashell.tui.tree.listing import ChangedNodes, list_directory, walk, with_text
+from metashell.tui.tree.listing import list_directory, walk, with_text
 from metashell.tui.tree.outline import FetchedNames, NodeKey
 
 if TYPE_CHECKING:
@@ -105,73 +105,6 @@ class TreeFilter:
                 tree.narrow(key, text, shown)
 
         jobs.start(f"filtering {outline.path_of(key)}", work, done, owner=tree, key="filter")
-
-
-_AFTER_S: Final = 0.05
-"""How long the lines must rest before anything is asked."""
-_KEPT: Final = 20_000
-
-
-class Marks:
-    """The known marks of the lines of a tree.
-
-    Args:
-        tree: The tree.
-    """
-
-    def __init__(self, tree: NodeTree) -> None:
-        self._tree = tree
-        self._known: dict[NodeKey, bool] = {}
-        self._changes: ChangedNodes | None = None
-        self._timer: Timer | None = None
-
-    def begin(self, changes: ChangedNodes | None) -> None:
-        """Forget everything: another view state is shown."""
-        self._changes = changes
-        self._known.clear()
-
-    def has(self, key: NodeKey) -> bool:
-        """Whether a node is known to have changed."""
-        return self._known.get(key, False)
-
-    def ask(self) -> None:
-        """Ask about the lines that can be seen, once they rest."""
-        if self._changes is None or not self._tree.is_mounted:
-            return
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self._tree.set_timer(_AFTER_S, self._fetch)
-
-    def _fetch(self) -> None:
-        changes = self._changes
-        asked: dict[NodeKey, list[str]] = {}
-        for line in self._tree.visible_lines():
-            if line.depth and not line.note and line.key not in self._known:
-                asked.setdefault(line.place, []).append(line.name)
-        if changes is None or not asked:
-            return
-
-        def work(job: Job) -> dict[NodeKey, bool]:
-            marks: dict[NodeKey, bool] = {}
-            for key, names in asked.items():
-                if job.cancelled():
-                    break
-                found = zip(names, changes.of(key, names), strict=True)
-                marks.update(((*key, name), is_changed) for name, is_changed in found)
-            return marks
-
-        def done(marks: dict[NodeKey, bool]) -> None:
-            if changes is self._changes:
-                self._take(marks)
-
-        self._tree.explorer.jobs.start("", work, done, owner=self._tree, key="marks")
-
-    def _take(self, marks: dict[NodeKey, bool]) -> None:
-        if len(self._known) > _KEPT:
-            self._known.clear()
-        self._known.update(marks)
-        if any(marks.values()):
-            self._tree.refresh()
 
 
 _TIDY_S: Final = 0.25

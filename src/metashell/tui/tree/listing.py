@@ -6,7 +6,7 @@ No widget here. Every question may decode, and may open a cluster of a fleet.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
     from metashell.schema.arena import I64
     from metashell.sources.source import Source
+    from metashell.tui.jobs import Job
     from metashell.tui.view_state import ViewState
 
 _KNOWN_KINDS: Final = 64
@@ -159,6 +160,18 @@ class ChangedNodes:
         if self._later is None or key[:n] != self._prefix:
             return [False] * len(names)
         return self._of(self._later, key[n:], names)
+
+    def marks(self, job: Job, keys: Iterable[NodeKey]) -> dict[NodeKey, bool]:
+        """Which nodes changed, or anything in them; some are missing where the job is cancelled."""
+        asked: dict[NodeKey, list[str]] = {}
+        for key in keys:
+            asked.setdefault(key[:-1], []).append(key[-1])
+        found: dict[NodeKey, bool] = {}
+        for place, names in asked.items():
+            if not job.cancelled():
+                marks = zip(names, self.of(place, names), strict=True)
+                found.update(((*place, name), is_changed) for name, is_changed in marks)
+        return found
 
     def _of(self, later: Source, key: NodeKey, names: Sequence[str]) -> list[bool]:
         assert self._span is not None

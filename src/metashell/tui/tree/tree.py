@@ -16,9 +16,9 @@ from textual.message import Message
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
-from metashell.tui.lines import LineList, moving_keys, over_widget
+from metashell.tui.lines import LineList, SeenFacts, moving_keys, over_widget
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.tree.fetching import Fetching, Marks, TreeFilter
+from metashell.tui.tree.fetching import Fetching, TreeFilter
 from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.tree.listing import ChangedNodes, TreeDetail, list_tree
 from metashell.tui.tree.outline import (
@@ -130,7 +130,7 @@ class NodeTree(LineList):
         self.filter = TreeFilter(self)
         self._fetching = Fetching(self)
         self._looking: Job | None = None
-        self._marks = Marks(self)
+        self._marks = SeenFacts[NodeKey, bool](self, self._marked_keys)
         self._needed = 0
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
 
@@ -190,7 +190,7 @@ class NodeTree(LineList):
         outline.wanted |= way
         if view_state is not self._view_state:
             self._view_state = view_state
-            self._marks.begin(changes)
+            self._marks.begin(None if changes is None else changes.marks)
             self._fetching.clear()
             texts = outline.filters()
             outline.retarget(found.listings)
@@ -438,7 +438,11 @@ class NodeTree(LineList):
 
     def is_marked(self, key: NodeKey) -> bool:
         """Whether a node is known to have changed since the previous stop."""
-        return self._marks.has(key)
+        return self._marks.known.get(key, False)
+
+    def _marked_keys(self) -> Iterator[NodeKey]:
+        """The nodes on the screen, which may have a mark."""
+        return (line.key for line in self.visible_lines() if line.depth and not line.note)
 
     def visible_lines(self) -> Iterator[TreeLine]:
         """The lines on the screen."""
