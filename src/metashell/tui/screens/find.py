@@ -163,7 +163,7 @@ def _find(
 
 
 def _held(root: Directory, paths: Sequence[str], cancelled: Callable[[], bool]) -> dict[str, str]:
-    """What the nodes of some paths hold; some may be missing where it is cancelled."""
+    """The contents of the nodes of some paths; some are missing where it is cancelled."""
     found = {}
     for path in paths:
         if cancelled():

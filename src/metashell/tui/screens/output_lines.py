@@ -77,7 +77,7 @@ class PathList(LineList):
         self.held = SeenFacts[str, str](
             self, lambda: map(self.paths.__getitem__, self.seen), _READS
         )
-        """What stands beside each path."""
+        """The texts beside the paths."""
 
     def allow_focus(self) -> bool:
         """Take keys only where there is something to choose from."""
