@@ -82,7 +82,7 @@ def test_a_view_is_a_declaration() -> None:
         assert said(driver, "title").endswith(" topics")
         assert view.filter_text == "orders"
         assert (view.copyable() or ("", ""))[1].startswith("topic: orders\n")
-        await driver.press("r")
+        await driver.press("ctrl+r")
         assert view.answer is not None
 
     drive(test, on(D1, D2))

@@ -18,9 +18,8 @@ from metashell.errors import MetashellError
 from metashell.sources.opening import open_fleet
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.completing import CompletingInput
-from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
+from metashell.tui.screens.export import FORMATS, ExportScreen, _place, write_content
 from metashell.tui.screens.find import FindScreen
-from metashell.tui.view import View
 from support.fleets import backups
 from support.pilot import SAMPLE, Driver, drive, session_on
 
@@ -101,16 +100,19 @@ def test_refuses_kafkas_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     drive(test)
 
 
-def test_tells_where_nothing_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A view without a table says so."""
-    monkeypatch.setattr(View, "tables", lambda _: ())
+def test_export_is_offered_where_it_can_be() -> None:
+    """A leaf has no rows, its history has."""
 
     async def test(driver: Driver) -> None:
-        await driver.look("health")
-        monkeypatch.setattr(type(driver.view), "tables", lambda _: ())
+        driver.app.go("/image/topics/byName/orders/0/leader")
+        await driver.settled()
+        assert "Export" not in driver.screen()
         await driver.press("x")
-        assert not isinstance(driver.app.screen, ExportScreen)
-        assert any("no table to export" in text and "5 Brokers" in text for text in driver.told)
+        assert driver.told == ["x (Export) is not available here: ? lists the keys"]
+        await driver.press("h")
+        assert "Export" in driver.screen()
+        await driver.press("x")
+        assert isinstance(driver.app.screen, ExportScreen)
 
     drive(test)
 
@@ -162,16 +164,18 @@ def test_what_was_found_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_writes_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The screen is written as SVG under a telling name, and again under another."""
+    """Where to is asked for first; the made-up name tells what is shown."""
     monkeypatch.chdir(tmp_path)
 
     async def test(driver: Driver) -> None:
-        for _ in range(2):
-            screenshot(driver.app)
-            await driver.settled()
-        stem = f"metashell-test-explorer-{driver.view_state.source.status().offset}"
-        assert {path.name for path in tmp_path.iterdir()} == {f"{stem}.svg", f"{stem}-2.svg"}
-        text = (tmp_path / f"{stem}.svg").read_text()
+        await driver.press("f2")
+        name = f"metashell-test-explorer-{driver.view_state.source.status().offset}.svg"
+        assert driver.one(Input).value == name
+        assert f"in {tmp_path}" in " ".join(driver.screen().split())
+        assert not list(tmp_path.iterdir())
+        await driver.press("enter")
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+        text = (tmp_path / name).read_text()
         assert text.startswith("<svg")
         assert "Explorer" in text
 
@@ -198,7 +202,7 @@ def test_formats(form: str, tmp_path: Path) -> None:
     drive(test)
     table = pa.table({"n": [1, 2], "value": pa.array(['{"a": 1}', None], pa.json_(pa.utf8()))})
     path = tmp_path / f"rows.{form}"
-    write_table(found[0], table, form, str(path))
+    write_content(found[0], table, form, str(path))
     rows = _read(path, form)
     if form in ("parquet", "arrow"):
         assert rows == [{"n": 1, "value": '{"a": 1}'}, {"n": 2, "value": None}]
@@ -220,10 +224,10 @@ def test_nothing_is_left_of_what_is_cancelled(tmp_path: Path) -> None:
     place = ExportPlace(found[0], False)
     for form in FORMATS:
         with pytest.raises(KeyboardInterrupt):
-            write_table(place, ROWS, form, str(tmp_path / "x"))
+            write_content(place, ROWS, form, str(tmp_path / "x"))
     assert not list(tmp_path.iterdir())
     with pytest.raises(MetashellError, match="odt"):
-        write_table(place, ROWS, "odt", str(tmp_path / "x"))
+        write_content(place, ROWS, "odt", str(tmp_path / "x"))
     assert SAMPLE.is_dir()
 
 
@@ -256,10 +260,10 @@ def test_picture_of_a_fleet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.chdir(there)
 
     async def test(driver: Driver) -> None:
-        await driver.press("f2")
+        await driver.press("f2", "enter")
         assert [path.suffix for path in there.iterdir()] == [".svg"]
         monkeypatch.chdir(paths[0])
-        await driver.press("f2")
-        assert any("a Kafka directory" in told for told in driver.told)
+        await driver.press("f2", "enter")
+        assert "a Kafka directory" in " ".join(driver.screen().split())
 
     drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]

@@ -87,7 +87,7 @@ def test_rows_are_of_one_time(session: ExplorerSession) -> None:
         await driver.press("u")
         offsets = dict(zip(column(driver, "cluster"), column(driver, "offset"), strict=True))
         assert offsets["controller-2"] == 4111
-        await driver.press("v")
+        await driver.press("C")
         assert column(driver, "verdict") == ["unknown", "equal", "equal", "alone"]
 
     drive(test, session)
@@ -166,7 +166,7 @@ def test_who_is_behind_is_in_sight_at_80_columns() -> None:
         await driver.until(
             lambda: "the quorum is lost, voter 1's copy wins" in driver.screen(), "words"
         )
-        await driver.press("v")
+        await driver.press("C")
         await driver.until(lambda: "equal" in driver.screen(), "verdicts")
         screen = driver.screen()
         assert "3 directories · 3 ok · 2 behind · 1 cluster" in screen

@@ -10,6 +10,7 @@ from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.rows.table import RowTable
+from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.relations import RelationsScreen
 from metashell.tui.screens.sql import SqlScreen
 from metashell.tui.tree.tree import NodeTree
@@ -30,7 +31,7 @@ def test_escape_goes_back_step_by_step() -> None:
     """A filter is dropped, then what was opened, then the view is left; the footer says which."""
 
     async def test(driver: Driver) -> None:
-        assert "esc" not in footer(driver)
+        assert "esc" not in footer(driver).split()
         await driver.press("5", "w", "z", "slash")
         await driver.type("csv")
         await driver.press("enter")
@@ -39,7 +40,7 @@ def test_escape_goes_back_step_by_step() -> None:
         assert driver.view.filter_text == ""
         assert driver.view.is_inside
         assert driver.app.screen.maximized is not None
-        assert "esc" not in footer(driver)
+        assert "esc" not in footer(driver).split()
         await driver.press("escape")
         assert driver.app.screen.maximized is None
         assert "esc Back" in footer(driver)
@@ -48,7 +49,7 @@ def test_escape_goes_back_step_by_step() -> None:
         assert driver.view.id == "brokers"
         await driver.press("escape")
         assert driver.view.id == "explorer"
-        assert "esc" not in footer(driver)
+        assert "esc" not in footer(driver).split()
 
     drive(test, session_on(DEMO))
 
@@ -90,11 +91,11 @@ def test_one_tab_carries_a_key() -> None:
     async def test(driver: Driver) -> None:
         driver.app.go(TOPIC)
         await driver.settled()
-        assert "d Children" in driver.screen()
-        assert "d Partitions" not in driver.screen()
-        await driver.press("d")
-        assert "d Partitions" in driver.screen()
-        assert "d Children" not in driver.screen().splitlines()[3]
+        assert "D Children" in driver.screen()
+        assert "D Partitions" not in driver.screen()
+        await driver.press("D")
+        assert "D Partitions" in driver.screen()
+        assert "D Children" not in driver.screen()
 
     drive(test, session_on(DEMO))
 
@@ -131,16 +132,25 @@ def test_the_line_between_both_sides_can_be_dragged() -> None:
         assert tree.outer_size.width == 50
         await pilot.hover(offset=(60, 9))
         assert tree.outer_size.width == 50
-        await driver.press("w", "w")
+        await driver.press("W", "W")
         assert tree.outer_size.width == before
 
     drive(test, session_on(DEMO))
 
 
-def test_no_key_has_two_names_for_one_action() -> None:
-    """Looking again has one key in all views."""
-    again = [b for _, b in declared_bindings() if b.action == "refresh_rows"]
-    assert {("r", "Look again")} == {(b.key, b.description) for b in again}
+def test_a_letter_means_one_thing() -> None:
+    """In every view and list alike, but that it also closes what it opened."""
+    names: dict[str, set[str]] = {}
+    for _, binding in declared_bindings():
+        # Keys that move a cursor are as in other programs.
+        if len(binding.key) == 1 and binding.key not in "hjkl" and binding.description != "Back":
+            names.setdefault(binding.key, set()).add(binding.description)
+    several = {key: words for key, words in names.items() if len(words) > 1}
+    assert several == {
+        "G": {"Last", "Newest"},
+        "a": {"Add", "Add filter"},
+        "u": {"By rack", "Time/offsets"},
+    }
 
 
 def test_a_topic_has_one_page() -> None:
@@ -168,6 +178,32 @@ def test_a_topic_has_one_page() -> None:
         assert (driver.view.id, driver.app.path) == ("explorer", f"{TOPIC}/1")
         await driver.press("3", "enter", "down", "T")
         assert driver.view.id == "topic"
+
+    drive(test, session_on(DEMO))
+
+
+def test_d_describes_what_the_cursor_is_on() -> None:
+    """A topic on its page, a broker by the command, whether a row or the node is about it."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("d")
+        assert driver.told[-1] == "no topic, broker, group or user is under the cursor"
+        driver.app.go(f"{TOPIC}/1")
+        await driver.settled()
+        assert "d Describe" in footer(driver)
+        await driver.press("d")
+        assert driver.view.id == "topic"
+        await driver.press("5", "end", "d")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        assert screen.text.text.startswith("broker 105")
+        await driver.press("escape")
+        driver.app.go("/image/acls")
+        await driver.settled()
+        await driver.press("tab", "d")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        assert screen.text.text.startswith("user ")
 
     drive(test, session_on(DEMO))
 
@@ -223,7 +259,7 @@ def test_sql_in_several_lines() -> None:
         screen = driver.app.screen
         assert isinstance(screen, SqlScreen)
         assert screen.area.text == "select topic\nfrom nowhere"
-        await driver.press("escape", "r")
+        await driver.press("escape", "ctrl+r")
         assert driver.view.id == "rows"
         driver.app.kept.clear()  # the database with it
 

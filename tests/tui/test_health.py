@@ -301,7 +301,7 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
     async def test(driver: Driver) -> None:
         await opened(driver)
         before = words(driver, "#health-words")
-        await driver.pilot.press("d")
+        await driver.pilot.press("C")
         runs = "check runs: escape cancels"
         await driver.until(lambda: words(driver, "#health-words") == runs, "not said")
         await driver.press("escape")

@@ -191,7 +191,7 @@ def test_no_key_of_the_tree_is_explained_twice() -> None:
 
     async def test(driver: Driver) -> None:
         text = help_text(driver.app.focused, driver.app.screen)
-        assert [1, 1] == [text.count(f"`{key}`") for key in "/w"]
+        assert [1, 1] == [text.count(f"`{key}`") for key in "/W"]
 
     drive(test)
 

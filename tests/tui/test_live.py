@@ -157,7 +157,7 @@ def test_noops_are_shown_where_they_are_seen() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("records")
-        await driver.press("h")
+        await driver.press("H")
         for _ in range(3):
             serial, end = driver.view_state.serial, server.append(1, [NOOP])
             await reach(driver, end - 1)

@@ -112,12 +112,12 @@ def test_described_directory(path: str, words: list[str], target: str) -> None:
         gone = detail.catch_moves()
         await detail.driver.press("enter")
         assert [(target, None)] == gone
-        await detail.driver.press("d")
+        await detail.driver.press("D")
         assert DetailMode.CHILDREN is detail.mode()
         assert detail.driver.view_state.source.ls(path) == detail.column("name")
         await detail.driver.press("enter")
         assert (target, None) == gone[1]
-        await detail.driver.press("d")
+        await detail.driver.press("D")
         assert DetailMode.TABLE is detail.mode()
 
     looking(test)
@@ -203,7 +203,7 @@ def test_hostile_names(tmp_path: Path) -> None:
             await detail.at(path)
             assert "\x1b" not in detail.driver.screen()
         await detail.at("/image/configs")
-        await detail.driver.press("d", "enter")
+        await detail.driver.press("D", "enter")
         assert [] == [said for said in detail.driver.told if "not available" not in said]
 
     looking(test, session_on(directory))
@@ -215,7 +215,7 @@ def test_big_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test(detail: Looking) -> None:
         await detail.at(f"{ORDERS}/0")
-        await detail.driver.press("a")
+        await detail.driver.press("V")
         assert 50 == sum(map(len, detail.lines))
         assert "cut: `o` shows all of it" in detail.driver.screen()
         assert (

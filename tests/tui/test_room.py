@@ -86,7 +86,7 @@ def test_the_tree_is_as_wide_as_its_names() -> None:
         await driver.settled()
         assert before <= tree.outer_size.width < 50
         assert "delegationToken/" in driver.screen()
-        await driver.press("w")
+        await driver.press("W")
 
     drive(test, size=(200, 50))
 

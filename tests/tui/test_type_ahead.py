@@ -316,8 +316,8 @@ def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
 
 _TOPICS: Final = ("g", *"/image/topics", "enter")
 _BEHIND: Final = {
-    "Kafka's text of the next node": (("g", *"/quorum/epochs", "enter"), ("down", "a")),
-    "children of the next node": (("g", *"/image/provenance", "enter"), ("down", "d")),
+    "Kafka's text of the next node": (("g", *"/quorum/epochs", "enter"), ("down", "V")),
+    "children of the next node": (("g", *"/image/provenance", "enter"), ("down", "D")),
     "a copy of the next node": (_TOPICS, ("down", "Y")),
     "a table of the next node": (_TOPICS, ("down", "x")),
     "a copy of a record": (("2",), ("home", "down", "Y")),

@@ -23,7 +23,6 @@ MOST_BYTES: Final = 600_000
 """Of all kept notes."""
 NOT_WALKED: Final = {
     "Explorer ctrl+z suspend_process": "stops the process",
-    "Explorer f2 screenshot_file": "names a file by the time",
     "Explorer o open_in('pager')": "starts a program",
     "Explorer e open_in('editor')": "starts a program",
     "Timeline space app.play": "goes on with the time",

@@ -279,7 +279,9 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer a comparison once there are two stops to compare, or will be."""
+        """Offer to compare two stops, and to export a table, where there are such."""
+        if action == "export":
+            return self.view is not None and self.view.can_export
         if action == "changes":
             view_state = self.view_state
             return (view_state is not None and view_state.previous is not None) or self.is_moving

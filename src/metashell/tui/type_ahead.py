@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PASTED: Final = 1 << 16
 """Characters that are taken of what is pasted at once."""
-_WITHOUT_SOURCE: Final = ("quit", "suspend_process", "cancel", "help", "screenshot_file")
+_WITHOUT_SOURCE: Final = ("quit", "suspend_process", "cancel", "help")
 """The actions of keys that work while the source is being opened; all other keys wait for it."""
 _SUSPEND: Final = "ctrl+z"
 _AT_ONCE: Final = ("ctrl+c", _SUSPEND)

@@ -194,6 +194,11 @@ class View(AppPart, Vertical):
         """(name, rows as shown) of the tables that can be exported, the one looked at first."""
         return ()
 
+    @property
+    def can_export(self) -> bool:
+        """Whether there are such tables, or may be once all is read. Cost: none."""
+        return False
+
     def export(self) -> None:
         """Ask where the tables are to be written to, having read what is missing of them."""
         self.explorer.ask_where_to_export(self.tables())

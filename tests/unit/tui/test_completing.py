@@ -13,7 +13,6 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
 from metashell.tui.screens import output_lines as lines
 from metashell.tui.screens.completing import EnteredLines, common_beginning, completed, taken_by_tab
-from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
 from metashell.tui.screens.output_lines import Stream, cleaned
 
@@ -153,12 +152,6 @@ def test_find_line_only_finds() -> None:
     assert find_words("  ", "/") is None
     with pytest.raises(UsageError, match="-exec"):
         find_words("-name x -exec cat {} ;", "/")
-
-
-def test_screenshot_name() -> None:
-    """It tells what is shown, in characters that any file system takes."""
-    assert screenshot_name("demo", "health", 4111) == "metashell-demo-health-4111.svg"
-    assert screenshot_name("a/../b [x]\n", "quorum", None) == "metashell-a-..-b-x-quorum.svg"
 
 
 def test_tab_chooses_nothing() -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.widget import Widget
 from textual.widgets import Input
 
+from metashell.commands.framework.command_line import quote_words
 from metashell.tui.frame.status import StatusLine, TabStrip
-from metashell.tui.node.history import topic_of_path
+from metashell.tui.node.history import thing_of_path
 from metashell.tui.part import AppPart
 from metashell.tui.view import VIEWS
 from metashell.tui.view_state import is_below
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from metashell.tui.rows.table import RowTable
     from metashell.tui.view_state import CommandResult
 
-_NO_TABLE: Final = (
-    "there is no table to export here: a directory, 2 Records, 3 Health and 5 Brokers have one"
-)
+_THINGS: Final = {"topic": "topic", "group": "group", "principal": "user"}
+"""Types of things that rows are about, by the columns that name them."""
 
 
 def _table(widget: object) -> RowTable | None:
@@ -193,28 +193,39 @@ class Actions(AppPart):
         """Show the rows of a command."""
         self._show_asked("rows", result)
 
+    def action_describe(self) -> None:
+        """Show all of the topic, broker, group or user that the cursor is on."""
+        self._with_thing(self._describe)
+
     def action_topic(self) -> None:
-        """Show all of the topic that the row under the cursor, or the node, is about."""
-        # The focus may be on its way to a view's other table.
-        table = _table(getattr(self.explorer.view, "table", self.explorer.focused))
-        row = None if table is None else table.row
-        if row is not None and isinstance(row.get("topic"), str):
-            self._visit_topic(row["topic"])
-        elif self.explorer.view is not None:
-            self.explorer.view.with_node(lambda path: self._visit_topic(self._topic_at(path)))
+        """Show all of the topic that the cursor is on."""
+        self._with_thing(
+            lambda kind, name: self._describe(kind if kind == "topic" else "", name, "topic")
+        )
 
-    def _topic_at(self, path: str) -> str | None:
-        """The topic that a node is about, by its path."""
-        view_state = self.explorer.view_state
-        prefix = "" if view_state is None else view_state.prefix
-        return topic_of_path(path[len(prefix) :])
-
-    def _visit_topic(self, topic: str | None) -> None:
-        if topic is None:
-            self.explorer.tell("no topic is under the cursor")
+    def _with_thing(self, then: Callable[[str, str], object]) -> None:
+        """Do something with the type and the name of what the row, or else the node, is about."""
+        view, view_state = self.explorer.view, self.explorer.view_state
+        if view is None or view_state is None:
             return
-        self.explorer.places.visit(self.explorer.looked_at)
-        self._show_asked("topic", topic)
+        # The focus may be on its way to a view's other table.
+        table = _table(getattr(view, "table", self.explorer.focused))
+        row = (None if table is None else table.row) or {}
+        for column, kind in _THINGS.items():
+            if isinstance(row.get(column), str):
+                then(kind, row[column].removeprefix("User:"))
+                return
+        prefix = view_state.prefix
+        view.with_node(lambda path: then(*thing_of_path(path[len(prefix) :])))
+
+    def _describe(self, kind: str, name: str, wanted: str = "topic, broker, group or user") -> None:
+        if kind == "topic":
+            self.explorer.places.visit(self.explorer.looked_at)
+            self._show_asked("topic", name)
+        elif kind:
+            self.run_command(quote_words(["describe", kind, name]), where=self.explorer.path)
+        else:
+            self.explorer.tell(f"no {wanted} is under the cursor")
 
     def _show_asked(self, view_id: str, asked: Any) -> None:
         """Show a view of what was asked for; its tab stays."""
@@ -310,29 +321,28 @@ class Actions(AppPart):
 
     def action_export(self) -> None:
         """Write a table of the view to a file."""
-        if self.explorer.view is None:
-            self.explorer.tell("the source is not open yet")
-        else:
+        if self.explorer.view is not None:
             self.explorer.view.export()
 
-    def ask_where_to_export(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
-        """Ask which of some tables is to be written, how and where to; say where there is none.
+    def ask_where_to_export(self, contents: Sequence[tuple[str, pa.Table | str]]) -> None:
+        """Ask which of some contents is to be written, how and where to; say where there is none.
 
         Args:
-            tables: (name, rows) of each, the one looked at first.
+            contents: (name, rows or the SVG of a picture) of each, the one looked at first.
         """
         from metashell.tui.screens.export import ExportScreen
 
-        if tables:
-            self._push_on_view_state(lambda: ExportScreen(tables))
+        if contents:
+            self._push_on_view_state(lambda: ExportScreen(contents))
         else:
-            self.explorer.tell(_NO_TABLE)
+            self.explorer.tell("there is no table to export here")
 
     def action_screenshot_file(self) -> None:
-        """Write the screen as SVG to a file of the current directory."""
-        from metashell.tui.screens.export import screenshot
+        """Ask where a picture of the screen is to be written to."""
+        from metashell.tui.screens.export import picture_of
 
-        screenshot(self.explorer)
+        if self.explorer.view_state is not None:
+            self.ask_where_to_export([picture_of(self.explorer)])
 
     def _push_on_view_state(
         self, screen: Callable[[], Any], then: Callable[[Any], None] | None = None

@@ -18,6 +18,9 @@ _T = TypeVar("_T")
 class Box(AppPart, ModalScreen[_T]):
     """A line or a list above a view; gives what the user chose. Its keys can be listed."""
 
+    ENTER: ClassVar[str] = ""
+    """The name of what enter does, in the footer."""
+
     BINDINGS: ClassVar = [shown_key("?,f1", "app.help", "Help", "help")]
 
 
@@ -51,7 +54,7 @@ class ListBox(Box[_T | None]):
         with Vertical() as box:
             box.border_title = self.TITLE
             yield self.make_list()
-        yield KeyBar()
+        yield KeyBar(self.ENTER)
 
     @property
     def choices(self) -> OptionList:

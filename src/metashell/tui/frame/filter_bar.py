@@ -33,9 +33,9 @@ class FilterBar(Input):
     FilterBar, FilterBar:focus { height: 1; background: $surface; padding: 0 1; }
     """
     BINDINGS: ClassVar = [
-        shown_key("escape", "drop", "Drop the filter", "filter.drop"),
-        shown_key("enter", "submit", "Keep it", "filter.keep"),
-        quiet_key("down", "submit", "Keep the filter", "filter.down"),
+        shown_key("escape", "drop", "Drop filter", "filter.drop"),
+        shown_key("enter", "submit", "Keep filter", "filter.keep"),
+        quiet_key("down", "submit", "Keep filter", "filter.down"),
     ]
 
     def __init__(self, view: View) -> None:

@@ -21,13 +21,13 @@ from metashell.tui.frame.keys import CANCEL, MAXIMISE, RESTORE
 from metashell.tui.part import AppPart
 
 _ORDER: Final = (
-    *("table.sort", "cancel", "command", "filter", "find", "go", "relations", "export"),
+    *("table.sort", "cancel", "command", "filter", "find", "go", "describe", "relations", "export"),
     *("quit", "help"),
 )
 """Ids of the keys that stand behind those of the focused part, in the order of the footer."""
 _NEEDED: Final = ("help", "command", "cancel", "filter")
 """Ids of those that get room before the focused part's keys."""
-_RATHER: Final = ("table.sort", "relations", "export", "find", "go", "quit")
+_RATHER: Final = ("describe", "relations", "export", "table.sort", "find", "go", "quit")
 """Ids of the others, those first that get room first."""
 
 
@@ -68,6 +68,9 @@ class KeyBar(AppPart, Widget, can_focus=False):
 
     One widget, where Textual's Footer has one for each key: these would be made anew, and the
     screen laid out again, with each move of the focus.
+
+    Args:
+        enter: The name of what enter does, where the focused part of Textual has none for it.
     """
 
     ALLOW_SELECT = False
@@ -99,8 +102,9 @@ class KeyBar(AppPart, Widget, can_focus=False):
     }
     """
 
-    def __init__(self) -> None:
+    def __init__(self, enter: str = "") -> None:
         super().__init__()
+        self._enter = enter
         self._shown: list[Shown] = []
         self._hovered: Shown | None = None
         """The key under the mouse."""
@@ -130,22 +134,29 @@ class KeyBar(AppPart, Widget, can_focus=False):
             return
         keys: dict[str, Shown] = {}
         for _, binding, is_enabled, tooltip in self.screen.active_bindings.values():
-            if binding.action == MAXIMISE and self.screen.maximized is not None:
-                # A part hides the others: the way back comes before its own keys.
+            word = self._word(binding)
+            if word and binding.action not in keys:
                 key = self.app.get_key_display(binding)
-                back = Shown(replace(binding, description=RESTORE), key, is_enabled, tooltip)
-                keys = {binding.action: back, **keys}
-            elif binding.action == CANCEL and (word := self.explorer.way_back):
-                key = self.app.get_key_display(binding)
-                taken_back = replace(binding, description=word)
-                keys[binding.action] = Shown(taken_back, key, is_enabled, tooltip)
-            elif binding.show and binding.action not in keys:
-                key = self.app.get_key_display(binding)
-                keys[binding.action] = Shown(binding, key, is_enabled, tooltip)
+                shown = Shown(replace(binding, description=word), key, is_enabled, tooltip)
+                # Enter is the main key, and a part that hides the others has the way back first.
+                is_first = binding.key == "enter" or word == RESTORE
+                keys = (
+                    {binding.action: shown, **keys} if is_first else {**keys, binding.action: shown}
+                )
         found = chosen(list(keys.values()), self.size.width or self.screen.size.width)
         if found != self._shown:
             self._shown = found
             self.refresh()
+
+    def _word(self, binding: Binding) -> str:
+        """The name of a key in the footer; empty for a key that it does not have."""
+        if binding.action == MAXIMISE and self.screen.maximized is not None:
+            return RESTORE
+        if binding.action == CANCEL:
+            return self.explorer.way_back
+        if binding.key == "enter" and not binding.show:
+            return self._enter
+        return binding.description if binding.show else ""
 
     def render(self) -> Text:
         """The keys, a blank between them."""

@@ -31,6 +31,13 @@ KEYS: Final = (
         "view.topic",
         "all of the topic of the row: findings, partitions, configs, ACLs, groups, changes",
     ),
+    shown_key(
+        "d",
+        "describe",
+        "Describe",
+        "describe",
+        "all of the topic, broker, group or user of the row",
+    ),
     shown_key("?,f1", "help", "Help", "help", "keys and help of the focused part"),
     shown_key(
         ":",
@@ -48,7 +55,7 @@ KEYS: Final = (
         "relations",
         "Neighbours",
         "relations",
-        "related nodes: topic, configs, partitions, ACLs, quotas",
+        "nodes that belong to it: topic, configs, partitions, ACLs, quotas",
     ),
     shown_key("q", "quit", "Quit", "quit", "leave the explorer"),
     Binding(
@@ -79,11 +86,15 @@ KEYS: Final = (
         "export",
         "Export",
         "export",
-        "save the table to a file: csv, tsv, json, jsonl, yaml, parquet, arrow",
+        "write the table to a file: csv, tsv, json, jsonl, yaml, parquet, arrow",
     ),
     quiet_key("y", "copy_path", "Copy path", "copy.path", "put the path on the clipboard"),
     quiet_key(
-        "Y", "copy_value", "Copy value", "copy.value", "put the value or row on the clipboard"
+        "Y",
+        "copy_value",
+        "Copy value",
+        "copy.value",
+        "put the value, record, row or command on the clipboard",
     ),
     quiet_key(
         "z", MAXIMISE, "Maximise", MAXIMISE, "give the part the whole screen, or take it back"
@@ -92,20 +103,20 @@ KEYS: Final = (
         "ctrl+l", "redraw", "Draw again", "redraw", "where another program wrote over the screen"
     ),
     quiet_key(
-        "f2", "screenshot_file", "Screenshot", "screenshot", "save the screen as SVG, a picture"
+        "f2", "screenshot_file", "Picture", "screenshot", "write the screen to a file, as SVG"
     ),
     quiet_key("p", "pause", "Pause", "live.pause", "stop following a live source, or go on"),
     quiet_key(
         "[",
         "step(-1)",
-        "Earlier",
+        "Batch before",
         "time.earlier",
         "travel to the previous batch with a change",
     ),
     quiet_key(
         "]",
         "step(1)",
-        "Later",
+        "Batch after",
         "time.later",
         "travel to the next batch with a change",
     ),
@@ -116,8 +127,8 @@ KEYS: Final = (
         "time.changes",
         "list what changed since the previous stop, from what to what",
     ),
-    quiet_key("@", "travel_to", "At", "time.at", "travel to an offset or a time"),
-    quiet_key("E", "travel_end", "Newest", "time.end", "travel to the end of the log"),
+    quiet_key("@", "travel_to", "Go to time", "time.at", "travel to an offset or a time"),
+    quiet_key("E", "travel_end", "Newest state", "time.end", "travel to the end of the log"),
     quiet_key("t", "timeline", "Timeline", "time.focus", "move along the log, in time"),
     quiet_key("space", "play", "Play", "time.play", "play the log like a recording"),
     quiet_key(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.shared.resources import NAMED_NODES
 from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
@@ -62,15 +63,22 @@ def is_of_coordinator(source: Source, path: str) -> bool:
     return split(path)[:1] != [] and split(path)[0] in source.coordinator_directories
 
 
-def topic_of_path(path: str) -> str | None:
-    """The topic that a path of the cluster's own tree is about by its names; None for no topic."""
+def thing_of_path(path: str) -> tuple[str, str]:
+    """The topic, broker or group that a path of the cluster's own tree is about by its names.
+
+    Returns:
+        (type, name) as `describe` takes them; both empty for nothing of these types.
+    """
     names = split(path)
-    if tuple(names[:3]) == (*_TOPICS, "byName") and len(names) >= _TOPIC_DEPTH:
-        return decode_name(names[3])
+    for kind, directory in NAMED_NODES.items():
+        start = split(directory)
+        if names[: len(start)] == start and len(names) > len(start):
+            return kind, decode_name(names[len(start)])
     if tuple(names[:2]) == _CONFIGS and len(names) > len(_CONFIGS):
         kind, _, name = decode_name(names[2]).partition(":")
-        return name if kind == "TOPIC" else None
-    return None
+        if name and kind.lower() in NAMED_NODES:
+            return kind.lower(), name
+    return "", ""
 
 
 def topic_name(source: Source, path: str) -> str | None:

@@ -20,7 +20,7 @@ class LineView(TextRows):
 
     HELP = (
         "The text of the node. `•` marks fields that changed since the previous stop, with old "
-        "and new value. The arrows, `pageup` and `pagedown` scroll. `w` wraps long "
+        "and new value. The arrows, `pageup` and `pagedown` scroll. `L` wraps long "
         "lines. `/` shows only the lines that contain a text. `Y` copies the whole text. `o` "
         "opens it in the pager, `e` in the editor."
     )
@@ -33,7 +33,9 @@ class LineView(TextRows):
     }
     """
     COMPONENT_CLASSES: ClassVar = {"lines--key", "lines--changed", "lines--match"}
-    BINDINGS: ClassVar = [shown_key("w", "wrap", "Wrap", "node.wrap")]
+    BINDINGS: ClassVar = [
+        shown_key("L", "wrap", "Long lines", "node.wrap", "wrap long lines, or cut them")
+    ]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

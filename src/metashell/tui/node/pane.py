@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widget import Widget
@@ -21,7 +20,7 @@ from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_table import NodeTable, PathTitle, WholeText
 from metashell.tui.node.value import ValueLine
-from metashell.tui.part import AppPart, shown_key
+from metashell.tui.part import AppPart, quiet_key
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import error_lines, error_text, fitting, line, say
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABS: Final = (
-    (DetailMode.TABLE, "d", "Table"),
-    (DetailMode.CHILDREN, "d", "Children"),
+    (DetailMode.TABLE, "D", "Table"),
+    (DetailMode.CHILDREN, "D", "Children"),
     (DetailMode.VALUE, "v", "Value"),
-    (DetailMode.TEXT, "a", "Text"),
+    (DetailMode.TEXT, "V", "Text"),
     (DetailMode.RECORD, "r", "Record"),
     (DetailMode.HISTORY, "h", "History"),
 )
@@ -54,26 +53,19 @@ _OLDER: Final = "older"
 """Key of the job that reads older files."""
 MODE_KEYS: Final = (
     *(
-        Binding(
-            key,
-            f"look('{mode.value}')",
-            title,
-            show=mode is DetailMode.HISTORY,
-            id=f"node.{mode.value}",
-            tooltip=_TOLD[mode],
-        )
+        quiet_key(key, f"look('{mode.value}')", title, f"node.{mode.value}", _TOLD[mode])
         for mode, key, title in _TABS
-        if key != "d"
+        if key != "D"
     ),
-    shown_key(
-        "d",
+    quiet_key(
+        "D",
         "other_table",
         "Children",
         "node.children",
         "show the plain children of a directory, or its table",
     ),
 )
-"""The keys of the tabs: they are seen from the tree too, so they work there as well."""
+"""The keys of the tabs, which are seen from the tree too: so they work there as well."""
 
 
 class ModeTab(AppPart, Static):
@@ -93,10 +85,10 @@ class NodePane(AppPart, Vertical):
     """A node: its value, Kafka's text, its record, its history; a directory as a table."""
 
     HELP = (
-        "The selected node. On a leaf, `v` shows its value, `a` Kafka's text, `r` the record "
+        "The selected node. On a leaf, `v` shows its value, `V` Kafka's text, `r` the record "
         "that last changed it. `h` shows its history, that of a topic with its configs: `enter` "
         "goes to the offset of a change.\n\n"
-        "On a directory, `d` switches between its description and its plain children. The "
+        "On a directory, `D` switches between its description and its plain children. The "
         "keys of the tabs work from the tree too."
     )
     DEFAULT_CSS = """
@@ -345,7 +337,7 @@ class NodePane(AppPart, Vertical):
             tab.set_class(is_current, "-current")
             title = detail.title if tab.mode is DetailMode.TABLE and detail.title else tab.title
             # One key goes between two tabs: it stands on the one that it goes to.
-            has_key = self._has_keys and (tab.key != "d" or not is_current)
+            has_key = self._has_keys and (tab.key != "D" or not is_current)
             is_short = n_left <= n_short and has_key and not is_current
             words = [tab.key] * has_key + [title + count * is_current] * (not is_short)
             text = f" {' '.join(words)} "
@@ -489,6 +481,11 @@ class NodePane(AppPart, Vertical):
         if text:
             self.filter_by("")
         return text
+
+    @property
+    def can_export(self) -> bool:
+        """Whether a table is shown, or may be once the node is read."""
+        return self.is_behind or (self._detail is not None and self._detail.table is not None)
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The shown table with a name for its file. See `View.tables`."""

@@ -337,8 +337,8 @@ class RecordPane(LineView):
 
     HELP = (
         "The selected record: its fields as in `log --json`, its batch and its bytes in hex. "
-        "Positions are those in the file. The arrows scroll. `w` lets long lines go on below, "
-        "or to the right. `d` hides this."
+        "Positions are those in the file. The arrows scroll. `L` lets long lines go on below, "
+        "or to the right. `v` hides this."
     )
 
     def __init__(self, *, id: str | None = None) -> None:

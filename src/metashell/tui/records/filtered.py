@@ -49,7 +49,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
 
     HELP = (
         "The filters. A record must match all of them. `left` and `right` go between them, "
-        "`delete` removes one, `enter` changes it. `a` adds one, `c` drops all. A filter is "
+        "`delete` removes one, `enter` changes it. `a` adds one. A filter is "
         "an option of `log` and its value."
     )
     BINDINGS: ClassVar = [
@@ -129,7 +129,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
             key = self.explorer.session.key
             told = f"none: {key('records.add', 'a')} adds one, {key('filter', '/')} searches"
             if self.n_hidden:
-                show = key("records.noops", "h")
+                show = key("records.noops", "H")
                 told += f"; {self.n_hidden:,} NoOpRecords hidden, {show} shows them"
             pieces.append((told, "$text-muted"))
         return Content.assemble(*pieces)
@@ -195,7 +195,8 @@ class ChipPrompt(Prompt[Chip]):
         "the proposal, `enter` adds the filter."
     )
     TITLE = "filter records"
-    HINT = "an option of `log` with its value · tab completes · enter filters · escape leaves"
+    ENTER = "Filter"
+    HINT = "an option of `log` with its value · tab completes · enter filters · escape goes back"
 
     def __init__(
         self,
@@ -242,8 +243,8 @@ class FilteredRecords(View):
 
     BINDINGS: ClassVar = [
         shown_key("a", "add", "Add filter", "records.add", "add a filter, an option of log"),
-        quiet_key("c", "clear", "Drop filters", "records.clear", "drop all filters"),
-        quiet_key("h", "noops", "NoOps", "records.noops", "show NoOps, or hide them"),
+        quiet_key("delete,backspace", "clear", "Drop filters", "records.clear", "drop all filters"),
+        quiet_key("H", "noops", "NoOps", "records.noops", "show NoOps, or hide them"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

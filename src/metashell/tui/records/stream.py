@@ -58,9 +58,9 @@ class RecordList(LineList):
         "A bracket joins the shown records of a batch; `─` means that one is shown. `J` and `K` "
         "go from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
         "`…` says that there is more.\n\n"
-        "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
-        "shows or hides NoOp records, `d` the details. `ctrl+c` copies the record, unless a job "
-        "runs."
+        "`a` adds a filter, `/` filters by a regular expression, `delete` drops all filters. `H` "
+        "shows or hides NoOp records, `v` the fields and bytes of the record. `ctrl+c` copies the "
+        "record, unless a job runs."
     )
     BINDINGS: ClassVar = [
         shown_key("enter", "choose", "Go to node", "records.choose"),

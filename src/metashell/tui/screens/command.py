@@ -87,6 +87,7 @@ class CommandScreen(Box[None]):
         "goes to a directory, `at` in time. Rows have a view of their own, `9`. `page up` and "
         "`page down` scroll the text from the line, too. `shift+tab` goes to the text, `:` back."
     )
+    ENTER = "Run"
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }
     CommandScreen > #command-box { height: auto; max-height: 100%; background: $surface; }
@@ -101,14 +102,13 @@ class CommandScreen(Box[None]):
     CommandScreen #output-notes { max-height: 6; color: $text-warning; }
     """
     BINDINGS: ClassVar = [
-        shown_key("escape", "leave", "Close", "command.close"),
+        shown_key("escape", "leave", "Back", "command.close"),
         quiet_key(":", "type", "Command", "command"),
         shown_key("shift+tab", "look", "Output", "command.output"),
         quiet_key("pageup", "page(-1)", "Page up", "command.page-up"),
         quiet_key("pagedown", "page(1)", "Page down", "command.page-down"),
-        shown_key("q", "app.quit", "Quit", "quit"),
-        shown_key("y", "copy", "Copy", "copy.path"),
-        quiet_key("Y", "copy", "Copy", "copy.value"),
+        quiet_key("q", "leave", "Back", "list.leave"),
+        shown_key("Y", "copy", "Copy value", "copy.value"),
         quiet_key("t", "beneath('timeline')", "Timeline", "time.focus"),
         *(
             quiet_key(spec.key, f"beneath('view', '{spec.id}')", spec.title, f"view.{spec.id}")
@@ -145,7 +145,7 @@ class CommandScreen(Box[None]):
             with Horizontal(id="command-line"):
                 yield Label(":", markup=False)
                 yield line
-            yield KeyBar()
+            yield KeyBar(self.ENTER)
 
     def on_mount(self) -> None:
         """Begin to type."""

@@ -213,7 +213,7 @@ class CompletingInput(AppPart, Input):
     BINDINGS: ClassVar = [
         shown_key("tab", "take", "Complete", "line.complete"),
         quiet_key("down", "choose(1)", "Choose", "line.next"),
-        quiet_key("up", "choose(-1)", "Before", "line.previous"),
+        quiet_key("up", "choose(-1)", "Line before", "line.previous"),
     ]
 
     BEHIND: ClassVar[str] = " "

@@ -11,7 +11,6 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -168,24 +167,26 @@ _OVER: Final = "give --force to overwrite it"
 
 
 class ExportScreen(Prompt[str]):
-    """The file that a table is to be written to; its ending names the format.
+    """The file that a table, or a picture of the screen, is to be written to.
 
     Args:
-        tables: (name, rows) of each that can be written, the one looked at first.
+        contents: (name, rows or the SVG of a picture) of each that can be written, the one looked
+            at first.
     """
 
     HELP = (
-        "Writes the table to a file, filtered and sorted as shown. The ending of the file's name "
+        "Writes a table to a file, filtered and sorted as shown. The ending of the file's name "
         "is the format: csv, tsv, json, jsonl, yaml, parquet or arrow. `tab` takes the next table "
-        "of the view. A file that exists is replaced only by a second `enter`. It never writes "
-        "into a Kafka directory."
+        "of the view. A picture of the screen is SVG. A file that exists is replaced only by a "
+        "second `enter`. It never writes into a Kafka directory."
     )
-    TITLE = "export"
+    TITLE = "write a file"
+    ENTER = "Write"
     BINDINGS: ClassVar = [shown_key("tab", "next_table", "Next table", "export.table")]
 
-    def __init__(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
+    def __init__(self, contents: Sequence[tuple[str, pa.Table | str]]) -> None:
         super().__init__()
-        self.tables = list(tables)
+        self.contents = list(contents)
         self._there: str | None = None
         """The file that exists, and that `enter` would replace."""
 
@@ -195,25 +196,27 @@ class ExportScreen(Prompt[str]):
 
     @property
     def file_name(self) -> str:
-        """The name that is made up for the table at hand."""
-        return f"{_plain(self.tables[0][0]) or 'table'}.{FORMATS[0]}"
+        """The name that is made up for the content at hand."""
+        name, content = self.contents[0]
+        return f"{_plain(name) or 'table'}.{'svg' if isinstance(content, str) else FORMATS[0]}"
 
     @property
     def hint(self) -> str:
-        """The table, and how it goes on."""
-        name, table = self.tables[0]
-        others = f" · tab: {self.tables[1][0]}" if len(self.tables) > 1 else ""
-        return f"{name}: {_rows(table)} as {', '.join(FORMATS)} · enter writes{others}"
+        """The content, where it goes, and how it goes on."""
+        (name, content), others = self.contents[0], self.contents[1:]
+        forms = "as SVG" if isinstance(content, str) else f"as {', '.join(FORMATS)}"
+        following = f" · tab: {others[0][0]}" if others else ""
+        return f"{name}: {_size(content)} {forms} · enter writes{following}\nin {_here()}"
 
     def action_next_table(self) -> None:
         """Take the next table, under its own name."""
-        self.tables.append(self.tables.pop(0))
+        self.contents.append(self.contents.pop(0))
         self.line.value = self.file_name
         self.line.select_all()  # what is typed next replaces it
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the next table where there are several."""
-        is_there = action != "next_table" or len(self.tables) > 1
+        is_there = action != "next_table" or len(self.contents) > 1
         return is_there and super().check_action(action, parameters)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -221,8 +224,8 @@ class ExportScreen(Prompt[str]):
         self._there = None
 
     def submit(self, text: str) -> None:
-        """Write the table."""
-        view_state, (name, table) = self.explorer.view_state, self.tables[0]
+        """Write the content."""
+        view_state, (name, content) = self.explorer.view_state, self.contents[0]
         if view_state is None:
             return
         to, force = os.path.expanduser(text), self._there == text
@@ -230,8 +233,8 @@ class ExportScreen(Prompt[str]):
         form = ending if ending in FORMATS else FORMATS[0]
 
         def work(job: Job) -> str:
-            write_table(_place(view_state, job.cancelled, force=force), table, form, to)
-            return f"{escape(name)}: {_rows(table)} written to {escape(os.path.abspath(to))}"
+            write_content(_place(view_state, job.cancelled, force=force), content, form, to)
+            return f"{escape(name)}: {_size(content)} written to {escape(os.path.abspath(to))}"
 
         def done(told: str) -> None:
             self.explorer.tell(told)
@@ -247,8 +250,8 @@ class ExportScreen(Prompt[str]):
         super().failed(error)
 
 
-def write_table(place: ExportPlace, table: pa.Table, form: str, to: str) -> None:
-    """Write rows to a file, whole or not at all.
+def write_content(place: ExportPlace, content: pa.Table | str, form: str, to: str) -> None:
+    """Write rows, or the SVG of a picture, to a file, whole or not at all.
 
     Raises:
         MetashellError: It can't be written there.
@@ -258,6 +261,10 @@ def write_table(place: ExportPlace, table: pa.Table, form: str, to: str) -> None
         raise MetashellError(f"{form}: not one of {', '.join(FORMATS)}")
     # A file: there is no standard output to be written to.
     with place.open(f"./{to}" if to == STDOUT else to) as sink:
+        if isinstance(content, str):
+            sink.text(content)
+            return
+        table = content
         if form in BINARY:
             table = _stored(table)
 
@@ -290,9 +297,19 @@ def _place(
     return ExportPlace(quiet_context(view_state, cancelled), force)
 
 
-def _rows(table: pa.Table) -> str:
-    """How many rows there are."""
-    return f"{len(table):,} row{'s' * (len(table) != 1)}"
+def _here() -> str:
+    """The directory that names without one are in."""
+    try:
+        return os.getcwd()
+    except OSError as error:
+        return f"no directory: {error.strerror}"
+
+
+def _size(content: pa.Table | str) -> str:
+    """How much is written."""
+    if isinstance(content, str):
+        return "the screen"
+    return f"{len(content):,} row{'s' * (len(content) != 1)}"
 
 
 def _plain(name: str) -> str:
@@ -300,32 +317,10 @@ def _plain(name: str) -> str:
     return _ODD.sub("-", name).strip("-.")[:_LONGEST]
 
 
-def screenshot_name(source: str, view: str, offset: int | None) -> str:
-    """The file name of a picture of the screen."""
-    where = "" if offset is None else f"-{offset}"
-    return f"metashell-{_plain(source) or 'source'}-{_plain(view)}{where}.svg"
-
-
-def screenshot(app: Explorer) -> None:
-    """Write the screen as SVG into the current directory, under a name that is not taken."""
-    view_state = app.view_state
-    if view_state is None:
-        app.tell("the source is not open yet")
-        return
-    text = app.export_screenshot(title="metashell")
-    view = "screen" if app.view is None else str(app.view.id)
-    title = app.session.title(view_state.opened)
-
-    def work(job: Job) -> str:
-        offset = None if view_state.cluster is None else view_state.cluster.status().offset
-        stem = screenshot_name(title, view, offset).removesuffix(".svg")
-        names = (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg" for n in count(1))
-        name = next(name for name in names if not os.path.lexists(name))
-        with _place(view_state, job.cancelled).open(name) as sink:
-            sink.text(text)
-        return os.path.abspath(name)
-
-    app.jobs.start(
-        "writing the screen", work, lambda name: app.tell(f"screen written to {name}"),
-        owner=app, key="screenshot",
-    )  # fmt: skip
+def picture_of(app: Explorer) -> tuple[str, str]:
+    """A telling name for a picture of the screen, and its SVG."""
+    source, offset = app.view_state, app.following.shown_offset
+    parts = ["metashell"] if source is None else ["metashell", app.session.title(source.opened)]
+    parts += [] if app.view is None else [str(app.view.id)]
+    parts += [] if offset is None else [str(offset)]
+    return "-".join(parts), app.export_screenshot(title="metashell")

@@ -183,6 +183,7 @@ class FindScreen(Box[None]):
         "switches to everything and back. `down` goes to the results, `up` back, `enter` to "
         "the node. `escape` ends the search, then goes back."
     )
+    ENTER = "Go to node"
     DEFAULT_CSS = """
     FindScreen { background: transparent; align: left bottom; }
     FindScreen > #find-box {
@@ -225,7 +226,7 @@ class FindScreen(Box[None]):
             with Horizontal(id="find-line"):
                 yield Label(id="find-start", markup=False)
                 yield line
-            yield KeyBar()
+            yield KeyBar(self.ENTER)
 
     def on_mount(self) -> None:
         """Begin to type."""

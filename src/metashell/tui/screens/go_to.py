@@ -46,7 +46,7 @@ class GoToScreen(Prompt[None]):
         "to that offset. Write special characters as `%XX`, as in the shell."
     )
     TITLE = "go to"
-    HINT = "tab completes · enter goes · PATH@OFFSET travels · escape leaves"
+    HINT = "tab completes · enter goes · PATH@OFFSET travels · escape goes back"
 
     _proposed: PathTarget | None = None
     """The target that the hint offers in place of the typed path: enter goes there."""
@@ -128,9 +128,10 @@ class BookmarksScreen(ListBox[None]):
         "offset. `delete` forgets a bookmark, `b` keeps one."
     )
     TITLE = "bookmarks"
+    ENTER = "Go to node"
     BINDINGS: ClassVar = [
         quiet_key("B", "leave", "Back", "bookmarks.leave"),
-        shown_key("delete,d", "forget", "Forget", "bookmarks.forget"),
+        shown_key("delete", "forget", "Forget", "bookmarks.forget"),
     ]
 
     def __init__(self) -> None:

@@ -53,7 +53,7 @@ class PathList(LineList):
     COMPONENT_CLASSES: ClassVar = {"path-list--cursor", "path-list--held"}
     BINDINGS: ClassVar = [
         *moving_keys("list", letters=False),
-        shown_key("enter", "choose", "Go there", "list.choose"),
+        shown_key("enter", "choose", "Go to node", "list.choose"),
         shown_key("x", "export", "Export", "export"),
     ]
 

@@ -30,6 +30,7 @@ class Prompt(Box[_T | None]):
 
     TITLE: ClassVar[str | None] = ""
     HINT: ClassVar[str] = ""
+    ENTER = "Go"
     BINDINGS: ClassVar = [shown_key("escape", "leave", "Back", "prompt.leave")]
     DEFAULT_CSS = """
     Prompt {
@@ -62,7 +63,7 @@ class Prompt(Box[_T | None]):
             yield Static(lines(self.hint), id="prompt-hint", markup=False)
             if isinstance(line, CompletingInput):
                 yield line.proposals
-        yield KeyBar()
+        yield KeyBar(self.ENTER)
 
     def on_mount(self) -> None:
         """Have what is typed take the place of what stands there."""

@@ -343,7 +343,6 @@ class _Neighbours(OptionList):
     """The lines of the tree."""
 
     BINDINGS: ClassVar = [
-        shown_key("enter", "select", "Go there", "relations.go"),
         shown_key("right,l", "screen.into", "Neighbours", "relations.into"),
         shown_key("left,h", "screen.out", "Back", "relations.out"),
     ]
@@ -362,6 +361,7 @@ class RelationsScreen(ListBox[None]):
         "A letter goes to a group: `t` topic, `c` configs, `p` partitions, `b` brokers, `a` "
         "ACLs, `u` quotas, `r` records. `alt+left` brings you back to where you were."
     )
+    ENTER = "Go to node"
     BINDINGS: ClassVar = [quiet_key("R", "leave", "Back", "relations.leave")]
     DEFAULT_CSS = """
     RelationsScreen > Vertical { height: 90%; max-height: 44; }

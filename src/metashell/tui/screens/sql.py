@@ -37,8 +37,8 @@ class SqlScreen(Box[None]):
     )
     BINDINGS: ClassVar = [
         shown_key("ctrl+r", "run", "Run", "sql.run"),
-        shown_key("ctrl+up", "recall(-1)", "Before", "sql.before"),
-        quiet_key("ctrl+down", "recall(1)", "Behind", "sql.behind"),
+        shown_key("ctrl+up", "recall(-1)", "Statement before", "sql.before"),
+        quiet_key("ctrl+down", "recall(1)", "Statement after", "sql.behind"),
         shown_key("escape", "leave", "Back", "sql.leave"),
     ]
     DEFAULT_CSS = """

@@ -80,7 +80,7 @@ quorum |
 | `(` `)` | the previous or next fault in the log's files; this may decode the whole log |
 | space | play; at the end, play from the beginning; any key stops |
 | `+` `-` | play faster, slower |
-| a | columns equally wide in time, or in offsets |
+| u | columns equally wide in time, or in offsets |
 | escape, t | back to the view |
 
 With the mouse: click, drag, or turn the wheel. `@` goes to any offset or time.

@@ -55,16 +55,16 @@ class Timeline(AppPart, Widget, can_focus=True):
         quiet_key("home", "edge(False)", "Oldest", "timeline.begin"),
         quiet_key("end", "edge(True)", "Newest", "timeline.end"),
         shown_key("space", "app.play", "Play", "timeline.play", "play the log like a recording"),
-        quiet_key("+,=", "faster(2)", "Faster", "timeline.faster", "play twice as fast"),
+        quiet_key("+", "faster(2)", "Faster", "timeline.faster", "play twice as fast"),
         quiet_key("-", "faster(0.5)", "Slower", "timeline.slower"),
         shown_key(
-            "a",
+            "u",
             "axis",
             "Time/offsets",
             "timeline.axis",
             "make columns equally wide in time, or in offsets",
         ),
-        shown_key("escape,t", "leave", "Leave", "timeline.leave", "go back to the view"),
+        shown_key("escape,t", "leave", "Back", "timeline.leave", "go back to the view"),
     ]
 
     def __init__(self) -> None:

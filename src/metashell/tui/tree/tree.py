@@ -51,7 +51,7 @@ class NodeTree(LineList):
         "- `left` closes it, or goes to the parent; `backspace` always goes to the parent\n"
         "- `enter` on a leaf, or `tab`, goes to the right side\n"
         "- `/` shows only names that contain a text, in the same directory\n"
-        "- `w` makes the tree wider, `z` gives it the whole screen\n\n"
+        "- `W` makes the tree wider, `z` gives it the whole screen\n\n"
         f"`{MARK}` marks changes since the previous stop in time."
     )
     BINDINGS: ClassVar = [

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
-from metashell.tui.part import quiet_key, shown_key
+from metashell.tui.part import quiet_key
 from metashell.tui.rows.cluster_rows import path_of, why_no_node
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.table import RowTable
@@ -35,12 +35,8 @@ _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what takes long to tell of a row."""
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there)."""
-REFRESH: Final = quiet_key("r", "refresh_rows", "Look again", "answer.refresh", "ask again")
 _CORNERS: Final = 6
 """Cells of a border that its title leaves free."""
-COPY_COMMAND: Final = shown_key(
-    "i", "copy_command", "Copy command", "answer.copy", "copy the command of the row"
-)
 
 
 class AnswerRows(RowTable):
@@ -74,7 +70,8 @@ class AnswerView(View, Generic[_A]):
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
     BINDINGS: ClassVar = [
-        quiet_key("backspace", "back", "Back", "answer.back", "go back to all rows")
+        quiet_key("backspace", "back", "Back", "answer.back", "go back to all rows"),
+        quiet_key("ctrl+r", "refresh_rows", "Look again", "answer.refresh", "find it anew"),
     ]
     DEFAULT_CSS = """
     AnswerView > Static { height: auto; padding: 0 1; }
@@ -249,7 +246,7 @@ class AnswerView(View, Generic[_A]):
             return
         is_first = self.answer is None
         if is_first:
-            self.say("title", f"{self.asks}… escape cancels, r looks again")
+            self.say("title", f"{self.asks}… escape cancels, ctrl+r looks again")
         self._is_stale = False
         self.explorer.jobs.cancel(self, "more")
         self._asked = self.explorer.jobs.start(
@@ -325,9 +322,7 @@ class AnswerView(View, Generic[_A]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what there is for what is seen."""
-        if action == "back":
-            return self.opened is not None
-        return self.command is not None if action == "copy_command" else True
+        return action != "back" or self.opened is not None
 
     # Drawing.
 
@@ -440,13 +435,10 @@ class AnswerView(View, Generic[_A]):
         row = self.table.row if self.shows_rows else None
         return str(row["command"]) if row is not None and row.get("command") else None
 
-    def action_copy_command(self) -> None:
-        """Copy the command of the row under the cursor."""
-        if self.command is not None:
-            self.explorer.copy(self.command, "command")
-
     def copyable(self) -> tuple[str, str] | None:
-        """The row, a line a column."""
+        """The command of the row, else the row, a line a column."""
+        if self.command is not None:
+            return "command", self.command
         texts = self.table.texts() if self.shows_rows else {}
         return ("row", "".join(f"{name}: {texts[name]}\n" for name in texts)) if texts else None
 
@@ -474,6 +466,11 @@ class AnswerView(View, Generic[_A]):
         """Focus the table that is looked at."""
         if self.shows_rows:
             self.table.focus()
+
+    @property
+    def can_export(self) -> bool:
+        """Rows, where some are seen."""
+        return self.is_composed and self.shows_rows and self.answer is not None
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The tables that are seen, the one looked at first."""

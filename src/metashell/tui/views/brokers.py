@@ -48,8 +48,8 @@ class BrokersView(AnswerView[ViewAnswer]):
         "three active ones. Below is what the table has no room for, and what happens if the "
         "broker fails, by the controller's own rules.\n\n"
         "- `enter` opens the broker's node, or the brokers of the rack\n"
-        "- `r` counts by rack, and by broker again\n"
-        "- `a` adds the broker to the brokers that fail together; `n` clears them\n"
+        "- `u` counts by rack, and by broker again\n"
+        "- `a` adds the broker to the brokers that fail together; `A` clears them\n"
         "- `w` lists the partitions that would go offline or under min.insync.replicas without "
         "them, and their next leaders. `already` marks partitions in that state now\n"
         "- `w` or `backspace` goes back to the brokers"
@@ -57,9 +57,9 @@ class BrokersView(AnswerView[ViewAnswer]):
     ASKS = "counting leaders and replicas"
     TABLES = (_BROKERS, _RACKS, _WITHOUT)
     BINDINGS: ClassVar = [
-        shown_key("r", "by_rack", "Racks", "brokers.rack"),
-        shown_key("a", "pick", "Pick", "brokers.pick"),
-        quiet_key("n", "pick_none", "None", "brokers.none"),
+        shown_key("u", "by_rack", "By rack", "brokers.rack", "count by rack, or by broker"),
+        shown_key("a", "pick", "Add", "brokers.pick", "ask about several brokers at once"),
+        quiet_key("A", "pick_none", "Add none", "brokers.none"),
         shown_key("w", "what_if", "Without", "brokers.without"),
     ]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow.compute as pc
 
 from metashell.schema.sizes import size_text
 from metashell.tui.rows.cells import order_of
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
 
 
@@ -23,11 +23,10 @@ class DisksView(AnswerView[ViewAnswer]):
         "state is what the broker makes of a replica at its next start. `missing` ones are on no "
         "disk. Below is why, and what follows.\n\n"
         "- `enter` on a directory shows its replicas alone; on a replica it opens the partition\n"
-        "- `r` looks at the disks again"
+        "- `ctrl+r` looks at the disks again"
     )
     ASKS = "looking at the disks"
     TABLES = ("disks", "replicas")
-    BINDINGS: ClassVar = [REFRESH]
     DEFAULT_CSS = "DisksView #disks-disks { height: auto; max-height: 35%; }"
 
     def ask(self, question: ViewQuestion) -> ViewAnswer:

@@ -37,8 +37,10 @@ class ExplorerView(View):
     shows_path = True
     BINDINGS: ClassVar = [
         quiet_key("backspace", "parent", "Parent", "explorer.parent", "go to the directory above"),
-        quiet_key("w", "widen", "Width", "explorer.width", "make the tree wider, or as it was"),
-        quiet_key("i", "jump_to_name", "Jump", "tree.jump"),
+        quiet_key(
+            "W", "widen", "Tree width", "explorer.width", "make the tree wider, or as it was"
+        ),
+        quiet_key("i", "jump_to_name", "Jump to name", "tree.jump"),
         *MODE_KEYS,
     ]
     DEFAULT_CSS = """
@@ -299,6 +301,11 @@ class ExplorerView(View):
     @property
     def _filters_pane(self) -> bool:
         return self._on_the_right and self.pane.filter_text is not None
+
+    @property
+    def can_export(self) -> bool:
+        """The rows of a directory or of a history, and of a node that is not read yet."""
+        return self.is_composed and (self._timer is not None or self.pane.can_export)
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The tables of the node."""

@@ -27,7 +27,7 @@ from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.part import shown_key
 from metashell.tui.text import error_message, lines
 from metashell.tui.view_state import ask, quiet_context
-from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
@@ -276,16 +276,15 @@ class FleetView(AnswerView[ViewAnswer]):
         "Below a copy of a cluster stands whose copy wins a vote, as Health and `quorum --copies` "
         "say.\n\n"
         "- `enter` goes into the cluster\n"
-        "- `v` compares the directories of each cluster, like `fleet --verify`: `equal` agrees up "
+        "- `C` compares the directories of each cluster, like `fleet --verify`: `equal` agrees up "
         "to the offset where states are compared, `diverged` and `differs` do not\n"
-        "- `escape` stops the reading, `r` reads all of them again"
+        "- `escape` stops the reading, `ctrl+r` reads all of them again"
     )
     ASKS = "reading directories"
     IS_AWAITED = False
     TABLES = ("fleet",)
     BINDINGS: ClassVar = [
-        shown_key("v", "verify", "Verify", "fleet.verify", "compare copies of a cluster"),
-        REFRESH,
+        shown_key("C", "verify", "Check", "fleet.verify", "compare copies of a cluster"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from metashell.fs.pattern import quote
 from metashell.schema.arena import I64
 from metashell.schema.timestamps import iso_time
 from metashell.tui.text import error_message, lines, short_time
-from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
@@ -295,14 +295,13 @@ class GroupsView(AnswerView[ViewAnswer]):
         "- `enter` opens a group: its offsets, their history, and its members. Elsewhere it opens "
         "the node; `h` there shows each commit\n"
         "- `tab` goes to the next table, `backspace` back to all groups\n"
-        "- `i` copies the command that ends a hanging transaction; metashell never runs it\n"
+        "- `Y` copies the command that ends a hanging transaction; metashell never runs it\n"
         "- `r` reads the logs again\n\n"
         "In the history of an offset time goes to the right, the highest offset is highest. `x` "
         "stands for a removed offset. Compaction removes older commits."
     )
     ASKS = "reading groups and transactions"
     TABLES = ("groups", "hanging", "transactions", "offsets", "members")
-    BINDINGS: ClassVar = [COPY_COMMAND, REFRESH]
     DEFAULT_CSS = """
     GroupsView #groups-hanging { height: auto; max-height: 20%; }
     GroupsView #groups-transactions { height: 25%; }

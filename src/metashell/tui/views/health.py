@@ -19,7 +19,7 @@ from metashell.tui.moving import MOMENT
 from metashell.tui.part import shown_key
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
-from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView, with_labels
+from metashell.tui.views.answer import AnswerView, with_labels
 from metashell.tui.views.health_text import (
     FINDINGS,
     ROWS,
@@ -47,15 +47,15 @@ class HealthView(AnswerView[HealthAnswer]):
         "cause, and what to do. `enter` goes to the rows of the finding, which name each topic or "
         "broker, and from a row to its node; `escape` goes back.\n\n"
         "- `m` goes to the node at the offset where the finding began\n"
-        "- `!` runs the command below, `i` copies it\n"
-        "- `d` also runs the command `check`, which reads all files; `d` again leaves that out"
+        "- `!` runs the command below, `Y` copies it\n"
+        "- `C` also runs the command `check`, which reads all files; `C` again leaves that out"
     )
     TABLES = (FINDINGS, ROWS)
     BINDINGS: ClassVar = [
         shown_key(
             "m",
             "moment",
-            "Its beginning",
+            "Its moment",
             "health.moment",
             "go to the node at the offset where the finding began",
         ),
@@ -66,11 +66,9 @@ class HealthView(AnswerView[HealthAnswer]):
             "health.run",
             "run the command of the finding or row",
         ),
-        COPY_COMMAND,
         shown_key(
-            "d", "deep", "Deep check", "health.deep", "also run the command check, or leave it out"
+            "C", "deep", "Check", "health.deep", "also run the command check, or leave it out"
         ),
-        REFRESH,
     ]
     DEFAULT_CSS = """
     HealthView #health-findings { height: auto; max-height: 40%; }

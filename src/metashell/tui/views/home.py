@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.rows.signs import bars, with_signs
 from metashell.tui.text import error_message
-from metashell.tui.views.answer import REFRESH, AnswerRows, AnswerView, with_labels
+from metashell.tui.views.answer import AnswerRows, AnswerView, with_labels
 from metashell.tui.views.brokers import counted, with_load
 from metashell.tui.views.groups import groups_shown, needs_of_groups
 from metashell.tui.views.health_text import FINDINGS, ask_health, coloured_counts
@@ -169,12 +169,11 @@ class HomeView(AnswerView[ViewAnswer]):
         "- `tab` goes to the next panel, `z` gives it the whole screen\n"
         "- `enter` goes to what the row is about: a finding in Health, a broker's or topic's "
         "node, the offset of a change\n"
-        "- `r` asks again"
+        "- `ctrl+r` looks again"
     )
     ASKS = "looking at the cluster"
     IS_AWAITED = False
     TABLES = tuple(panel.name for panel in PANELS)
-    BINDINGS: ClassVar = [REFRESH]
     DEFAULT_CSS = """
     HomeView Grid { height: 1fr; grid-size: 2; grid-rows: 6 6 1fr; }
     HomeView #home-health { column-span: 2; }

@@ -42,10 +42,10 @@ class RecordsView(FilteredRecords):
     HELP = RecordList.HELP
     lists_records = True
     BINDINGS: ClassVar = [
-        shown_key("d", "details", "Details", "records.details"),
+        shown_key("v", "details", "Value", "records.details", "show the record, or hide it"),
         shown_key("n", "next(1)", "Next like it", "records.next"),
         quiet_key("N", "next(-1)", "Previous like it", "records.previous"),
-        shown_key("m", "as_of", "Cluster as of", "records.as-of"),
+        shown_key("m", "as_of", "Its moment", "records.as-of", "show the cluster as of the record"),
     ]
     DEFAULT_CSS = """
     RecordsView #records-body { layout: vertical; height: 1fr; }
@@ -438,6 +438,11 @@ class RecordsView(FilteredRecords):
             self.explorer.tell_batch(detail.offset, detail.span)
 
         self._with_detail(travel)
+
+    @property
+    def can_export(self) -> bool:
+        """Records, where a log is read."""
+        return self.reader is not None
 
     def export(self) -> None:
         """Read the records that match, 100,000 around the cursor at most, then ask where to."""

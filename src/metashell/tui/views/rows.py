@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -12,7 +12,7 @@ from metashell.places.uri import holds_credentials
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.screens.output_lines import TextLines
 from metashell.tui.text import line
-from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
@@ -30,11 +30,10 @@ class RowsView(AnswerView[ViewAnswer]):
         "stands below in full.\n\n"
         "- `enter` goes to the node of a row, `alt+left` back to the rows\n"
         "- `s` sorts them, `/` filters them, `x` exports them\n"
-        "- `r` runs the command again, on the state shown now\n"
+        "- `ctrl+r` runs the command again, on the state shown now\n"
         "- `escape` goes back to where the command was typed"
     )
     TABLES = ("first", "second", "third", "fourth")
-    BINDINGS: ClassVar = [REFRESH]
     DEFAULT_CSS = "RowsView TextLines { height: auto; max-height: 30%; }"
 
     def compose_tables(self) -> ComposeResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
@@ -14,7 +14,7 @@ from metashell.fs.path import encode_path
 from metashell.fs.pattern import quote
 from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
-from metashell.tui.views.answer import COPY_COMMAND, REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
@@ -49,12 +49,11 @@ class TopicView(AnswerView[ViewAnswer]):
         "groups with offsets in it, and its last changes. Only what there is has a table; the "
         "line below the title names the others. Findings, groups and changes come last.\n\n"
         "- `tab` goes to the next table, `enter` opens the node of the row\n"
-        "- `i` copies the command of a finding\n"
+        "- `Y` copies the command of a finding\n"
         "- `T` in any other view opens the topic of the row under the cursor"
     )
     ASKS = "looking at the topic"
     TABLES = tuple(_TITLES)
-    BINDINGS: ClassVar = [COPY_COMMAND, REFRESH]
     DEFAULT_CSS = """
     TopicView { overflow-y: auto; scrollbar-size: 0 1; }
     TopicView RowTable { height: auto; max-height: 12; }
