@@ -259,6 +259,10 @@ def test_sql_in_several_lines() -> None:
         screen = driver.app.screen
         assert isinstance(screen, SqlScreen)
         assert screen.area.text == "select topic\nfrom nowhere"
+        await driver.press("escape", "S", "s")
+        screen = driver.app.screen
+        assert isinstance(screen, SqlScreen)
+        assert screen.area.text == "s"  # in place of the last statement
         await driver.press("escape", "ctrl+r")
         assert driver.view.id == "rows"
         driver.app.kept.clear()  # the database with it

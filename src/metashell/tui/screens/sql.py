@@ -68,8 +68,9 @@ class SqlScreen(Box[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        """Begin to type, and list the tables."""
+        """Have what is typed take the place of what stands there, and list the tables."""
         self.area.focus()
+        self.area.select_all()
         self._ask("listing tables", ".tables", self._list_tables)
 
     @property
@@ -139,6 +140,7 @@ class SqlScreen(Box[None]):
         text = self._entered.back(self.area.text) if by < 0 else self._entered.forward()
         if text is not None:
             self.area.text = text
+            self.area.move_cursor(self.area.document.end)
 
     def action_leave(self) -> None:
         """Stop what runs, or close."""

@@ -81,8 +81,8 @@ class BrokersView(AnswerView[ViewAnswer]):
         table = brokers.table
         for name in _REGISTERED:
             table = table.append_column(name, nodes[name].take(at))
-        first = ("broker", "picked", "state", "rack", *_LOAD)
-        by_rack = ("rack", "picked", "brokers", "active", *_LOAD)
+        first = ("broker", "added", "state", "rack", *_LOAD)
+        by_rack = ("rack", "added", "brokers", "active", *_LOAD)
         rows = {
             _BROKERS: replace(brokers, table=table, first=first),
             _RACKS: replace(racks, first=by_rack),
@@ -111,7 +111,7 @@ class BrokersView(AnswerView[ViewAnswer]):
         if not self.picked:
             return table
         marks = [self._mark(self._brokers_of(name, row)) for row in table.column(0).to_pylist()]
-        return with_signs(table, ("picked", table.column_names[0], marks))
+        return with_signs(table, ("added", table.column_names[0], marks))
 
     def _mark(self, brokers: Collection[int]) -> str:
         n = len(self.picked.intersection(brokers))
