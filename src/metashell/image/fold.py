@@ -27,6 +27,8 @@ _BLOCK = 1 << 17
 """Events whose keys are compared together."""
 _MOST_BYTES = (1 << 31) - 1
 """The longest string that the kernel numbers, in bytes."""
+_SLOTS_A_PAIR = 4
+"""A table of more places for each pair costs more than the kernel's own."""
 _LEAST_TAKEN = 16_384
 """Fewer values are taken sooner than the kernel is called."""
 
@@ -101,24 +103,36 @@ def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKe
                 sizes = sizes.astype(np.int32)
             numbered = keys.number_spans(found, data, part.starts, sizes, numbers)
         else:
-            numbered = keys.number_items(found, part, numbers)
+            by_place = None if numbers is None else _by_place(numbers, part)
+            numbered = by_place or keys.number_items(found, part, numbers)
         if numbered is None:
             return None
     return numbered
 
 
-def key_events(parts: Sequence[AnyArray], rows: I64) -> Events:
-    """The result of ``sort_events(group_keys(parts, n), rows)``, with one sort instead of two.
+def _by_place(numbers: I64, part: AnyArray) -> keys.NumberedKeys | None:
+    """Number pairs of dense numbers and integers by a table of all pairs.
 
-    Args:
-        parts: The parts of a key: fixed-size values.
-        rows: int64[n], ascending: replay order.
+    None where the table would have more than `_SLOTS_A_PAIR` places for each pair that there is.
     """
-    n = len(rows)
-    found = _sorted_keys(parts, n) if n else None
-    if found is None:
-        return sort_events(_group_exactly(parts, n), rows)
-    return _events(*found)
+    if part.dtype.kind != "i":
+        return None
+    low, n = int(part.min()), len(part)
+    width = int(part.max()) - low + 1
+    size = (int(numbers.max()) + 1) * width
+    if size > _SLOTS_A_PAIR * n:
+        return None
+    pairs = numbers * width
+    pairs += part
+    pairs -= low
+    used = np.zeros(size, dtype=np.bool_)
+    used[pairs] = True
+    dense = np.cumsum(used, dtype=np.int64)
+    dense -= 1
+    firsts = np.empty(int(dense[-1]) + 1, dtype=np.int64)
+    found = dense[pairs]
+    firsts[found[::-1]] = np.arange(n - 1, -1, -1)
+    return keys.NumberedKeys(found, firsts)
 
 
 def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, Bools] | None:

@@ -47,7 +47,7 @@ class _Table(Structure):
 
 @dataclass(frozen=True, slots=True)
 class NumberedKeys:
-    """Dense numbers for keys, in the order of each key's first occurrence."""
+    """Dense numbers for keys."""
 
     numbers: npt.NDArray[np.int64]
     """int64[n]: equal for equal keys, else different; dense."""

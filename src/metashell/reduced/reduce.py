@@ -27,10 +27,9 @@ from metashell.dataclass import dataclass
 from metashell.image.fold import (
     Events,
     group_keys,
-    key_events,
     last_marked,
     sort_events,
-    stable_order,
+    take,
 )
 from metashell.image.partition_replay import NO_LEADER_CHANGE, NO_STATE_CHANGE
 from metashell.image.partitions import sound_bases
@@ -188,7 +187,7 @@ class _Reducer:
         ids = _joined(base.fixed("topic_id"), change.fixed("topic_id"))
         partitions = _joined(base.fixed("partition_id"), change.fixed("partition_id"))
         stretch = _Partitions(self._by_partition(ids, partitions, rows), len(base_rows), change)
-        ordered = rows[stretch.events.order]
+        ordered = take(rows, stretch.events.order)
         keep = stretch.kept()
         self.keep[ordered] = keep
         for weights in (self.changes, self.leader_changes):
@@ -198,12 +197,7 @@ class _Reducer:
         """Events of each partition together, apart for each life of its topic and by walls."""
         lives = self._lives(ids, rows)
         key = [ids if lives is None else lives, partitions]
-        if (rows[1:] >= rows[:-1]).all():
-            return key_events(key, rows)
-        by_row = stable_order(rows)
-        events = key_events([part[by_row] for part in key], rows[by_row])
-        order = by_row[events.order].astype(events.order.dtype, copy=False)
-        return Events(order, events.first, events.last)
+        return sort_events(group_keys(key, len(rows)), rows)
 
     def _count_leader_changes(self, rows: I64, change: Columns) -> None:
         if self.records.frames.merged is None:
@@ -293,9 +287,8 @@ class _Partitions:
 
     def _of_changes(self, values: AnyArray, fill: int) -> AnyArray:
         """A value of the changes, in sorted order; `fill` for bases."""
-        every = np.concatenate([np.full(self.n_base, fill, dtype=values.dtype), values])
-        ordered: AnyArray = every[self.events.order]
-        return ordered
+        every = _joined(np.full(self.n_base, fill, dtype=values.dtype), values)
+        return take(every, self.events.order)
 
     def _odd(self) -> Bools:
         """Changes that may not apply."""

@@ -10,6 +10,7 @@ only its own work.
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -20,6 +21,7 @@ import pyarrow.compute as pc
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
+from metashell.image.fold import stable_order
 from metashell.log.names import Listing
 from metashell.log.splits import SPLIT_BYTES, Plan, Split, SplitError
 from metashell.places.place import Place
@@ -347,13 +349,18 @@ def _parts(table: pa.Table, work: Work) -> Iterator[tuple[int, pa.Table]]:
         records.frames.api_key.narrow,
         [topics["TopicRecord"].api_key or 0, topics["RemoveTopicRecord"].api_key or 0],
     )
-    yield 0, table.take(pa.array(np.flatnonzero((bucket <= 0) | of_topics)))
-    order = np.argsort(bucket, kind="stable")
+    order = stable_order(bucket)
     bounds = np.searchsorted(bucket[order], np.arange(1, work.n_parts + 2))
     everywhere = np.flatnonzero(bucket == EVERYWHERE)
-    for part in range(1, work.n_parts + 1):
-        own = order[bounds[part - 1] : bounds[part]]
-        yield part, table.take(pa.array(np.sort(np.concatenate([own, everywhere]))))
+    chosen = [np.flatnonzero((bucket <= 0) | of_topics)]
+    for begin, end in itertools.pairwise(bounds):
+        own = order[begin:end]
+        chosen.append(np.sort(np.concatenate([own, everywhere])) if len(everywhere) else own)
+    # One large take costs a fraction of many.
+    together, at = table.take(pa.array(np.concatenate(chosen))), 0
+    for part, own in enumerate(chosen):
+        yield part, together.slice(at, len(own))
+        at += len(own)
 
 
 def to_bytes(table: pa.Table) -> bytes:
