@@ -23,6 +23,7 @@ from metashell.log.read import opened
 from metashell.places.place import FileRef, name_of
 from metashell.schema.arena import AnyArray, Bools
 
+INDEX_SUFFIXES: Final = (".index", ".timeindex")
 _OFFSET_ENTRY: Final = np.dtype([("offset", ">i4"), ("pos", ">i4")])
 _TIME_ENTRY: Final = np.dtype([("time", ">i8"), ("offset", ">i4")])
 _LIMIT_BYTES: Final = 64 << 20

@@ -14,7 +14,7 @@ from metashell.checks.coordinator_log import check_epochs as check_epochs_of
 from metashell.checks.coordinator_log import read_batches
 from metashell.checks.finding import CheckReport, Finding
 from metashell.checks.fsck import CheckedFile, check_batches, check_name, check_records, facts_of
-from metashell.checks.fsck_index import check_index
+from metashell.checks.fsck_index import INDEX_SUFFIXES, check_index
 from metashell.checks.fsck_order import (
     check_epochs,
     check_missing,
@@ -50,7 +50,17 @@ from metashell.log.names import CheckpointName, SegmentName
 from metashell.log.read import Loaded, load
 from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
 from metashell.node_files.epoch_checkpoint import read_epoch_checkpoint
-from metashell.places.place import child_of, file_at, file_in, is_file, name_of, names_in, parent_of
+from metashell.places.place import (
+    child_of,
+    file_at,
+    file_in,
+    is_file,
+    name_of,
+    names_in,
+    parent_of,
+    read_ahead,
+)
+from metashell.places.remote import RemoteFile
 from metashell.places.vanished import VanishedError
 from metashell.records.records import Records
 from metashell.schema.coordinators import CoordinatorLog
@@ -264,6 +274,7 @@ class CheckRun:
         if self.directory is not None:
             boot = child_of(parent_of(self.directory), "bootstrap.checkpoint")
             paths += [file_at(boot)] if is_file(boot) else []
+        read_ahead(path.place for path in paths if isinstance(path, RemoteFile))
         for path in paths:
             self.stop()
             with self._reading(name_of(path)):
@@ -311,6 +322,8 @@ class CheckRun:
         missing = check_missing(names, log_end_of(segments), covered_by(checkpoints))
         self.report.extend([missing] if missing is not None else [])
         self.report.extend(check_names(names, missing))
+        indexes = [name for name in sorted(names) if name.endswith(INDEX_SUFFIXES)]
+        read_ahead(child_of(directory, name) for name in indexes)
         for facts in segments:
             self._indexes(facts, names, is_last=self._is_last(facts.name))
         beside = read_node_files(directory)
@@ -324,7 +337,7 @@ class CheckRun:
 
     def _indexes(self, facts: CheckedFile, names: Set[str], *, is_last: bool) -> None:
         """Check the indexes of a segment that are among the names in the directory."""
-        for suffix in (".index", ".timeindex"):
+        for suffix in INDEX_SUFFIXES:
             index = facts.name.removesuffix(".log") + suffix
             if index in names:
                 with self._reading(index):

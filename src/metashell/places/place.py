@@ -25,7 +25,7 @@ from metashell.places.archives import HEAD_BYTES, archive_format, is_archive_nam
 from metashell.places.bounded_file import MIB, AnyPlace
 from metashell.places.parallel import in_parallel
 from metashell.places.remote import RemoteFile, RemotePlace, remote_place
-from metashell.places.seen import StoreEntry
+from metashell.places.seen import StoreEntry, seen
 from metashell.places.uri import is_uri, local_path, parse_uri, quoted, shown, unquoted
 from metashell.places.vanished import VanishedError
 
@@ -219,10 +219,21 @@ def read_beginning(place: Place, limit_bytes: int) -> bytes | None:
 
 
 def read_ahead(places: Iterable[AnyPlace]) -> None:
-    """Read small files of a store side by side, where reading each then finds what was seen."""
-    remote = [one for one in places if isinstance(one, RemotePlace) and one.seen.limit_bytes]
-    if remote:
-        in_parallel([partial(one.read_beginning, MIB) for one in remote])
+    """Read small files of a store side by side, where reading each then finds what was seen.
+
+    Files that a listing shows to be larger are left out, and those that half of the memory does not
+    hold.
+    """
+    jobs, left = [], seen().limit_bytes // 2
+    for place in places:
+        if isinstance(place, RemotePlace) and place.seen.limit_bytes:
+            known = place.seen.file(place)
+            n_bytes = MIB if known is None else known.size
+            if n_bytes <= min(MIB, left):
+                left -= n_bytes
+                jobs.append(partial(place.read_beginning, MIB))
+    if jobs:
+        in_parallel(jobs)
 
 
 # Patterns.

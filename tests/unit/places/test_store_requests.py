@@ -11,7 +11,9 @@ import pytest
 from metashell.cli import main
 from metashell.log.changed import list_anew, list_directory, signature
 from metashell.places import patience
-from metashell.places.place import place_of
+from metashell.places.bounded_file import MIB
+from metashell.places.parallel import THREADS
+from metashell.places.place import place_of, read_ahead
 from metashell.places.remote import RemoteFile
 from metashell.places.seen import Seen, begin_seeing, seeing, seen, stop_seeing
 from metashell.places.vanished import VanishedError
@@ -23,6 +25,8 @@ OF_STATE = 3
 """A checkpoint and two segments make the newest state of the fixture."""
 OF_LOG = 11
 """Those, and the older ones that history is read from."""
+OF_CHECK = 3 + 2 * 9
+"""Other checkpoints, and two indexes of each segment."""
 OF_NODE = 4
 """meta.properties, quorum-state, leader-epoch-checkpoint and partition.metadata."""
 
@@ -30,7 +34,12 @@ OF_NODE = 4
 @pytest.fixture(scope="module")
 def stored(s3: S3Server, real_directory: Fixture) -> S3Server:
     """The server with a small cluster, and with copies of it that have ids of their own."""
-    s3.upload(real_directory.directory, "counted/one")
+    for name in ("one", "indexed"):
+        s3.upload(real_directory.directory, f"counted/{name}")
+    for index in real_directory.input.glob("*index"):
+        # Of the last segment, a node allocates 10 MiB: two pieces of a read.
+        content = index.read_bytes()[: 1 << 10]
+        s3.put(f"counted/indexed/__cluster_metadata-0/{index.name}", content)
     own = (real_directory.directory / "meta.properties").read_bytes()
     for i, name in enumerate(CLUSTERS):
         s3.upload(real_directory.directory, f"many/{name}")
@@ -64,6 +73,8 @@ def _requests(server: S3Server, place: str, words: Sequence[str]) -> Counter[str
         ("one", ["log", "--limit", "2"], 2, OF_STATE + 1),
         ("one", ["fleet"], 2, OF_STATE + OF_NODE),
         ("one", ["health"], 2, OF_LOG + OF_NODE),
+        ("one", ["preflight"], 2, OF_STATE + OF_NODE),
+        ("indexed", ["check"], 2, OF_LOG + OF_CHECK + OF_NODE),
     ],
 )
 def test_requests_of_a_run(
@@ -72,6 +83,25 @@ def test_requests_of_a_run(
     """A listing of each directory, and of each file a GET and the HEAD that pyarrow makes."""
     wanted = Counter({"LIST": n_listings, "HEAD": n_files, "GET": n_files})
     assert wanted == _requests(server, f"counted/{place}", words)
+
+
+def test_reading_ahead(server: S3Server) -> None:
+    """Small files are read once, before they are asked for; a larger one only when it is."""
+    server.put("ahead/large", bytes(MIB + 1))
+    names = [f"small-{i}" for i in range(THREADS)]
+    for name in names:
+        server.put(f"ahead/{name}", name.encode())
+    place = place_of(server.uri("ahead"))
+    assert not isinstance(place, str)
+    with seeing():
+        place.list()
+        read_ahead(place.child(name) for name in [*names, "large"])
+        n = len(server.requests())
+        found = [place.child(name).read_whole(MIB) for name in names]
+        assert [name.encode() for name in names] == found
+        assert n == len(server.requests())
+        assert place.child("large").read_whole(2 * MIB)
+        assert n + 2 == len(server.requests())
 
 
 @pytest.mark.slow
