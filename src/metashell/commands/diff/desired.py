@@ -15,14 +15,7 @@ from metashell.answers.recipes.settings import Resource, Settings, stated_by
 from metashell.errors import SourceError
 from metashell.log.names import METADATA_DIRECTORY, parse_name
 from metashell.places.bounded_file import read_bounded
-from metashell.places.place import (
-    Place,
-    base_name,
-    child_of,
-    entries_in,
-    is_directory,
-    place_of,
-)
+from metashell.places.place import Place, base_name, child_of, entries_in, place_of
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _MOST_FILES: Final = 10_000
@@ -32,29 +25,33 @@ _DEEPEST: Final = 64
 
 
 def desired_files(given: str) -> list[Place]:
-    """The files that a path or a URI names; empty where it names something else.
+    """The files that a path or a URI names; empty where it names something else, such as logs.
 
     Raises:
-        SourceError: A directory can't be listed, or has too many files.
+        SourceError: A directory in it can't be listed, or it has too many files.
     """
     place = place_of(given)
     if base_name(place).endswith(_ENDINGS):
         return [place]
-    if not is_directory(place):
-        return []
     found: list[Place] = []
     folders = [place]
     while folders:
         folder = folders.pop()
-        entries = sorted(entries_in(folder), key=lambda entry: entry.name)
+        try:
+            entries = sorted(entries_in(folder), key=lambda entry: entry.name)
+        except SourceError:
+            if folder is place:
+                return []  # Opening it says why.
+            raise
         names = {entry.name for entry in entries}
         if METADATA_DIRECTORY in names or any(parse_name(name) is not None for name in names):
             return []
-        for entry in entries:
-            if entry.is_directory:
-                folders.append(child_of(folder, entry.name))
-            elif entry.name.endswith(_ENDINGS):
-                found.append(child_of(folder, entry.name))
+        folders += [child_of(folder, entry.name) for entry in entries if entry.is_directory]
+        found += [
+            child_of(folder, entry.name)
+            for entry in entries
+            if not entry.is_directory and entry.name.endswith(_ENDINGS)
+        ]
         if len(found) > _MOST_FILES:
             raise SourceError(f"{given}: more than {_MOST_FILES:,} files in YAML or JSON")
     return found
