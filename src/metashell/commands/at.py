@@ -25,7 +25,9 @@ class AtCommand(Command):
 
     4111 is an offset; the record at that offset is included. 2026-09-21T14:14:09Z and
     2026-09-21 are times, in UTC unless they name another zone. 12:25 and 12:25:40 are times of
-    the last record's day, in UTC, as times are shown.
+    the last record's day, 09-21 12:25:40 of its year, in UTC, as times are shown. Where a time
+    is an end (at, --at, --until, diff), one without a fraction includes its whole second; a
+    fraction is exact.
 
     -10m, -2h and -1d12h count back from the last record, not from this machine's clock. On a
     live quorum they count back from now. `end` is the last record of the log. end-10m counts

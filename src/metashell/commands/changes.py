@@ -341,7 +341,7 @@ def _window(period: Period) -> Callable[[NodeChange], bool]:
         if high is not None:
             if high.offset is not None and (offset or 0) > high.offset:
                 return False
-            if high.timestamp_ms is not None and time is not None and time > high.timestamp_ms:
+            if high.last_ms is not None and time is not None and time > high.last_ms:
                 return False
         return True
 

@@ -61,11 +61,19 @@ class Newest:
 
     def later(self, offsets: I64, times: I64) -> Bools:
         """bool[n]: which records lie behind `until`."""
-        return _beyond(self.until, offsets, times, 1)
+        until = self.until
+        if until is None:
+            return np.zeros(len(offsets), dtype=np.bool_)
+        by_time = until.last_ms is not None
+        return (times if by_time else offsets) > int(until.last_ms or until.offset or 0)
 
     def earlier(self, offsets: I64, times: I64) -> Bools:
         """bool[n]: which records lie before `since`."""
-        return _beyond(self.since, offsets, times, -1)
+        since = self.since
+        if since is None:
+            return np.zeros(len(offsets), dtype=np.bool_)
+        by_time = since.timestamp_ms is not None
+        return (times if by_time else offsets) < int(since.timestamp_ms or since.offset or 0)
 
     def of(
         self,
@@ -99,15 +107,6 @@ class Newest:
                 size = max(size * _WIDER, _BLOCK_ROWS)
         self.has_older |= size < n - n_earlier or len(found) > self.limit
         return list(found)[-self.limit :]
-
-
-def _beyond(time_spec: TimeSpec | None, offsets: I64, times: I64, sign: int) -> Bools:
-    out: Bools = np.zeros(len(offsets), dtype=np.bool_)
-    if time_spec is not None and time_spec.offset is not None:
-        out |= sign * offsets > sign * time_spec.offset
-    if time_spec is not None and time_spec.timestamp_ms is not None:
-        out |= sign * times > sign * time_spec.timestamp_ms
-    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class CoveredPoint:
     notes: tuple[str, ...]
     """Remarks on how the point was found, a sentence each."""
     timestamp_ms: int | None = None
-    """The time that was asked for, ms since the epoch; None where an offset was."""
+    """The last ms of the time that was asked for, since the epoch; None where an offset was."""
 
 
 class History:
@@ -126,7 +126,7 @@ class History:
                 f" whole or not at all: shown is the state after offset {first - 1}"
             )
             offset = first - 1
-        return CoveredPoint(log, records.until(row), offset, tuple(notes), time_spec.timestamp_ms)
+        return CoveredPoint(log, records.until(row), offset, tuple(notes), time_spec.last_ms)
 
     def whole_image(self, moment: CoveredPoint | None) -> Image | None:
         """The image at a moment (None for the newest) folded from the oldest state, whose rows
@@ -173,20 +173,21 @@ class History:
 
         An age that is older than the files means the oldest state that they have.
         """
-        timestamp_ms = time_spec.timestamp_ms
-        assert timestamp_ms is not None
+        starts_ms, last_ms = time_spec.timestamp_ms, time_spec.last_ms
+        assert starts_ms is not None
+        assert last_ms is not None
         _, records = self.oldest
         batches = records.frames.batches
         at = _log_batches(records)
         times = batches.header["max_timestamp"][at].astype(np.int64)
         base = batches.header["base_offset"][at].astype(np.int64)
-        later = np.flatnonzero(times > timestamp_ms)
+        later = np.flatnonzero(times > last_ms)
         low, high = self.range()
         begins = _first_time(records, times)
         ends = max(int(times.max(initial=-1)), -1 if begins is None else begins)
         limit = max(ends, clock.now_ms) if clock.is_live else ends
         is_early = not len(later) or later[0] == 0
-        is_early = is_early and (begins is None or timestamp_ms < begins)
+        is_early = is_early and (begins is None or last_ms < begins)
         first_time, last_time = ("?" if t is None or t < 0 else iso_time(t) for t in (begins, ends))
         if is_early and is_age and begins is not None:
             notes.append(
@@ -195,7 +196,7 @@ class History:
             )
             held = [f.end_offset for f in records.loaded.files if f.end_offset]
             return max(held) - 1 if held else int(base[0] + batches.header["last_delta"][at[0]])
-        if is_early or timestamp_ms > limit:
+        if is_early or starts_ms > limit:
             raise NotCoveredError(
                 f"{time_spec_text(time_spec)} is not covered: the files reach from {first_time}"
                 f" to {last_time}, offsets {low} to {high}",
@@ -204,7 +205,7 @@ class History:
         if not later.size:
             return high
         first = int(later[0])
-        back = first + np.flatnonzero(times[first:] <= timestamp_ms)
+        back = first + np.flatnonzero(times[first:] <= last_ms)
         if back.size:
             notes.append(
                 f"the clock went back: {len(back)} later batches, the first at offset"

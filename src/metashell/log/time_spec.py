@@ -18,14 +18,17 @@ from metashell.schema.timestamps import iso_time
 Origin: TypeAlias = Literal["last", "end", "now"]
 """The origin of an age: the last record shown, the log's last record, the present."""
 
+_SECOND_MS: Final = 1000
 _DURATION: Final = re.compile(r"(?:[0-9]{1,9}(?:ms|[smhdw]))+")
 _DURATION_PART: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
 _TIME_OF_DAY: Final = re.compile(
+    r"(?:([0-9]{2}-[0-9]{2})[ T])?"
     r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,3}))?)?Z?"
 )
+_FRACTION: Final = re.compile("[.,]")
 _UNIT_MS: Final = {
     "ms": 1,
-    "s": 1000,
+    "s": _SECOND_MS,
     "m": 60_000,
     "h": 3_600_000,
     "d": 86_400_000,
@@ -49,9 +52,20 @@ class TimeSpec:
     """So many ms before `origin`."""
     time_of_day_ms: int | None = None
     """So many ms after the midnight (UTC) before the last record."""
+    day: str | None = None
+    """The month and day of the midnight, of the last record's year; None for its day."""
     origin: Origin = "last"
+    is_whole_second: bool = False
+    """Whether a time has no fraction: as an end it includes its second."""
     text: str = ""
     """The typed text, where it is no offset and no full time."""
+
+    @property
+    def last_ms(self) -> int | None:
+        """The last ms that counts where a time is an end, ms since the epoch."""
+        if self.timestamp_ms is None or not self.is_whole_second:
+            return self.timestamp_ms
+        return self.timestamp_ms + _SECOND_MS - 1
 
     @property
     def is_relative(self) -> bool:
@@ -106,10 +120,12 @@ class LogClock:
         if origin is None:
             raise NotCoveredError(f"{time_spec.text}: no record has a time to count from")
         if time_spec.time_of_day_ms is not None:
-            at = origin - origin % _DAY_MS + time_spec.time_of_day_ms
+            at = _midnight(origin, time_spec) + time_spec.time_of_day_ms
         else:
             at = origin - (time_spec.before_ms or 0)
-        return TimeSpec(timestamp_ms=at, text=time_spec.text)
+        return TimeSpec(
+            timestamp_ms=at, text=time_spec.text, is_whole_second=time_spec.is_whole_second
+        )
 
     def _origin_of(self, time_spec: TimeSpec) -> int | None:
         origins = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}
@@ -168,6 +184,18 @@ class LogClock:
         return f"the state shown ends at {last}, the log goes on to offset {self.end_offset}"
 
 
+def _midnight(origin_ms: int, time_spec: TimeSpec) -> int:
+    """The midnight (UTC) that a time of day counts from, ms since the epoch."""
+    if time_spec.day is None:
+        return origin_ms - origin_ms % _DAY_MS
+    year = iso_time(origin_ms).rpartition("T")[0][: -len(time_spec.day)]
+    try:
+        moment = datetime.fromisoformat(f"{year}{time_spec.day}").replace(tzinfo=UTC)
+    except ValueError:
+        raise NotCoveredError(f"{time_spec.text}: no day of the last record's year") from None
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
 def time_spec_of(point: Point) -> TimeSpec:
     """The time spec of a point; a time without a zone is UTC.
 
@@ -185,8 +213,8 @@ def parse_time_spec(text: str) -> TimeSpec:
     """Read a point as ``man at`` tells.
 
     It is an offset (``4111``), a time (``2026-09-21T14:14``; UTC unless it says otherwise), a time
-    of the last day (``12:25``, UTC), an age (``-2h``, ``-1d12h``, ``2h``), or ``end``, ``now``,
-    ``end-10m`` or ``now-10m``.
+    of the last day or year (``12:25``, ``09-21 12:25``, UTC), an age (``-2h``, ``-1d12h``,
+    ``2h``), or ``end``, ``now``, ``end-10m`` or ``now-10m``.
 
     Args:
         text: The typed text.
@@ -205,7 +233,8 @@ def parse_time_spec(text: str) -> TimeSpec:
         raise UsageError(f"{text or repr('')}: neither an offset nor a time", hint=_HINT) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return TimeSpec(timestamp_ms=(moment - _EPOCH) // timedelta(milliseconds=1))
+    ms = (moment - _EPOCH) // timedelta(milliseconds=1)
+    return TimeSpec(timestamp_ms=ms, is_whole_second=not _FRACTION.search(text))
 
 
 def time_spec_text(time_spec: TimeSpec) -> str:
@@ -240,9 +269,10 @@ def _relative(text: str) -> TimeSpec | None:
     """A point that counts from the log's end or from now; None for none."""
     daytime = _TIME_OF_DAY.fullmatch(text)
     if daytime is not None:
-        hours, minutes, seconds, fraction = daytime.groups()
-        ms = int(hours) * 3_600_000 + int(minutes) * 60_000 + int(seconds or 0) * 1000
-        return TimeSpec(time_of_day_ms=ms + int((fraction or "0").ljust(3, "0")))
+        day, hours, minutes, seconds, fraction = daytime.groups()
+        ms = int(hours) * 3_600_000 + int(minutes) * 60_000 + int(seconds or 0) * _SECOND_MS
+        ms += int((fraction or "0").ljust(3, "0"))
+        return TimeSpec(time_of_day_ms=ms, day=day, is_whole_second=fraction is None)
     origin: Origin
     for origin in ("end", "now"):
         if text == origin:

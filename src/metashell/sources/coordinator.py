@@ -112,8 +112,8 @@ class CoordinatorSource(SourceWithoutImage):
             time_spec = self._time_spec
             if time_spec.offset is not None:
                 return newest.until_offset(time_spec.offset)
-            assert time_spec.timestamp_ms is not None
-            return newest.until_time(time_spec.timestamp_ms)
+            assert time_spec.last_ms is not None
+            return newest.until_time(time_spec.last_ms)
         records = KeyedRecords(self.log.loaded, self.record_types)
         if self.end is not None:
             records = records.until_offset(self.end - 1)

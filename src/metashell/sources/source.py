@@ -331,6 +331,7 @@ class Source(NodeSource):
         Args:
             point: An included offset or a time; see `parse_time_spec`. Ages count back from
                 the log's last record, on a live quorum from now. Times without a zone are UTC.
+                One without a fraction of a second includes its whole second.
             record: Apply up to the record itself where the offset lies inside a batch.
 
         Raises:

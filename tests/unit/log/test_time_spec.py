@@ -36,9 +36,9 @@ CLOCK = LogClock(
     [
         ("0", TimeSpec(offset=0)),
         ("4111", TimeSpec(offset=4111)),
-        ("1970-01-01", TimeSpec(timestamp_ms=0)),
+        ("1970-01-01", TimeSpec(timestamp_ms=0, is_whole_second=True)),
         ("1970-01-01T00:00:01.5Z", TimeSpec(timestamp_ms=1500)),
-        ("1970-01-01T01:00+01:00", TimeSpec(timestamp_ms=0)),
+        ("1970-01-01T01:00+01:00", TimeSpec(timestamp_ms=0, is_whole_second=True)),
     ],
 )
 def test_points(text: str, time_spec: TimeSpec) -> None:
@@ -60,6 +60,7 @@ def test_points(text: str, time_spec: TimeSpec) -> None:
         ("1:05", DAY + 65 * 60_000),
         ("11:25:40", DAY + (11 * 3600 + 25 * 60 + 40) * 1000),
         ("11:25:40.5Z", DAY + (11 * 3600 + 25 * 60 + 40) * 1000 + 500),
+        ("09-20 11:25:40", DAY - 2 * 86_400_000 + (11 * 3600 + 25 * 60 + 40) * 1000),
         ("23:59", DAY + (23 * 60 + 59) * 60_000),
     ],
 )
@@ -71,6 +72,59 @@ def test_relative_points(text: str, expected: int) -> None:
 def test_end_is_an_offset() -> None:
     """`end` is the log's last record, whatever its time."""
     assert CLOCK.resolve(parse_time_spec("end")).offset == 99
+
+
+@pytest.mark.parametrize(
+    ("text", "last_ms"),
+    [
+        ("11:25:40", DAY + (11 * 3600 + 25 * 60 + 40) * 1000 + 999),
+        ("2026-09-22", DAY + 999),
+        ("2026-09-22T00:00:00.000Z", DAY),
+        ("2026-09-22 00:00:00,172", DAY + 172),
+        ("-90s", LAST - 90_000),
+    ],
+)
+def test_an_end_without_a_fraction_includes_its_second(text: str, last_ms: int) -> None:
+    """A fraction is exact, and so is an age."""
+    assert CLOCK.resolve(parse_time_spec(text)).last_ms == last_ms
+
+
+def test_no_such_day() -> None:
+    """A day that the last record's year does not have is not covered."""
+    with pytest.raises(NotCoveredError, match="02-29 12:00: no day of the last record's year"):
+        CLOCK.resolve(parse_time_spec("02-29 12:00"))
+
+
+SECOND = "12:39:49"
+"""As the explorer shows when broker 104 of the demo was fenced: at 12:39:49.172, offset 1891."""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"--at {SECOND} brokers 104 --columns broker,state -o tsv",
+        f"changes --until {SECOND} /image/cluster/brokers/104",
+        f"log --until {SECOND} --type BrokerRegistrationChange",
+        f"diff 1870 {SECOND} /image/cluster/brokers/104",
+        f"log --since {SECOND} --until {SECOND} --type BrokerRegistrationChange",
+    ],
+)
+def test_every_end_includes_the_second_that_is_shown(line: str) -> None:
+    """What happened within the second is there; what starts at a second starts at its begin."""
+    source = metashell.open(DEMO)
+    at = line.removeprefix(f"--at {SECOND} ")
+    ran = run_on(source if at == line else source.at(SECOND), at)
+    assert ran.status == 0 or line.startswith("diff")
+    assert "fenced" in ran.out, ran
+
+
+def test_before_a_second_excludes_it() -> None:
+    """`-changed-before` takes a start: what changed within the second is not before it."""
+    ran = run_on(
+        metashell.open(DEMO),
+        f"find /image/cluster/brokers/104 -maxdepth 0 -changed-before {SECOND}",
+    )
+    assert "" == ran.out
 
 
 @pytest.mark.parametrize(

@@ -130,17 +130,16 @@ def test_texts() -> None:
         assert ("no change", "no_ops") == track.batch_text(3)
         assert ("2 Config", "configs") == track.column_text(1, 2, Axis.OFFSET)
         assert ("1 LeaderChange, 1 Topic", "quorum") == track.column_text(0, 2, Axis.OFFSET)
-        assert "14:13:20" == track.time_text(track.time_at(0), is_wide=True)
+        assert "14:13:20" == track.time_text(track.time_at(0))
         assert "2026-09-21" == track.day_text(track.time_at(0) or 0)
-        assert "14:13:20" == track.time_text(track.time_at(0), is_wide=False)
-        assert "" == track.time_text(None, is_wide=True)
+        assert "" == track.time_text(None)
 
 
 def test_long_logs_show_days() -> None:
     """Where hours alone would not tell."""
     with cluster(topic_record(1), NO_OP, apart_ms=90_000_000) as source:
         track = track_of(source)
-        assert "09-21 14:13" == track.time_text(track.time_at(0), is_wide=False)
+        assert "09-21 14:13:20" == track.time_text(track.time_at(0))
 
 
 def test_one_state() -> None:

@@ -230,7 +230,7 @@ def _selection(
     if until is not None and until.offset is not None:
         high = min(high, until.offset)
     since_ms = None if since is None else since.timestamp_ms
-    until_ms = None if until is None else until.timestamp_ms
+    until_ms = None if until is None else until.last_ms
     if not source.capabilities.has_image and since_ms is None and until_ms is not None:
         # A message of format 0 has no time.
         since_ms = 0

@@ -63,7 +63,7 @@ def period_of(
     begin = first_record(source.log)
     if begin is not None:
         first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
-        if until is not None and is_before(until, begin):
+        if until is not None and is_before(until, begin, is_end=True):
             raise NotCoveredError(f"{time_spec_text(until)} is not covered: {first}")
         if since is not None and is_before(since, begin):
             if begin[0]:
@@ -92,8 +92,9 @@ def first_record(log: MetadataLog) -> tuple[int, int] | None:
     return (offset, time) if n == len(head) and magic == _MAGIC and time >= 0 else None
 
 
-def is_before(time_spec: TimeSpec, begin: tuple[int, int]) -> bool:
-    """Whether a point lies before another, given by its offset and its time (ms)."""
+def is_before(time_spec: TimeSpec, begin: tuple[int, int], *, is_end: bool = False) -> bool:
+    """Whether a point, maybe an end, lies before another, given by its offset and its time (ms)."""
     if time_spec.offset is not None:
         return time_spec.offset < begin[0]
-    return time_spec.timestamp_ms is not None and time_spec.timestamp_ms < begin[1]
+    ms = time_spec.last_ms if is_end else time_spec.timestamp_ms
+    return ms is not None and ms < begin[1]

@@ -204,12 +204,12 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     track, is_wide = stand.track, stand.width >= _WIDE
     first = track.time_at(track.low)
     first = int(track.density.time[0]) if first is None else first
-    times = [track.time_text(time, is_wide=is_wide) for time in (first, track.time_at(track.high))]
+    times = [track.time_text(time) for time in (first, track.time_at(track.high))]
     ends = [(f"{track.low} {times[0]}  ", f"  {times[1]} {track.high}")]
     if is_wide and len(times[0]) == _OF_DAY:
         ends.insert(0, (f"{track.low} {track.day_text(first)} {times[0]}  ", ends[0][1]))
     ends.append((f"{track.low}  ", f"  {track.high}"))
-    middle = _middle(stand, style_of, is_wide=is_wide)
+    middle = _middle(stand, style_of)
     rooms = [max(stand.width - len(left) - len(right), 0) for left, right in ends]
     # The text about the cursor matters more than the ends of the log.
     fits = (i for i, room in enumerate(rooms) if middle.cell_length <= room)
@@ -220,7 +220,7 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     return Content.assemble(left.stylize(label), middle, right.stylize(label))
 
 
-def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) -> Content:
+def _middle(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     track, width, axis, offset = stand.track, stand.width, stand.axis, stand.at
     column, is_by_column = track.column_of(offset, width, axis), stand.is_by_column
     if stand.pointed is not None:
@@ -233,7 +233,7 @@ def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) ->
     if stand.pointed is None and stand.note is not None and stand.note[0] == offset:
         _, text, is_remark = stand.note
         group = "remark" if is_remark else group
-    time = track.time_text(track.time_at(offset), is_wide=is_wide)
+    time = track.time_text(track.time_at(offset))
     where = "newest" if offset >= track.high else "offset"
     start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
     has_note = stand.note is not None and stand.note[0] == offset

@@ -190,7 +190,7 @@ class Track:
         applied = self.density.applied(offset)
         return int(self.density.time[applied - 1]) if applied else None
 
-    def time_text(self, ms: int | None, *, is_wide: bool) -> str:
+    def time_text(self, ms: int | None) -> str:
         """A time as short as the log's length allows: within a day without it; empty for none."""
         if ms is None:
             return ""
@@ -199,7 +199,7 @@ class Track:
         passed = self.density.passed
         if int(passed[-1]) - int(passed[0]) < _DAY_MS:
             return time
-        return f"{day[-5:]} {time if is_wide else time[:5]}"
+        return f"{day[-5:]} {time}"
 
     def day_text(self, ms: int) -> str:
         """The day of a time."""
