@@ -9,6 +9,7 @@ import pytest
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.status import StatusLine
+from metashell.tui.records.filters import Chip
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.relations import RelationsScreen
@@ -40,7 +41,7 @@ def test_escape_goes_back_step_by_step() -> None:
         assert driver.view.filter_text == ""
         assert driver.view.is_inside
         assert driver.app.screen.maximized is not None
-        assert "esc" not in footer(driver).split()
+        assert "esc Restore size" in footer(driver)
         await driver.press("escape")
         assert driver.app.screen.maximized is None
         assert "esc Back" in footer(driver)
@@ -50,6 +51,57 @@ def test_escape_goes_back_step_by_step() -> None:
         await driver.press("escape")
         assert driver.view.id == "explorer"
         assert "esc" not in footer(driver).split()
+
+    drive(test, session_on(DEMO))
+
+
+def test_escape_does_not_walk_through_time() -> None:
+    """It leaves a change that was gone to as a whole, but never a time that was chosen."""
+
+    async def test(driver: Driver) -> None:
+
+        def shown() -> tuple[str | None, int | None]:
+            cluster = driver.view_state.cluster
+            assert cluster is not None
+            return driver.view.id, cluster.moment_offset
+
+        await driver.press("2", "enter")
+        assert ("explorer", 1935) == shown()
+        await driver.press("escape")
+        assert ("records", None) == shown()
+        await driver.press("enter", "left_square_bracket")
+        await driver.press("escape")
+        assert ("records", 1917) == shown()
+        await driver.press("3", "E", "escape")
+        assert ("records", None) == shown()
+        await driver.press("escape")
+        assert ("explorer", None) == shown()
+        assert "esc" not in footer(driver)
+
+    drive(test, session_on(DEMO))
+
+
+def test_escape_drops_the_filters_of_records() -> None:
+    """All of them, then it goes back; those that a node's records came with go with the view."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("2", "a")
+        await driver.type("type Config")
+        await driver.press("enter")
+        assert "esc Drop filter" in footer(driver)
+        await driver.press("escape")
+        assert "filter dropped: type Config" in driver.told[-1]
+        assert "esc Back" in footer(driver)
+        await driver.press("escape")
+        assert driver.view.id == "explorer"
+        driver.app.show_records(Chip("--topic", "orders"))
+        await driver.settled()
+        assert "topic orders" in driver.screen()
+        assert "esc Back" in footer(driver)
+        await driver.press("escape")
+        assert driver.view.id == "explorer"
+        await driver.press("2")
+        assert "topic orders" not in driver.screen()
 
     drive(test, session_on(DEMO))
 
@@ -297,17 +349,20 @@ def test_what_changed_since_the_previous_stop() -> None:
 
     async def test(driver: Driver) -> None:
         for before, now, rows in (
-            (2049, 1891, "--since 1892 --until 2049 /image  3 rows at offset 1891"),
-            (1891, 1877, "--since 1878 --until 1891 /image  14 rows at offset 1877"),
-            (1877, 1891, "--since 1878 --until 1891 /image  14 rows at offset 1891"),
+            (2049, 1891, "1891 to 2049  3 rows at offset 1891"),
+            (1891, 1877, "1877 to 1891  14 rows at offset 1877"),
+            (1877, 1891, "1877 to 1891  14 rows at offset 1891"),
         ):
             for offset in (before, now):
                 driver.app.travel(offset)
                 await driver.settled()
             await driver.press("equals_sign")
-            assert plain_title(driver).strip() == f"changes {rows}"
+            told = f"what changed from offset {rows}"
+            assert plain_title(driver).strip() == told
+            await driver.press("r")
+            assert plain_title(driver).strip() == told
         await driver.press("E")
-        assert plain_title(driver).strip() == f"changes {rows}"
+        assert plain_title(driver).strip() == told
 
     drive(test, session_on(DEMO))
 

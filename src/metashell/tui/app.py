@@ -190,7 +190,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         view = self.view
         if view is None or not view.is_composed or self.screen.is_modal:
             return False
-        return bool(view.filter_text)
+        return view.is_filtered
 
     @property
     def view(self) -> View | None:
@@ -318,7 +318,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
     def visit_view(self, view_id: str) -> None:
         """Show a view that the user chose; the one before is kept for `back`."""
         if self.view is not None and self.view.id != view_id:
-            self.places.visit(self.looked_at)
+            self.leave_place()
         self.show_view(view_id)
 
     def show_view(self, view_id: str) -> None:
@@ -441,10 +441,11 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         view = self.view
         if self._is_filtered:
             return "Drop filter"
-        screen = self.screen
-        if view is None or not view.is_composed or screen.is_modal or screen.maximized is not None:
+        if view is None or not view.is_composed or self.screen.is_modal:
             return ""
-        return "Back" if view.is_inside or self.places.can_go_back else ""
+        if self.screen.maximized is not None:
+            return "Restore size"
+        return "Back" if view.is_inside or self.places.can_go_back(self.looked_at) else ""
 
     def _drop_filter(self) -> None:
         view = self.view

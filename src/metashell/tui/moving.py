@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
@@ -61,9 +62,13 @@ class Moving(AppPart):
             offset: The last offset to be shown; None to stay in the view state.
             view: Id of the view to see it in.
         """
-        app = self.explorer
-        app.places.visit(self.looked_at)
+        self.leave_place(is_for_a_time=offset is not None)
         self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
+
+    def leave_place(self, *, is_for_a_time: bool = False) -> None:
+        """Keep the place that is looked at for `back`, which may lead to its time, too."""
+        left = replace(self.looked_at, was_left_for_a_time=is_for_a_time)
+        self.explorer.places.visit(left)
 
     def go_to_change(self, path: str, offset: int) -> None:
         """Go to a node as it was once a record was applied."""
@@ -82,8 +87,7 @@ class Moving(AppPart):
 
     def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
-        app = self.explorer
-        app.places.visit(self.looked_at)
+        self.leave_place(is_for_a_time=True)
         self._go(place, TREE, is_exact=True)
 
     @property
@@ -108,7 +112,7 @@ class Moving(AppPart):
             return
         app.path = place.path
         app.show_view(view)
-        path, offset = place.path, place.offset
+        path, offset = place.path, place.offset if is_exact else None
         at = None if view_state.cluster is None else view_state.cluster.moment_offset
         if cluster_at(view_state, path) != view_state.prefix or (is_exact and offset != at):
             self._renew(
@@ -132,27 +136,24 @@ class Moving(AppPart):
 
     def action_place_back(self) -> None:
         """Go to the place before, which may be the rows of a command."""
-        app = self.explorer
-        if not app.leave_records():
-            self._follow_place(app.places.back(self.looked_at))
+        self._follow_place(self.explorer.places.back(self.looked_at))
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""
-        app = self.explorer
-        self._follow_place(app.places.forward(self.looked_at))
+        self._follow_place(self.explorer.places.forward(self.looked_at))
 
     def _follow_place(self, place: VisitedView | None) -> None:
         app = self.explorer
         if place is None:
             app.tell("no further place")
             return
-        self._go(place.node, place.view, is_exact=True)
+        self._go(place.node, place.view, is_exact=place.was_left_for_a_time)
         if place.result is not None:
             app.show_rows(place.result)
 
     def visit_rows(self, result: CommandResult) -> None:
         """Show the rows of a command; the place before is kept for `back`."""
-        self.explorer.places.visit(self.looked_at)
+        self.leave_place()
         self.explorer.show_rows(result)
 
     # Time.
@@ -173,6 +174,7 @@ class Moving(AppPart):
         if view_state.cluster is None and cluster_at(view_state, path) == view_state.prefix:
             app.tell(view_state.why_no_cluster, "warning")
             return
+        app.places.stay_in_time()
         where = "the end of the log" if point is None else str(point)
         self._renew(
             f"going to {where}",
@@ -213,6 +215,7 @@ class Moving(AppPart):
         if app.timeline is not None:
             app.timeline.give_up()
         app.jobs.cancel(app, VIEW_STATE)
+        app.places.stay_in_time()
         if arrival.batch is None or app.view is None:
             self._arrived(arrival.view_state, arrival.point)
             if arrival.note:
@@ -291,6 +294,10 @@ class Moving(AppPart):
 
     def action_changes(self) -> None:
         """List what changed since the previous stop."""
+        self.show_changes(None)
+
+    def show_changes(self, span: tuple[int, int] | None) -> None:
+        """List what changed between two states; None: since the previous stop."""
         app = self.explorer
         view_state = app.view_state
         if view_state is None:
@@ -300,13 +307,12 @@ class Moving(AppPart):
             from metashell.tui.node.history import changes_between
             from metashell.tui.node.inspector import MOST_CHANGES, MOST_RECORDS
 
-            span = view_state.span
-            if span is None or view_state.cluster is None:
+            states = span or view_state.span
+            if states is None or view_state.cluster is None:
                 return None
             return changes_between(
                 view_state.cluster,
-                span[0] + 1,
-                span[1],
+                states,
                 most_changes=MOST_CHANGES,
                 most_records=MOST_RECORDS,
                 cancelled=job.cancelled,

@@ -11,6 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -203,6 +204,17 @@ class VisitedView:
     """Id of the view."""
     result: CommandResult | None = None
     """The command's result that it showed."""
+    was_left_for_a_time: bool = False
+    """Whether it was left for a node at another time: going back goes to its own time."""
+
+    def differs(self, here: VisitedView) -> bool:
+        """Whether going there from another place shows anything else."""
+        is_there = (self.node.path, self.view, self.result) == (
+            here.node.path,
+            here.view,
+            here.result,
+        )
+        return not is_there or (self.was_left_for_a_time and self.node != here.node)
 
 
 class Places:
@@ -229,10 +241,14 @@ class Places:
         """The place that `back` left; None where there is none."""
         return _step(here, self._behind, self._before)
 
-    @property
-    def can_go_back(self) -> bool:
+    def stay_in_time(self) -> None:
+        """Have ways back keep the time that is shown: the user has chosen it."""
+        self._before = [replace(place, was_left_for_a_time=False) for place in self._before]
+        self._behind = [replace(place, was_left_for_a_time=False) for place in self._behind]
+
+    def can_go_back(self, here: VisitedView) -> bool:
         """Whether there is a place before."""
-        return bool(self._before)
+        return any(place.differs(here) for place in self._before)
 
     def recent(self, most: int = 20) -> list[VisitedNode]:
         """The places that were left last, each once, the newest first."""
@@ -253,7 +269,7 @@ def _step(
 ) -> VisitedView | None:
     while source:
         place = source.pop()
-        if place != here:
-            target.append(here)
+        if place.differs(here):
+            target.append(replace(here, was_left_for_a_time=place.was_left_for_a_time))
             return place
     return None

@@ -163,6 +163,11 @@ class View(AppPart, Vertical):
         return None
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether `drop_filter` shows more."""
+        return bool(self.filter_text)
+
+    @property
     def is_inside(self) -> bool:
         """Whether something was opened within the view."""
         return False

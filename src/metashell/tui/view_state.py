@@ -400,3 +400,7 @@ class CommandResult:
     """The directory that it ran in."""
     offset: int | None = None
     """The offset of the earlier state that the rows are about; None for the newest, or another."""
+    title: str = ""
+    """The meaning of the rows, where the command line alone does not tell it."""
+    span: tuple[int, int] | None = None
+    """Offsets of the two states whose difference the rows are, the lower first."""

@@ -75,7 +75,9 @@ def test_time_with_a_minus_is_no_option(session: Session) -> None:
 
 def test_time_of_the_last_day(session: Session) -> None:
     """A bare time is one of the log's last day; one behind the last record is not covered."""
-    assert session.run("at 08:28:54")[1].startswith("offset 4108, epoch 1, time 2026-11-21T08:28:5")
+    assert session.run("at 08:28:54")[1].startswith(
+        "offset 4110, epoch 1, time 2026-11-21T08:28:54"
+    )
     status, out = session.run("at 08:29")
     assert (1, "") == (status, out)
     assert session.warnings[-2:] == [

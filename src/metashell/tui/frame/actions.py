@@ -36,9 +36,6 @@ def _table(widget: object) -> RowTable | None:
 class Actions(AppPart):
     """Mixed into the program."""
 
-    _records_of: str | None = None
-    """The node whose records are shown, which `back` leads to."""
-
     def action_copy_path(self) -> None:
         """Copy the path of the node looked at."""
         self.explorer.copy(self.explorer.path, "path")
@@ -220,7 +217,7 @@ class Actions(AppPart):
 
     def _describe(self, kind: str, name: str, wanted: str = "topic, broker, group or user") -> None:
         if kind == "topic":
-            self.explorer.places.visit(self.explorer.looked_at)
+            self.explorer.leave_place()
             self._show_asked("topic", name)
         elif kind:
             self.run_command(quote_words(["describe", kind, name]), where=self.explorer.path)
@@ -306,18 +303,9 @@ class Actions(AppPart):
         """Show only the records of a filter; `back` leads to the node again."""
         from metashell.tui.views.records import RecordsView
 
-        self._records_of = self.explorer.path
+        self.explorer.leave_place()
         self.explorer.show_view("records")
         self.explorer.query_one(RecordsView).show_only(chip)
-
-    def leave_records(self) -> bool:
-        """Go back to the node whose records are shown; whether there is one."""
-        path, self._records_of = self._records_of, None
-        view = self.explorer.view
-        is_there = view is not None and view.id == "records" and path == self.explorer.path
-        if is_there:
-            self.explorer.show_view("explorer")
-        return is_there
 
     def action_export(self) -> None:
         """Write a table of the view to a file."""

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
-from metashell.tui.frame.keys import CANCEL, MAXIMISE, RESTORE
+from metashell.tui.frame.keys import CANCEL
 from metashell.tui.part import AppPart
 
 _ORDER: Final = (
@@ -138,8 +138,8 @@ class KeyBar(AppPart, Widget, can_focus=False):
             if word and binding.action not in keys:
                 key = self.app.get_key_display(binding)
                 shown = Shown(replace(binding, description=word), key, is_enabled, tooltip)
-                # Enter is the main key, and a part that hides the others has the way back first.
-                is_first = binding.key == "enter" or word == RESTORE
+                # Enter is the main key.
+                is_first = binding.key == "enter"
                 keys = (
                     {binding.action: shown, **keys} if is_first else {**keys, binding.action: shown}
                 )
@@ -150,8 +150,6 @@ class KeyBar(AppPart, Widget, can_focus=False):
 
     def _word(self, binding: Binding) -> str:
         """The name of a key in the footer; empty for a key that it does not have."""
-        if binding.action == MAXIMISE and self.screen.maximized is not None:
-            return RESTORE
         if binding.action == CANCEL:
             return self.explorer.way_back
         if binding.key == "enter" and not binding.show:

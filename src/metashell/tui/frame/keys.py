@@ -16,8 +16,6 @@ CANCEL: Final = "cancel"
 """Id and action of the key that takes back."""
 MAXIMISE: Final = "maximise"
 """Id and action of the key that gives a part the whole screen."""
-RESTORE: Final = "Restore size"
-"""The name of that key while a part has the whole screen."""
 KEYS: Final = (
     *(
         quiet_key(spec.key, f"view('{spec.id}')", spec.title, f"view.{spec.id}")

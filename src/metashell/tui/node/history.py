@@ -152,19 +152,17 @@ def find_history(
 
 def changes_between(
     cluster: Source,
-    first: int,
-    last: int,
+    span: tuple[int, int],
     *,
     most_changes: int,
     most_records: int,
     cancelled: Callable[[], bool],
 ) -> CommandResult | None:
-    """The changes of the image made by some records, in the order of the log.
+    """The changes of the image from one state to another, in the order of the log.
 
     Args:
         cluster: The cluster as it is shown; changes behind that are marked as later.
-        first: The offset of the first record.
-        last: The offset of the last record.
+        span: The offsets of both states, the lower first.
         most_changes: The largest number of changes, the newest ones.
         most_records: Records that they are made from, the newest.
         cancelled: Asked by long loops.
@@ -172,8 +170,8 @@ def changes_between(
     Returns:
         The rows as a command's result; None if nothing changed.
     """
-    newest = cluster.newest
-    words = ["changes", "--since", str(first), "--until", str(last), "/image"]
+    newest, (low, high) = cluster.newest, span
+    words = ["changes", "--since", str(low + 1), "--until", str(high), "/image"]
     asked = [*words, "-o", "table", "--columns", "all", "--newest", str(most_changes)]
     asked += ["--records", str(most_records)]
     answer = ask(ViewState(opened=newest, cluster=newest), asked, cancelled=cancelled)
@@ -182,7 +180,8 @@ def changes_between(
         return None
     table = table.append_column("what", _words(table, cluster))
     answer.tables = [table.select(["offset", "time", "path", "what"])]
-    return CommandResult(" ".join(words), answer, "/", cluster.moment_offset)
+    title = f"what changed from offset {low} to {high}"
+    return CommandResult(" ".join(words), answer, "/", cluster.moment_offset, title, span)
 
 
 def _newest_first(table: pa.Table, most: int) -> pa.Table:

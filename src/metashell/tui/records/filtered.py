@@ -250,6 +250,8 @@ class FilteredRecords(View):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.chips: list[Chip] = []
+        self._opened: tuple[list[Chip], list[Chip]] | None = None
+        """The filters of the node's records that are shown, and those that held before."""
         self.wanted = Filter()
         self.reader: LogReader | None = None
         self._newest: Source | None = None
@@ -296,12 +298,37 @@ class FilteredRecords(View):
         )  # fmt: skip
 
     def show_only(self, chip: Chip) -> None:
-        """Show what matches one chip alone."""
+        """Show what matches one chip alone, until the view is left."""
+        self._opened = [chip], self.chips if self._opened is None else self._opened[1]
         if self.reader is None:
             self.chips = [chip]  # held by the first look at the log
             self.call_after_refresh(lambda: self.query_one(ChipBar).show(self.chips))
         else:
             self._refilter([chip])
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether the user has chosen more filters than those it was opened with."""
+        return bool(self._chosen)
+
+    @property
+    def _chosen(self) -> list[Chip]:
+        kept = [] if self._opened is None else self._opened[0]
+        return [chip for chip in self.chips if chip not in kept]
+
+    def drop_filter(self) -> str:
+        """Show again what the user's filters hide; the texts of those dropped."""
+        chosen = self._chosen
+        if chosen:
+            self._refilter([chip for chip in self.chips if chip not in chosen])
+        return ", ".join(chip.text for chip in chosen)
+
+    def leave(self) -> bool:
+        """Have the filters again that held before a node's records were shown."""
+        if self._opened is not None:
+            self._refilter(self._opened[1])
+            self._opened = None
+        return False
 
     def action_add(self) -> None:
         """Ask for a filter."""

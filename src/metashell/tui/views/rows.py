@@ -56,7 +56,7 @@ class RowsView(AnswerView[ViewAnswer]):
         self.result, answer = result, result.answer
         n = sum(map(len, answer.tables))
         moment = "" if result.offset is None else f" at offset {result.offset}"
-        title = f"{self.word if holds_credentials(result.line) else result.line}"
+        title = result.title or (self.word if holds_credentials(result.line) else result.line)
         self.answer = ViewAnswer(
             title=f"{title}  {n:,} row{'s' * (n != 1)}{moment}",
             notes=answer.remarks(),
@@ -89,7 +89,11 @@ class RowsView(AnswerView[ViewAnswer]):
 
     def action_refresh_rows(self) -> None:
         """Run the command again."""
-        if self.result is not None:
+        if self.result is None:
+            return
+        if self.result.span is not None:
+            self.explorer.show_changes(self.result.span)
+        else:
             self.explorer.run_command(self.result.line, where=self.result.cwd)
 
     @property
