@@ -398,6 +398,8 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
         # Asked for at each job, several a key: not looked for among all widgets.
         if self._status_line.is_attached:
             self._status_line.show_jobs(self.jobs.busy)
+        if self.timeline is not None:
+            self.timeline.jobs_changed()
 
     def job_failed(self, error: Exception) -> None:
         if isinstance(error, MetashellError):

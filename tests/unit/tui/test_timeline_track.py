@@ -131,7 +131,6 @@ def test_texts() -> None:
         assert ("2 Config", "configs") == track.column_text(1, 2, Axis.OFFSET)
         assert ("1 LeaderChange, 1 Topic", "quorum") == track.column_text(0, 2, Axis.OFFSET)
         assert "14:13:20" == track.time_text(track.time_at(0))
-        assert "2026-09-21" == track.day_text(track.time_at(0) or 0)
         assert "" == track.time_text(None)
 
 

@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
-from textual.style import Style
 
-from metashell.dataclass import dataclass
+from metashell.schema.timestamps import iso_time
 from metashell.tui.text import line, shortened
 from metashell.tui.timeline.states import state_cells, states_text
 from metashell.tui.timeline.track import BLOCKS, CURSOR, ELECTION, FAULT, STOP_BEFORE
 
 if TYPE_CHECKING:
-    from metashell.answers.state_history import StateHistory
-    from metashell.records.density import Axis
+    from metashell.tui.timeline.timeline import Timeline
     from metashell.tui.timeline.track import Cell, Track
 
 
-COMPONENTS: Final = {
-    f"timeline--{name}"
-    for name in (
-        *("topics", "nodes", "configs", "security", "quorum", "other", "no_ops"),
-        *("fault", "election", "before", "label", "remark", "offline", "under"),
-    )
+_LABEL: Final = "$text-muted"
+_REMARK: Final = "bold $text-warning"
+_MARKED: Final = "reverse bold"
+"""The cursor's style, which can be seen without colours, too."""
+STYLES: Final = {
+    "topics": "$text-primary",
+    "nodes": "$text-success",
+    "configs": "$text-accent",
+    "security": "$text-warning",
+    "quorum": "$text-secondary",
+    "other": "$foreground",
+    "no_ops": _LABEL,
+    "election": "bold $foreground",
+    "before": "bold $foreground",
+    "fault": "bold $text-error",
+    "offline": "bold $text-error",
+    "under": "$text-warning",
+    "": "",
 }
-CSS: Final = """
-Timeline {
-    height: 2;
-    text-wrap: nowrap;
-    text-overflow: ellipsis;
-    .timeline--topics { color: $text-primary; }
-    .timeline--nodes { color: $text-success; }
-    .timeline--configs { color: $text-accent; }
-    .timeline--security { color: $text-warning; }
-    .timeline--quorum { color: $text-secondary; }
-    .timeline--other { color: $foreground; }
-    .timeline--no_ops { color: $text-muted; }
-    .timeline--label { color: $text-muted; }
-    .timeline--fault { color: $text-error; text-style: bold; }
-    .timeline--offline { color: $text-error; text-style: bold; }
-    .timeline--under { color: $text-warning; }
-    .timeline--remark { color: $text-warning; text-style: bold; }
-    .timeline--election { color: $foreground; text-style: bold; }
-    .timeline--before { color: $foreground; text-style: bold; }
-}
-Timeline:focus { background: $surface; }
-"""
+"""The styles of columns, by what they show."""
 
 
 HELP: Final = """\
@@ -109,139 +97,102 @@ _WIDE: Final = 120
 """Columns from which on there is room for dates and seconds."""
 _OF_DAY: Final = len("12:00:00")
 """Columns of a time without its day."""
-_MARKED: Final = Style(reverse=True, bold=True)
-"""The cursor's style, which can be seen without colours, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
-    """How a timeline stands."""
-
-    track: Track
-    axis: Axis
-    width: int
-    at: int
-    """The offset of the cursor."""
-    before: int | None
-    """The offset of the previous stop, to be marked."""
-    pointed: int | None
-    """The column under the mouse, which is told of in place of the cursor's."""
-    is_by_column: bool
-    """Whether what the cursor's column holds is told, not what the batch does."""
-    note: tuple[int, str, bool] | None
-    """(the offset that it is for, what to say there, whether that is about the timeline)."""
-    state: str
-    """The state of playing, such as ``▶ 4/s``."""
-    has_focus: bool = False
-    """Whether keys are for it: where it stands is then marked."""
-    states: StateHistory | None = None
-    """Partitions that were not well; None where that is not known."""
-    has_state_line: bool = False
-    """Whether there is a line for them."""
-    has_legend: bool = False
-    """Whether there is a line that says what the signs mean."""
+def draw(timeline: Timeline, track: Track) -> Content:
+    """All lines of the timeline."""
+    lines = [_bar(timeline, track)]
+    if timeline.has_class("-states"):
+        lines.append(_states(timeline, track))
+    lines.append(_labels(timeline, track))
+    if timeline.has_class("-legend"):
+        lines.append(_legend(timeline.width))
+    return Content("\n").join(lines)
 
 
-def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
-    """All lines of the timeline.
-
-    Args:
-        stand: The state of the timeline.
-        style_of: The style of a part: a group's name, ``fault``, ``label`` and others.
-    """
-    style_of = cache(style_of)
-    lines: list[Content | str] = [_bar(stand, style_of), "\n"]
-    if stand.has_state_line:
-        lines += [_states(stand, style_of), "\n"]
-    lines += [_labels(stand, style_of)]
-    if stand.has_legend:
-        lines += ["\n", _legend(style_of, stand.width)]
-    return Content.assemble(*lines)
-
-
-def _legend(style_of: Callable[[str], Style], width: int) -> Content:
+def _legend(width: int) -> Content:
     """The meaning of the signs and the colours, as far as there is room."""
-    label, told = style_of("label"), Content()
+    told = Content()
     for sign, style, meaning in LEGEND:
-        piece = Content.assemble((sign, style_of(style)), (f" {meaning}  ", label))
+        piece = Content.assemble((sign, STYLES[style]), (f" {meaning}  ", _LABEL))
         if told.cell_length + piece.cell_length > width:
             break
         told += piece
     return told
 
 
-def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
-    track, width = stand.track, stand.width
-    cursor = track.column_of(stand.at, width, stand.axis)
-    cells = track.bar(width, stand.axis, stand.before)
+def _bar(timeline: Timeline, track: Track) -> Content:
+    width, axis = timeline.width, timeline.axis
+    cursor = track.column_of(timeline.at, width, axis)
+    cells = track.bar(width, axis, timeline.before)
     here = cells[cursor]
     # A sign stays a sign; a height says nothing once it is reversed.
     glyph = CURSOR if here.glyph == " " or here.glyph in BLOCKS else here.glyph
     return Content.assemble(
-        *_runs(cells[:cursor], style_of),
-        (glyph, style_of(here.style) + _MARKED),
-        *_runs(cells[cursor + 1 :], style_of),
+        *_runs(cells[:cursor]),
+        (glyph, f"{_MARKED} {STYLES[here.style]}"),
+        *_runs(cells[cursor + 1 :]),
     )
 
 
-def _runs(cells: Sequence[Cell], style_of: Callable[[str], Style]) -> Iterator[tuple[str, Style]]:
+def _runs(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     """Cells side by side of one style, as one text: it takes long to find a style."""
     for style, run in groupby(cells, key=lambda cell: cell.style):
-        yield "".join(cell.glyph for cell in run), style_of(style)
+        yield "".join(cell.glyph for cell in run), STYLES[style]
 
 
-def _states(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+def _states(timeline: Timeline, track: Track) -> Content:
     """The second line: offline and under-replicated partitions."""
-    if stand.states is None:
-        return line(" " * stand.width)
-    edges = stand.track.edges(stand.width, stand.axis)
-    cells = state_cells(stand.states, edges, stand.track.density)
-    return Content.assemble(*_runs(cells, style_of))
+    history = timeline.states.history
+    if history is None:
+        return Content()
+    edges = track.density.edges(timeline.width, timeline.axis)
+    return Content.assemble(*_runs(state_cells(history, edges, track.density)))
 
 
-def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+def _labels(timeline: Timeline, track: Track) -> Content:
     """Left end, cursor, right end."""
-    track, is_wide = stand.track, stand.width >= _WIDE
+    width = timeline.width
     first = track.time_at(track.low)
     first = int(track.density.time[0]) if first is None else first
     times = [track.time_text(time) for time in (first, track.time_at(track.high))]
     ends = [(f"{track.low} {times[0]}  ", f"  {times[1]} {track.high}")]
-    if is_wide and len(times[0]) == _OF_DAY:
-        ends.insert(0, (f"{track.low} {track.day_text(first)} {times[0]}  ", ends[0][1]))
+    if width >= _WIDE and len(times[0]) == _OF_DAY:
+        day = iso_time(first).partition("T")[0]
+        ends.insert(0, (f"{track.low} {day} {times[0]}  ", ends[0][1]))
     ends.append((f"{track.low}  ", f"  {track.high}"))
-    middle = _middle(stand, style_of)
-    rooms = [max(stand.width - len(left) - len(right), 0) for left, right in ends]
+    middle = _middle(timeline, track)
+    rooms = [max(width - len(left) - len(right), 0) for left, right in ends]
     # The text about the cursor matters more than the ends of the log.
     fits = (i for i, room in enumerate(rooms) if middle.cell_length <= room)
     at = next(fits, len(ends) - 1)
-    left, right = map(line, ends[at])
+    left, right = ends[at]
     middle = shortened(middle, rooms[at]).truncate(rooms[at], pad=True)
-    label = style_of("label")
-    return Content.assemble(left.stylize(label), middle, right.stylize(label))
+    return Content.assemble((left, _LABEL), middle, (right, _LABEL))
 
 
-def _middle(stand: Stand, style_of: Callable[[str], Style]) -> Content:
-    track, width, axis, offset = stand.track, stand.width, stand.axis, stand.at
-    column, is_by_column = track.column_of(offset, width, axis), stand.is_by_column
-    if stand.pointed is not None:
-        column, is_by_column = min(max(stand.pointed, 0), width - 1), True
+def _middle(timeline: Timeline, track: Track) -> Content:
+    width, axis, offset = timeline.width, timeline.axis, timeline.at
+    column, is_by_column = track.column_of(offset, width, axis), timeline.is_by_column
+    if timeline.pointed is not None:
+        column, is_by_column = min(max(timeline.pointed, 0), width - 1), True
         offset = track.offset_at(column, width, axis)
     if is_by_column:
         text, group = track.column_text(column, width, axis)
     else:
         text, group = track.batch_text(offset)
-    if stand.pointed is None and stand.note is not None and stand.note[0] == offset:
-        _, text, is_remark = stand.note
-        group = "remark" if is_remark else group
+    note, history, style = timeline.note, timeline.states.history, STYLES[group]
+    states = "" if history is None else states_text(history, offset)
+    if note is not None and note[0] == offset:
+        states = ""
+        if timeline.pointed is None:
+            _, text, is_remark = note
+            style = _REMARK if is_remark else style
     time = track.time_text(track.time_at(offset))
     where = "newest" if offset >= track.high else "offset"
-    start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
-    has_note = stand.note is not None and stand.note[0] == offset
-    states = "" if stand.states is None or has_note else states_text(stand.states, offset)
-    pieces = [line(start), line("  "), line(text).stylize(style_of(group))]
-    if stand.has_focus:
-        pieces[0] = pieces[0].stylize(_MARKED)
+    start = " ".join(part for part in (timeline.state, where, str(offset), time) if part)
+    pieces = [line(start, _MARKED if timeline.has_focus else ""), line(text, style)]
     if states:
-        is_offline = bool(stand.states and stand.states.at(offset)[0])
-        pieces += [line("  "), line(states).stylize(style_of("offline" if is_offline else "under"))]
-    return Content.assemble(*pieces)
+        is_offline = bool(history and history.at(offset)[0])
+        pieces.append(line(states, STYLES["offline" if is_offline else "under"]))
+    return Content("  ").join(pieces)

@@ -17,7 +17,7 @@ from metashell.records.density import LEADER_CHANGE, Density
 from metashell.schema.arena import I64
 from metashell.sources.reduced import ReducedSource
 from metashell.tui.node.history import fields_of, history_paths, name_below
-from metashell.tui.view_state import ViewState, ask, is_below
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -239,11 +239,10 @@ _KINDS: Final = {
 }
 _OF_CLUSTER: Final = ("fault", "state")
 """Jumps that do not depend on the node at hand."""
-_STOPS_KEPT: Final = 16
 
 
 class Jumper:
-    """Moves a timeline to the next or previous stop of a kind, and keeps the stops found.
+    """Moves a timeline to the next or previous stop of a kind, and keeps the stops found last.
 
     Args:
         timeline: The timeline to move.
@@ -251,68 +250,49 @@ class Jumper:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._stops: dict[tuple[str, str], Stops] = {}
+        self._known: tuple[Track, str, Stops] | None = None
+        """The stops found last, of which log, and what they are."""
 
-    def forget(self) -> None:
-        """Look for all stops anew: the log is another one."""
-        self._stops.clear()
-
-    def jump(
-        self,
-        what: str,
-        by: int,
-        path: str,
-        view_state: ViewState,
-        track: Track,
-        facts: TimelineFacts,
-    ) -> None:
+    def jump(self, what: str, by: int, path: str, track: Track, facts: TimelineFacts) -> None:
         """Move to the next or previous ``node`` change, ``leader`` election, ``fault``, or rise of
         partitions that are not well (``state``).
 
         Args:
             what: The kind of stop.
             by: 1 for the next, -1 for the previous one.
-            path: The node, an absolute path of the whole tree.
-            view_state: The shown view state, with a cluster.
+            path: The node, a path of the cluster's own tree.
             track: The cluster's log.
             facts: The facts known about the log.
         """
-        path = _own_path(view_state, path)
-        key = (what, "" if what in _OF_CLUSTER else path)
-        if key in self._stops:
-            self._jump_among(self._stops[key], what, by, path)
+        timeline, kind = self._timeline, _KINDS[what].format(path=path)
+        key = what if what in _OF_CLUSTER else f"{what} {path}"
+        if self._known is not None and self._known[:2] == (track, key):
+            self._jump_among(self._known[2], what, by, kind)
             return
-        assert view_state.cluster is not None
-        newest, density, reach = view_state.cluster.newest, track.density, (track.low, track.high)
-        timeline, prefix = self._timeline, view_state.prefix
 
         def work(job: Job) -> Stops:
-
             if what == "fault":
-                return fault_stops(newest, reach, density)
+                return fault_stops(facts.newest, (track.low, track.high), facts.density)
             if what == "state":
-                return timeline.states.stops(prefix, facts)
+                return timeline.states.stops(facts)
             find = node_stops if what == "node" else leader_stops
-            return find(newest, path, density, job.cancelled)
+            return find(facts.newest, path, facts.density, job.cancelled)
 
         def done(stops: Stops) -> None:
             if timeline.track is not track:
                 return
-            stops = stops.within(*reach)
-            while len(self._stops) >= _STOPS_KEPT:
-                self._stops.pop(next(iter(self._stops)))
-            self._stops[key] = stops
+            stops = stops.within(track.low, track.high)
+            self._known = track, key, stops
             if what == "fault":
                 track.faults = stops.offsets
-            self._jump_among(stops, what, by, path)
+            self._jump_among(stops, what, by, kind)
 
-        title = f"looking for a {_KINDS[what].format(path=path)}"
+        title = f"looking for a {kind}"
         timeline.explorer.jobs.start(title, work, done, owner=timeline, key="jump", leads=True)
 
-    def _jump_among(self, stops: Stops, what: str, by: int, path: str) -> None:
+    def _jump_among(self, stops: Stops, what: str, by: int, kind: str) -> None:
         timeline = self._timeline
         offset = stops.beside(timeline.at, by)
-        kind = _KINDS[what].format(path=path)
         if offset is None:
             text = f"no {'later' if by > 0 else 'earlier'} {kind}"
             here = stops.texts.get(timeline.at)
@@ -322,13 +302,6 @@ class Jumper:
         timeline.aim(offset, note=note)
         if what == "fault":
             timeline.explorer.tell(note, "warning")
-
-
-def _own_path(view_state: ViewState, path: str) -> str:
-    """The path of a node in the cluster's own tree."""
-    return (
-        path.removeprefix(view_state.prefix) if is_below(path, view_state.prefix) else path
-    ) or "/"
 
 
 _TICKS_A_SECOND: Final = 4.0
@@ -355,11 +328,6 @@ class Player:
     def is_playing(self) -> bool:
         """Whether it moves."""
         return self._timer is not None
-
-    @property
-    def rate(self) -> float:
-        """Changes of the state that are passed in a second."""
-        return self._rate
 
     @property
     def state(self) -> str:
@@ -408,16 +376,11 @@ class Player:
         track = timeline.track
         if not self.is_playing or timeline.is_travelling:
             return
-        if track is None:
-            self.stop()
-            return
         at = timeline.shown
+        n_steps = max(round(self._rate / _TICKS_A_SECOND), 1)
+        following = None if track is None else track.step(at, n_steps)
         # One that could not be left, or was cancelled, will not be left now.
-        if at == self._left or at >= track.high:
-            self.stop()
-            return
-        following = track.step(at, max(round(self._rate / _TICKS_A_SECOND), 1))
-        if following is None:
+        if at == self._left or following is None:
             self.stop()
             return
         self._left = at

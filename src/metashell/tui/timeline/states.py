@@ -30,6 +30,7 @@ _SHADES: Final = "░▒▓"
 """The glyphs of under-replicated partitions, which look different without colour, too."""
 _MOST_RECORDS: Final = 5_000_000
 """Records of partitions that are counted; a log with more has no second line."""
+_NONE: Final[I64] = np.empty(0, dtype=np.int64)
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
 
 
@@ -140,7 +141,7 @@ _EVERY_S: Final = 30.0
 
 
 class StateWatch:
-    """The history of the partitions' states, by cluster.
+    """The history of the partitions' states of the cluster that is shown.
 
     Args:
         timeline: The timeline that shows it.
@@ -148,37 +149,37 @@ class StateWatch:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._known: dict[str, tuple[Source, StateHistory | None]] = {}
+        self.history: StateHistory | None = None
+        """The numbers; None while they are not known."""
+        self._of: Source | None = None
+        """The end of the log that was looked at."""
         self._job: Job | None = None
         self._waits = False
 
-    def history(self, prefix: str) -> StateHistory | None:
-        """The numbers of a cluster; None while they are not known."""
-        found = self._known.get(prefix)
-        return None if found is None else found[1]
+    def forget(self) -> None:
+        """Know nothing: another cluster is shown."""
+        self._timeline.explorer.jobs.cancel(self._timeline, "states")
+        self.history = self._of = None
 
-    def look(self, prefix: str, facts: TimelineFacts) -> None:
-        """Count the partitions of a cluster, unless that is done."""
-        known = self._known.get(prefix)
-        if self._waits or (known is not None and known[0] is facts.newest):
+    def look(self, facts: TimelineFacts) -> None:
+        """Count the partitions, unless that is done."""
+        if self._waits or self._of is facts.newest:
             return
         if self._timeline.explorer.jobs.goes_on(self._job):
             return  # its end looks for what came meanwhile
 
         def work(job: Job) -> StateHistory | None:
-
             with job.turn():
                 return find_states(facts.newest, facts.density)
 
         def done(history: StateHistory | None) -> None:
-            self._job = None
-            self._known = {prefix: (facts.newest, history)}
+            self.history, self._of = history, facts.newest
             if facts.density.n_records > _FEW:
                 self._waits = True
                 self._timeline.set_timer(_EVERY_S, self._go_on)
             self._timeline.states_known()
 
-        title = "looking for offline partitions" if known is None else ""
+        title = "looking for offline partitions" if self._of is None else ""
         self._job = self._timeline.explorer.jobs.start(
             title, work, done, owner=self._timeline, key="states", comes_last=True
         )
@@ -187,11 +188,8 @@ class StateWatch:
         self._waits = False
         self._timeline.states_known()
 
-    def stops(self, prefix: str, facts: TimelineFacts) -> Stops:
+    def stops(self, facts: TimelineFacts) -> Stops:
         """Where more partitions are offline or under-replicated than before. For jobs."""
-        from metashell.tui.timeline.jumps import stops_of
-
-        known = self._known.get(prefix)
-        is_newest = known is not None and known[0] is facts.newest
-        history = known[1] if is_newest and known else find_states(facts.newest, facts.density)
-        return stops_of((), facts.density) if history is None else rises(history)
+        is_newest = self._of is facts.newest
+        history = self.history if is_newest else find_states(facts.newest, facts.density)
+        return Stops(_NONE, {}) if history is None else rises(history)

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
 from textual.content import Content
-from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
 from metashell.records.density import Axis
 from metashell.tui.part import AppPart, quiet_key, shown_key
 from metashell.tui.text import line
-from metashell.tui.timeline.bar import COMPONENTS, CSS, HELP, Stand, draw
+from metashell.tui.timeline.bar import HELP, draw
 from metashell.tui.timeline.jumps import Jumper, Player, TimelineFacts, find_out
 from metashell.tui.timeline.states import StateWatch
 from metashell.tui.timeline.track import Track
 from metashell.tui.view import give_back
+from metashell.tui.view_state import is_below
 
 if TYPE_CHECKING:
     from metashell.commands.shared.status import SourceStatus
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 _DEBOUNCE_S: Final = 0.12
 """Seconds that the cursor rests before the program follows it."""
-_WATCH_S: Final = 0.1
 _NO_CLUSTER: Final = "the timeline shows one cluster: go to one below /clusters"
-_KEPT: Final = 4
-"""Clusters of a fleet whose density is kept."""
 _LOWEST_SCREEN: Final = 18
 """Rows of the screen from which on there is room for a second line."""
 _LEGEND_SCREEN: Final = 36
@@ -43,8 +40,10 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     HELP: ClassVar[str] = HELP
 
-    COMPONENT_CLASSES: ClassVar = COMPONENTS
-    DEFAULT_CSS = CSS
+    DEFAULT_CSS = """
+    Timeline { height: 2; text-wrap: nowrap; text-overflow: ellipsis; }
+    Timeline:focus { background: $surface; }
+    """
     ALLOW_SELECT = False
     ALLOW_MAXIMIZE = False
     BINDINGS: ClassVar = [
@@ -77,21 +76,26 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Plays the log."""
         self.states = StateWatch(self)
         """Knows when partitions were not well."""
+        self.is_by_column = False
+        """Whether the line tells of the cursor's column, and not of the batch."""
+        self.note: tuple[int, str, bool] | None = None
+        """(the offset that it is for, what to say there, whether that is about the timeline)."""
+        self.pointed: int | None = None
+        """The column under the mouse, of which the line tells in place of the cursor's."""
         self._view_state: ViewState | None = None
         self._end: SourceStatus | None = None
         """Where the view state ends, if NoOps came for which nothing was looked at."""
-        self._known: dict[str, TimelineFacts] = {}
+        self._facts: TimelineFacts | None = None
+        """What is known of the log of the cluster that is shown."""
         self._jumper = Jumper(self)
-        self._waiting: list[Callable[[], object]] = []
+        self._waiting: Callable[[], object] | None = None
+        """What was asked for before the log was known."""
         self._job: Job | None = None
-        self._job_of: tuple[str, Source] | None = None
-        self._tentative: int | None = None
+        self._looked_at: Source | None = None
+        """The end of the log that the job looks at, or looked at last."""
+        self._aim: int | None = None
+        """Where the cursor was put last."""
         self._debounce: Timer | None = None
-        self._watch: Timer | None = None
-        self._is_by_column = False
-        self._note: tuple[int, str, bool] | None = None
-        self._pointed: int | None = None
-        self._is_dragging = False
         self._came_from: Widget | None = None
 
     # The view state.
@@ -103,10 +107,9 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.display = view_state.cluster is None or view_state.has_image
         if before is None or before.prefix != view_state.prefix or view_state.cluster is None:
             self.player.stop()
-            self.track, self._tentative = None, None
-            self._jumper.forget()
-        if self._debounce is None and not self.is_travelling:
-            self._tentative = None
+            self.track = self._facts = self._job = self._looked_at = None
+            self.states.forget()
+            self.explorer.jobs.cancel(self, "density")
         self._look()
         self.states_known()
         self.refresh()
@@ -114,8 +117,11 @@ class Timeline(AppPart, Widget, can_focus=True):
     @property
     def is_aiming(self) -> bool:
         """Whether a move begins once the log is known, or once the cursor rests."""
-        is_looking = self._job is not None and not self._job.cancelled()
-        return (bool(self._waiting) and is_looking) or self._debounce is not None
+        return (self._waiting is not None and self._is_looking) or self._debounce is not None
+
+    @property
+    def _is_looking(self) -> bool:
+        return self._job is not None and not self._job.cancelled()
 
     @property
     def is_travelling(self) -> bool:
@@ -123,9 +129,20 @@ class Timeline(AppPart, Widget, can_focus=True):
         return any(job.key == "view-state" for job in self.explorer.jobs.running)
 
     @property
+    def _is_on_its_way(self) -> bool:
+        """Whether the cursor is where the program will be, and is not yet."""
+        return self._aim is not None and (self._debounce is not None or self.is_travelling)
+
+    @property
     def at(self) -> int:
         """The offset where the cursor stands; 0 while the log is unknown."""
-        return self.shown if self._tentative is None else self._tentative
+        return self._aim if self._aim is not None and self._is_on_its_way else self.shown
+
+    def jobs_changed(self) -> None:
+        """Go back to what is shown where the way was cancelled, or led nowhere."""
+        if self._aim is not None and not self._is_on_its_way:
+            self._aim = None
+            self.refresh()
 
     def move_on(self, view_state: ViewState, status: SourceStatus) -> None:
         """Take a view state that differs only in where the log ends: nothing is looked at."""
@@ -164,70 +181,45 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _look(self) -> None:
         """Find out what is written where, unless that is known."""
-        view_state = self._view_state
+        view_state, known = self._view_state, self._facts
         if view_state is None or view_state.cluster is None or not view_state.has_image:
             return
-        newest, prefix = view_state.cluster.newest, view_state.prefix
-        known = self._known.get(prefix)
-        if known is not None and self.track is None:
-            self._draw(known)
-        if known is not None and known.newest is newest:
+        newest = view_state.cluster.newest
+        # News may come faster than they are looked at: when this is done, the newest.
+        if newest is self._looked_at or self.explorer.jobs.goes_on(self._job):
             return
-        if self._job is not None and self._job_of == (prefix, newest):
-            return
-        is_busy = self.explorer.jobs.goes_on(self._job)
-        if is_busy and self._job_of is not None and self._job_of[0] == prefix:
-            return  # news come faster than they are looked at: when this is done, the newest
-
-        def work(job: Job) -> TimelineFacts:
-            return find_out(job, newest, known)
-
-        title = "looking at the log" if known is None else ""
-        self._job_of = (prefix, newest)
+        self._looked_at = newest
         self._job = self.explorer.jobs.start(
-            title, work, lambda found: self._found(prefix, found), owner=self, key="density"
+            "looking at the log" if known is None else "",
+            lambda job: find_out(job, newest, known),
+            self._found,
+            owner=self,
+            key="density",
         )
 
-    def _found(self, prefix: str, known: TimelineFacts) -> None:
-        self._job = None
-        self._known.pop(prefix, None)
-        self._known[prefix] = known
-        while len(self._known) > _KEPT:
-            self._known.pop(next(iter(self._known)))
-        if self._view_state is None or self._view_state.prefix != prefix:
-            return
-        self._draw(known)
+    def _found(self, facts: TimelineFacts) -> None:
+        self._job, self._facts = None, facts
+        self.track = Track(facts.density, facts.reach, facts.newest.registry, facts.faults.offsets)
+        self._move_end()
         self._look()
         self.states_known()
-        waiting, self._waiting = self._waiting, []
-        for action in waiting:
-            action()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
 
     def states_known(self) -> None:
         """Show what is known of the partitions, and look for what is not."""
-        view_state = self._view_state
-        facts = None if view_state is None else self._known.get(view_state.prefix)
-        if view_state is None or view_state.cluster is None or facts is None:
-            return
-        self.states.look(view_state.prefix, facts)
-        self._make_room()
+        if self._facts is not None:
+            self.states.look(self._facts)
+        self.on_resize()
         self.refresh()
 
     def on_resize(self) -> None:
         """Find out whether there is room for all lines."""
-        self._make_room()
-
-    def _make_room(self) -> None:
-        history = None if self._view_state is None else self.states.history(self._view_state.prefix)
-        self.set_class(self.app.size.height >= _LEGEND_SCREEN, "-legend")
-        has_room = self.app.size.height >= _LOWEST_SCREEN
-        self.set_class(has_room and history is not None and not history.is_well, "-states")
-
-    def _draw(self, known: TimelineFacts) -> None:
-        self._jumper.forget()
-        self.track = Track(known.density, known.reach, known.newest.registry, known.faults.offsets)
-        self._move_end()
-        self.refresh()
+        history, height = self.states.history, self.app.size.height
+        self.set_class(height >= _LEGEND_SCREEN, "-legend")
+        has_states = history is not None and not history.is_well
+        self.set_class(height >= _LOWEST_SCREEN and has_states, "-states")
 
     def _with_track(self, action: Callable[[], object]) -> Track | None:
         """The log to move along; where it is not known yet, the action is done once it is."""
@@ -238,11 +230,9 @@ class Timeline(AppPart, Widget, can_focus=True):
             self.explorer.tell(view_state.why_no_image, "warning")
             return None
         if self.track is None:
-            if self._job is None or self._job.cancelled():
-                self._job = None
-                self._waiting.clear()
-            self._waiting.append(action)
-            if self._job is None:
+            self._waiting = action
+            if not self._is_looking:
+                self._looked_at = None
                 self._look()
             return None
         if self.track.has_one_state:
@@ -263,55 +253,43 @@ class Timeline(AppPart, Widget, can_focus=True):
             by_column: Whether the text is about the column's records, and not about the batch.
             note: A text about the offset.
         """
-        self._tentative, self._is_by_column = offset, by_column
-        self._note = (offset, note, False) if note else None
-        if self._debounce is not None:
-            self._debounce.stop()
-            self._debounce = None
+        self._aim, self.is_by_column = offset, by_column
+        self.note = (offset, note, False) if note else None
+        self._rest()
         if at_once:
             self._depart()
         else:
             self._debounce = self.set_timer(_DEBOUNCE_S, self._depart)
         self.refresh()
 
+    def _rest(self) -> None:
+        """Have the cursor go nowhere by itself."""
+        if self._debounce is not None:
+            self._debounce.stop()
+            self._debounce = None
+
     def give_up(self) -> None:
         """Go nowhere that was only aimed at: something else is gone to."""
         self.explorer.jobs.cancel(self, "jump")
-        if self._debounce is not None:
-            self._debounce.stop()
-            self._debounce = self._tentative = None
-            self.refresh()
+        self._rest()
+        self.refresh()
 
     def _depart(self) -> None:
-        self._debounce = None
-        track, view_state, offset = self.track, self._view_state, self._tentative
+        self._rest()
+        track, view_state, offset = self.track, self._view_state, self._aim
+        self.refresh()
         if track is None or view_state is None or offset is None:
             return
         is_newest = offset >= track.high
-        if not self.is_travelling and (view_state.is_newest if is_newest else offset == self.shown):
-            self._tentative = None
-            self.refresh()
-            return
-        self.explorer.travel(None if is_newest else offset)
-        if self._watch is None:
-            self._watch = self.set_interval(_WATCH_S, self._check_arrival)
-        self._watch.resume()
-
-    def _check_arrival(self) -> None:
-        """Go back to what is shown where the way was cancelled, or led nowhere."""
-        if self._debounce is not None or self.is_travelling:
-            return
-        self._tentative = None
-        if self._watch is not None:
-            self._watch.pause()
-        self.refresh()
+        if self.is_travelling or not (view_state.is_newest if is_newest else offset == self.shown):
+            self.explorer.travel(None if is_newest else offset)
 
     def action_move(self, columns: int) -> None:
         """Move by columns."""
         track = self._with_track(lambda: self.action_move(columns))
         if track is None:
             return
-        offset = track.beside(self.at, columns, self._width, self.axis)
+        offset = track.beside(self.at, columns, self.width, self.axis)
         self._aim_or_tell(offset, columns, by_column=True)
 
     def action_edge(self, is_end: bool) -> None:
@@ -339,24 +317,25 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def remark(self, text: str) -> None:
         """Say something in the line until the cursor moves, or something else is shown."""
-        self._note = (self.at, text, True)
+        self.note = (self.at, text, True)
         self.refresh()
 
     def drop_remark(self) -> None:
         """Say no more what was remarked."""
-        if self._note is not None and self._note[2]:
-            self._note = None
+        if self.note is not None and self.note[2]:
+            self.note = None
             self.refresh()
 
     # Jumping.
 
     def jump(self, what: str, by: int, path: str) -> None:
         """Move to the next (1) or previous (-1) one of what `Jumper.jump` names, of a node."""
-        track = self._with_track(lambda: self.jump(what, by, path))
-        view_state = self._view_state
-        facts = None if view_state is None else self._known.get(view_state.prefix)
-        if track is not None and view_state is not None and facts is not None:
-            self._jumper.jump(what, by, path, view_state, track, facts)
+        track, view_state = self._with_track(lambda: self.jump(what, by, path)), self._view_state
+        if track is None or view_state is None or self._facts is None:
+            return
+        if is_below(path, view_state.prefix):
+            path = path.removeprefix(view_state.prefix)
+        self._jumper.jump(what, by, path or "/", track, self._facts)
 
     # Playing.
 
@@ -412,27 +391,25 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Go where it was clicked."""
         event.stop()
         self.player.stop()
-        self._is_dragging = True
         self.capture_mouse()
         self._point_at(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Follow the mouse while it is held, else tell what is under it."""
-        if self._is_dragging:
+        if self.app.mouse_captured is self:
             self._point_at(event.x)
             return
-        self._pointed = event.x
+        self.pointed = event.x
         self.refresh()
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Stay there."""
         event.stop()
-        self._is_dragging = False
         self.release_mouse()
 
     def on_leave(self, _event: events.Leave) -> None:
         """Show the text about the cursor again."""
-        self._pointed = None
+        self.pointed = None
         self.refresh()
 
     @on(events.MouseScrollDown)
@@ -446,8 +423,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         track = self._with_track(lambda: self._point_at(x))
         if track is None:
             return
-        self._pointed = None
-        width = self._width
+        self.pointed = None
+        width = self.width
         offset = track.offset_at(min(max(x, 0), width - 1), width, self.axis)
         if offset != self.at:
             self.aim(offset, by_column=True)
@@ -455,8 +432,15 @@ class Timeline(AppPart, Widget, can_focus=True):
     # Drawing.
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
+        """Columns of the bar."""
         return max(self.size.width, 1)
+
+    @property
+    def state(self) -> str:
+        """The state of playing, such as ``▶ 4/s``, and an arrow while the program follows."""
+        is_ahead = self.pointed is None and self._is_on_its_way
+        return f"{self.player.state} →".lstrip() if is_ahead else self.player.state
 
     def render(self) -> Content:
         """The bar, and the line below it."""
@@ -464,33 +448,9 @@ class Timeline(AppPart, Widget, can_focus=True):
         if view_state is not None and view_state.cluster is None:
             return line(view_state.problem or _NO_CLUSTER)
         if track is None:
-            is_busy = self._job is not None and not self._job.cancelled()
-            return line("looking at the log …" if is_busy else "the log was not read")
-        if track.has_one_state:
-            return line(self._one_state())
-        state = self.player.state
-        if self._pointed is None and self._tentative is not None:
-            state = f"{state} →".lstrip()
-        stand = Stand(
-            track=track,
-            axis=self.axis,
-            width=self._width,
-            at=self.at,
-            before=self.before,
-            pointed=self._pointed,
-            is_by_column=self._is_by_column,
-            note=self._note,
-            state=state,
-            states=None if view_state is None else self.states.history(view_state.prefix),
-            has_state_line=self.has_class("-states"),
-            has_legend=self.has_class("-legend"),
-            has_focus=self.has_focus,
-        )
-        return draw(stand, self._style)
+            return line("looking at the log …" if self._is_looking else "the log was not read")
+        return line(self._one_state()) if track.has_one_state else draw(self, track)
 
     def _one_state(self) -> str:
         at = "" if self.track is None else f", at offset {self.track.high}"
         return f"this source holds one state{at}: it has no other times"
-
-    def _style(self, name: str) -> Style:
-        return self.get_visual_style(f"timeline--{name}", partial=True) if name else Style()

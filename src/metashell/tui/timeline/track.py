@@ -59,8 +59,6 @@ class Track:
         """Time of the last record, where that is behind the batches known."""
         self.faults = faults
         """May be set anew."""
-        self._edges: dict[tuple[int, Axis], I64] = {}
-        self._heights: dict[tuple[int, Axis], list[Cell]] = {}
 
     @property
     def has_one_state(self) -> bool:
@@ -76,55 +74,37 @@ class Track:
     def column_of(self, offset: int, n: int, axis: Axis) -> int:
         """The column that an offset lies in."""
         applied = self.density.applied(offset)
-        found = np.searchsorted(self._edges_of(n, axis), max(applied - 1, 0), side="right") - 1
+        found = np.searchsorted(self.density.edges(n, axis), max(applied - 1, 0), side="right") - 1
         return min(int(found), n - 1)
 
     def offset_at(self, column: int, n: int, axis: Axis) -> int:
         """The last offset of a column, or before it where it is empty."""
-        end = int(self._edges_of(n, axis)[column + 1])
+        end = int(self.density.edges(n, axis)[column + 1])
         return int(self.density.last[end - 1]) if end else self.low
 
     def beside(self, offset: int, by: int, n: int, axis: Axis) -> int | None:
         """The offset so many columns on or back, empty ones passed over; None at an end."""
-        edges = self._edges_of(n, axis)
-        full = np.flatnonzero(edges[1:] > edges[:-1])
-        is_before_all = self.density.applied(offset) == 0
-        column = -1 if is_before_all else self.column_of(offset, n, axis)
-        if by > 0:
-            later = full[full > column]
-            if later.size:
-                at = min(int(np.searchsorted(later, column + by)), len(later) - 1)
-                return self.offset_at(int(later[at]), n, axis)
-            return self.high if offset < self.high else None
-        earlier = full[full < column]
-        if earlier.size:
-            at = max(int(np.searchsorted(earlier, column + by, side="right")) - 1, 0)
-            return self.offset_at(int(earlier[at]), n, axis)
-        return self.low if offset > self.low else None
-
-    def edges(self, n: int, axis: Axis) -> I64:
-        """int64[n + 1]: the first batch of each column, as `Density.edges`."""
-        return self._edges_of(n, axis)
-
-    def _edges_of(self, n: int, axis: Axis) -> I64:
-        if (n, axis) not in self._edges:
-            self._edges[n, axis] = self.density.edges(n, axis)
-        return self._edges[n, axis]
+        edges = self.density.edges(n, axis)
+        ends = self.density.last[edges[1:][edges[1:] > edges[:-1]] - 1]
+        if by > 0 and self.density.applied(offset):
+            offset = max(offset, self.offset_at(self.column_of(offset, n, axis), n, axis))
+        return self._along(ends, offset, by)
 
     # Stops.
 
     def step(self, offset: int, by: int) -> int | None:
         """The offset so many changes of the state on (or back, if negative); None at an end."""
-        stops = self.density.stops
-        if by > 0:
-            at = int(np.searchsorted(stops, offset, side="right")) + by - 1
-            if at - by + 1 < len(stops):
-                return int(stops[min(at, len(stops) - 1)])
-            return self.high if offset < self.high else None
-        at = int(np.searchsorted(stops, offset, side="left")) + by
-        if at >= 0:
-            return int(stops[at])
-        return self.low if offset > self.low else None
+        return self._along(self.density.stops, offset, by)
+
+    def _along(self, stops: I64, offset: int, by: int) -> int | None:
+        """So many stops on or back, at most to an end of the log; None from there."""
+        end = self.high if by > 0 else self.low
+        at = int(np.searchsorted(stops, offset, side="right")) + by - 1
+        if by < 0:
+            at = max(int(np.searchsorted(stops, offset, side="left")) + by, -1)
+        found = int(stops[min(at, len(stops) - 1)]) if at >= 0 and len(stops) else end
+        is_on = found > offset if by > 0 else found < offset
+        return found if is_on else end if end != offset else None
 
     def stops_after(self, offset: int) -> int:
         """How many changes of the state come behind an offset."""
@@ -141,9 +121,7 @@ class Track:
             axis: The quantity that is equal for all columns.
             before: The offset of the previous stop, if that is to be marked.
         """
-        if (n, axis) not in self._heights:
-            self._heights = {(n, axis): self._drawn(n, axis)}
-        cells = list(self._heights[n, axis])
+        cells = self._drawn(n, axis)
         for column in self._columns_of(self.density.elections, n, axis):
             cells[column] = Cell(ELECTION, "election")
         if before is not None:
@@ -153,7 +131,7 @@ class Track:
         return cells
 
     def _drawn(self, n: int, axis: Axis) -> list[Cell]:
-        groups = self.density.by_group(self._edges_of(n, axis), self._registry)
+        groups = self.density.by_group(self.density.edges(n, axis), self._registry)
         no_ops = groups.pop(RecordGroup.NO_OPS)
         names = list(groups)
         counts = np.array(list(groups.values()))
@@ -177,7 +155,7 @@ class Track:
         """Columns that offsets of batches, or of what is missing before one, lie in."""
         if not len(offsets) or not len(self.density):
             return []
-        columns = self.density.columns_of(offsets, self._edges_of(n, axis))
+        columns = self.density.columns_of(offsets, self.density.edges(n, axis))
         found: list[int] = np.unique(columns).tolist()
         return found
 
@@ -201,10 +179,6 @@ class Track:
             return time
         return f"{day[-5:]} {time}"
 
-    def day_text(self, ms: int) -> str:
-        """The day of a time."""
-        return iso_time(ms).partition("T")[0]
-
     def batch_text(self, offset: int) -> tuple[str, str]:
         """(what the last batch up to an offset holds, the group of most of it)."""
         applied = self.density.applied(offset)
@@ -212,7 +186,7 @@ class Track:
 
     def column_text(self, column: int, n: int, axis: Axis) -> tuple[str, str]:
         """(what a column's batches hold, the group of most of it)."""
-        first, end = self._edges_of(n, axis)[column : column + 2].tolist()
+        first, end = self.density.edges(n, axis)[column : column + 2].tolist()
         return self._text(first, end)
 
     def _text(self, first: int, end: int) -> tuple[str, str]:
