@@ -86,9 +86,11 @@ class Track:
         """The offset so many columns on or back, empty ones passed over; None at an end."""
         edges = self.density.edges(n, axis)
         ends = self.density.last[edges[1:][edges[1:] > edges[:-1]] - 1]
+        begin = offset
         if by > 0 and self.density.applied(offset):
-            offset = max(offset, self.offset_at(self.column_of(offset, n, axis), n, axis))
-        return self._along(ends, offset, by)
+            begin = max(offset, self.offset_at(self.column_of(offset, n, axis), n, axis))
+        found = self._along(ends, begin, by)
+        return self.high if found is None and by > 0 and offset < self.high else found
 
     # Stops.
 
