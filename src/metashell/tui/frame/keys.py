@@ -14,8 +14,6 @@ from metashell.tui.view import VIEWS
 
 CANCEL: Final = "cancel"
 """Id and action of the key that takes back."""
-MAXIMISE: Final = "maximise"
-"""Id and action of the key that gives a part the whole screen."""
 KEYS: Final = (
     *(
         quiet_key(spec.key, f"view('{spec.id}')", spec.title, f"view.{spec.id}")
@@ -95,7 +93,7 @@ KEYS: Final = (
         "put the value, record, row or command on the clipboard",
     ),
     quiet_key(
-        "z", MAXIMISE, "Maximise", MAXIMISE, "give the part the whole screen, or take it back"
+        "z", "maximise", "Maximise", "maximise", "give the part the whole screen, or take it back"
     ),
     quiet_key(
         "ctrl+l", "redraw", "Draw again", "redraw", "where another program wrote over the screen"
