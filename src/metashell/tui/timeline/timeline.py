@@ -86,10 +86,10 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._end: SourceStatus | None = None
         """Where the view state ends, if NoOps came for which nothing was looked at."""
         self._facts: TimelineFacts | None = None
-        """What is known of the log of the cluster that is shown."""
+        """The facts about the log of the cluster that is shown."""
         self._jumper = Jumper(self)
         self._waiting: Callable[[], object] | None = None
-        """What was asked for before the log was known."""
+        """The move that begins once the log is known."""
         self._job: Job | None = None
         self._looked_at: Source | None = None
         """The end of the log that the job looks at, or looked at last."""
