@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from unittest.mock import Mock, patch
 
 import pytest
-from textual.message import Message
 
 from kraftgen.batch import Codec, Record, encode_batch, encode_batch_record
 from metashell.schema.model import load_registry
@@ -98,23 +96,15 @@ def test_a_click_takes_the_chip_below_it() -> None:
         await _open(driver)
         await _chip(driver, "topic topic-027")
         await _chip(driver, "type PartitionChange")
-        bar = driver.one(ChipBar)
-
-        def clicked(x: int) -> list[Message]:
-            told: list[Message] = []
-            with patch.object(bar, "post_message", told.append):
-                bar.on_click(Mock(x=x))
-            return [each for each in told if isinstance(each, (ChipBar.Edited, ChipBar.Removed))]
-
-        driver.screen()
-        spans = list(bar._spans)
-        assert 2 == len(spans)
-        for i, (first, behind) in enumerate(spans):
-            assert [ChipBar.Edited] == [type(each) for each in clicked(first)]
-            assert i == bar.current
-            assert [ChipBar.Removed] == [type(each) for each in clicked(behind - 1)]
-            assert i == bar.current
-        assert [] == clicked(spans[-1][1])
+        line = driver.one(ChipBar).render().plain
+        await driver.pilot.click(ChipBar, offset=(line.index("type"), 0))
+        await driver.settled()
+        assert isinstance(driver.app.screen, ChipPrompt)
+        assert "type PartitionChange" == driver.app.screen.line.value
+        await driver.press("escape")
+        await driver.pilot.click(ChipBar, offset=(line.index("×"), 0))
+        await driver.settled()
+        assert ["type PartitionChange"] == [chip.text for chip in _view(driver).chips]
 
     drive(test)
 

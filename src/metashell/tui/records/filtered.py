@@ -6,9 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
-from textual import events
 from textual.content import Content
-from textual.message import Message
+from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
@@ -33,7 +32,7 @@ from metashell.tui.records.filters import (
 )
 from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.prompt import Prompt
-from metashell.tui.text import error_message
+from metashell.tui.text import error_message, line
 from metashell.tui.view import View
 
 if TYPE_CHECKING:
@@ -60,113 +59,87 @@ class ChipBar(AppPart, Widget, can_focus=True):
     ]
     ALLOW_MAXIMIZE = False
     DEFAULT_CSS = """
-    ChipBar { height: 1; background: $panel; }
+    ChipBar {
+        height: 1; background: $panel; link-style: none; link-style-hover: none;
+        link-color: $text-primary; link-background: $primary-muted;
+        link-color-hover: $text-primary; link-background-hover: $primary-muted;
+    }
     """
 
-    class Removed(Message):
-        """A chip is to be removed."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
-    class Edited(Removed):
-        """A chip is to be changed."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.chips: list[Chip] = []
+    def __init__(self, view: FilteredRecords) -> None:
+        super().__init__()
+        self._view = view
         self.problem = ""
         """The error in the filters; empty if there is none."""
-        self.n_hidden = 0
-        """How many NoOpRecords the list leaves out."""
-        self.current = 0
-        self._spans: list[tuple[int, int]] = []
+        self._current = 0
 
-    def show(self, chips: Sequence[Chip], problem: str = "") -> None:
-        """Show these chips."""
-        self.chips, self.problem = list(chips), problem
-        self.current = min(self.current, max(len(chips) - 1, 0))
+    def update(self, problem: str = "") -> None:
+        """Show the chips of the view as they are now."""
+        self.problem = problem
         self.refresh()
         self.refresh_bindings()
 
+    @property
+    def current(self) -> int:
+        """The chip of the cursor."""
+        return min(self._current, max(len(self._view.chips) - 1, 0))
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to remove or change a chip where there is one."""
-        is_there = bool(self.chips) or action not in ("remove", "edit")
+        is_there = bool(self._view.chips) or action not in ("remove", "edit")
         return is_there and super().check_action(action, parameters)
-
-    def tell_hidden(self, n_hidden: int) -> None:
-        """Say how many NoOpRecords the list leaves out."""
-        if n_hidden != self.n_hidden:
-            self.n_hidden = n_hidden
-            self.refresh()
 
     def render(self) -> Content:
         """Draw the line; where it is too long, from a chip on that lets the current one be seen."""
+        chips = self._view.chips
         # Without a chip this alone shows that the line has the focus.
-        pieces: list[Content | tuple[str, str]] = [
-            (" Filter ", "reverse bold" if self.has_focus else "$text-muted")
-        ]
-        self._spans, at = [], len(" Filter ")
+        pieces = [Content.styled(" Filter ", "reverse bold" if self.has_focus else "$text-muted")]
         skipped = self._n_skipped()
         if skipped:
-            pieces.append(("… ", "$text-muted"))
-            at += 2
-        for i, chip in enumerate(self.chips):
-            if i < skipped:
-                self._spans.append((-1, -1))
-                continue
+            pieces.append(Content.styled("… ", "$text-muted"))
+        for i, chip in enumerate(chips[skipped:], skipped):
             is_current = self.has_focus and i == self.current
-            text = Content(f"{'▸' if is_current else ' '}{_shown(chip)} {_REMOVE} ")
-            style = "reverse bold" if is_current else "$text-primary on $primary-muted"
-            pieces += [text.stylize(style), Content(" ")]
-            self._spans.append((at, at + text.cell_length))
-            at += text.cell_length + 1
+            name = Content(f"{'▸' if is_current else ' '}{_shown(chip)} ")
+            text = Content.assemble(
+                name.stylize(Style.from_meta({"@click": f"edit({i})"})),
+                (f"{_REMOVE} ", Style.from_meta({"@click": f"remove({i})"})),
+            )
+            pieces += [text.stylize("reverse bold") if is_current else text, Content(" ")]
         if self.problem:
-            pieces.append((f"✗ {escape(self.problem)}", "bold $text-error"))
-        elif not self.chips:
+            pieces.append(line(f"✗ {self.problem}", "bold $text-error"))
+        elif not chips:
             # Without a filter the log does not show all of its records either.
-            key = self.explorer.session.key
+            key, n_hidden = self.explorer.session.key, self._view.n_hidden
             told = f"none: {key('records.add', 'a')} adds one, {key('filter', '/')} searches"
-            if self.n_hidden:
-                show = key("records.noops", "H")
-                told += f"; {self.n_hidden:,} NoOpRecords hidden, {show} shows them"
-            pieces.append((told, "$text-muted"))
-        return Content.assemble(*pieces)
+            if n_hidden:
+                show = key("records.noops", "h")
+                told += f"; {n_hidden:,} NoOpRecords hidden, {show} shows them"
+            pieces.append(line(told, "$text-muted"))
+        return Content("").join(pieces)
 
     def _n_skipped(self) -> int:
-        room = self.size.width - 12
-        used, i = 0, self.current
+        """The chips that are left out on the left, so that the current one is seen."""
+        room, chips = self.size.width - 12, self._view.chips
         for i in range(self.current, -1, -1):
-            if i < len(self.chips):
-                used += Content(_shown(self.chips[i])).cell_length + 5
-            if used > room:
+            room -= Content(_shown(chips[i])).cell_length + 5 if chips else 0
+            if room < 0:
                 return min(i + 1, self.current)
         return 0
 
     def action_move(self, by: int) -> None:
         """Go to the chip beside."""
-        self.current = min(max(self.current + by, 0), max(len(self.chips) - 1, 0))
+        self._current = max(self.current + by, 0)
         self.refresh()
 
-    def action_remove(self) -> None:
-        """Remove the chip of the cursor."""
-        self.post_message(self.Removed(self.current))
+    def action_remove(self, at: int | None = None) -> None:
+        """Remove a chip, by default that of the cursor."""
+        self._current = self.current if at is None else at
+        self._view.remove_chip(self._current)
 
-    def action_edit(self) -> None:
-        """Change the chip of the cursor."""
-        self.post_message(self.Edited(self.current))
-
-    def on_click(self, event: events.Click) -> None:
-        """Remove the chip whose cross was hit, or change it."""
-        event.stop()
-        for i, (first, behind) in enumerate(self._spans):
-            if first <= event.x < behind:
-                self.current = i
-                is_cross = event.x >= behind - 3
-                self.post_message(self.Removed(i) if is_cross else self.Edited(i))
-                return
-        self.refresh()
+    def action_edit(self, at: int | None = None) -> None:
+        """Change a chip, by default that of the cursor."""
+        self._current = self.current if at is None else at
+        self._view.ask_chip(self._current)
 
 
 def _shown(chip: Chip) -> str:
@@ -262,6 +235,11 @@ class FilteredRecords(View):
         self._jobs: dict[str, Job] = {}
         """The last job of each key."""
 
+    @property
+    @abstractmethod
+    def n_hidden(self) -> int:
+        """How many NoOpRecords the list leaves out."""
+
     @abstractmethod
     def _show_matches(self, *, leads: bool) -> None:
         """Show what is wanted now, in place of what was before.
@@ -283,14 +261,14 @@ class FilteredRecords(View):
 
         def done(wanted: Filter) -> None:
             self.wanted, self.chips = wanted, list(chips)
-            self.query_one(ChipBar).show(self.chips)
+            self.query_one(ChipBar).update()
             self._show_matches(leads=self._jobs["filter"].leads)
 
         def failed(error: MetashellError) -> None:
             if self._jobs["filter"].leads:
                 self.explorer.tell(error_message(error), "error")
             else:
-                self.query_one(ChipBar).show(self.chips, error_message(error))
+                self.query_one(ChipBar).update(error_message(error))
 
         self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,
@@ -302,7 +280,7 @@ class FilteredRecords(View):
         self._opened = [chip], self.chips if self._opened is None else self._opened[1]
         if self.reader is None:
             self.chips = [chip]  # held by the first look at the log
-            self.call_after_refresh(lambda: self.query_one(ChipBar).show(self.chips))
+            self.call_after_refresh(lambda: self.query_one(ChipBar).update())
         else:
             self._refilter([chip])
 
@@ -332,9 +310,10 @@ class FilteredRecords(View):
 
     def action_add(self) -> None:
         """Ask for a filter."""
-        self._ask_chip(None)
+        self.ask_chip(None)
 
-    def _ask_chip(self, at: int | None) -> None:
+    def ask_chip(self, at: int | None) -> None:
+        """Ask for a filter, or what to change one to."""
         newest = self._newest
         if newest is None:
             return
@@ -352,17 +331,9 @@ class FilteredRecords(View):
         typed = "" if at is None else self.chips[at].line
         self.app.push_screen(ChipPrompt(typed, check, complete), done)
 
-    def on_chip_bar_removed(self, event: ChipBar.Removed) -> None:
-        """Remove a filter, or ask what to change it to."""
-        event.stop()
-        if isinstance(event, ChipBar.Edited):
-            return
-        self._refilter([chip for i, chip in enumerate(self.chips) if i != event.index])
-
-    def on_chip_bar_edited(self, event: ChipBar.Edited) -> None:
-        """Ask what to change a filter to."""
-        event.stop()
-        self._ask_chip(event.index)
+    def remove_chip(self, at: int) -> None:
+        """Remove a filter."""
+        self._refilter([chip for i, chip in enumerate(self.chips) if i != at])
 
     def action_clear(self) -> None:
         """Drop all filters."""
@@ -395,7 +366,7 @@ class FilteredRecords(View):
         bar = self.query_one(ChipBar)
         if bar.problem and not self._goes_on("filter"):
             self.explorer.tell(bar.problem, "error")
-        bar.show(self.chips)
+        bar.update()
         super().keep_filter()
 
     def _grep(self) -> None:
@@ -404,7 +375,7 @@ class FilteredRecords(View):
         if text is None:
             return
         if text == grep_of(self.chips):
-            self.query_one(ChipBar).show(self.chips)
+            self.query_one(ChipBar).update()
             return
         kept = without(self.chips, GREP)
         self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept, leads=False)

@@ -76,7 +76,7 @@ class RecordsView(FilteredRecords):
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
-        yield ChipBar(id="records-chips")
+        yield ChipBar(self)
         with Container(id="records-body"):
             with Vertical(id="records-main"):
                 with Container(id="records-head"):
@@ -196,30 +196,19 @@ class RecordsView(FilteredRecords):
                 self._scan.cancel()
             self._tell_count()
             return
-        near = [_FAR]
+        records, model = self.records, self.model
 
         def aim() -> int:
-            return near[0]
+            """The offset that is looked at: what is there is looked through first."""
+            limit = _FAR if model.limit is None else model.limit
+            return limit if records.follows or records.kept is None else records.kept
 
         def work(job: Job) -> None:
             look_through(job, reader, wanted, waiting, aim, self._found)
 
-        self._near = near
-        self._aim()
         self._scan = self._start(
             "scan", "looking through the log", work, lambda _: self._looked(), leads=leads
         )
-
-    _near: list[int] | None = None
-
-    def _aim(self) -> None:
-        """Have that looked through first which is looked at."""
-        if self._near is not None:
-            records = self.records
-            is_end = records.follows or records.kept is None
-            limit = self.model.limit
-            end = _FAR if limit is None else limit
-            self._near[0] = end if is_end else records.kept or 0
 
     def _found(self, found: list[PieceMatches]) -> None:
         self.model.take(found)
@@ -272,7 +261,6 @@ class RecordsView(FilteredRecords):
         event.stop()
         if self.records.follows:
             self._seen = None
-        self._aim()
         self._tell_count()
         self._detail()
 
@@ -352,7 +340,7 @@ class RecordsView(FilteredRecords):
 
     def _tell_count(self) -> None:
         model, records = self.model, self.records
-        self.query_one(ChipBar).tell_hidden(model.n_hidden)
+        self.query_one(ChipBar).refresh()
         parts = [f"{model.n_records:,} record{'' if model.n_records == 1 else 's'}"]
         if not model.is_complete:
             parts[0] += " so far"
@@ -391,6 +379,11 @@ class RecordsView(FilteredRecords):
             what = f"{what} up to offset {limit}"
             next_steps = (f"{newest} shows the rest", *next_steps)
         return f"{what}: {', '.join(next_steps)}" if next_steps else what
+
+    @property
+    def n_hidden(self) -> int:
+        """How many NoOpRecords the list leaves out."""
+        return self.model.n_hidden
 
     @property
     def n_new(self) -> int:
