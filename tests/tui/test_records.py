@@ -195,7 +195,7 @@ def test_export() -> None:
         await driver.press("x")
         screen = driver.app.screen
         assert isinstance(screen, ExportScreen)
-        ((name, table),) = screen.tables
+        ((name, table),) = screen.contents
         assert (name, len(table)) == ("log", view.model.n_records)
         assert table.column("type").unique().to_pylist() == ["REMOVE_TOPIC_RECORD"]
         assert table.column("topic").null_count == 0
