@@ -11,6 +11,7 @@ from textual import events
 
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
+from metashell.errors import DecodeError
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.escape import escape
 from metashell.fs.path import encode_name
@@ -25,6 +26,7 @@ from metashell.schema.dump import fields_json, to_json
 from metashell.schema.model import MessageSpec
 from metashell.schema.resource_types import ResourceType
 from metashell.schema.rows import to_rows
+from metashell.schema.scalar import read_varint, read_varlong
 from metashell.schema.timestamps import iso_time
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.value import ValueLine
@@ -228,11 +230,11 @@ def _bytes(records: Records, row: int) -> tuple[Bytes, Bytes]:
     value = int(frames.value_starts(np.array([row]))[0])
     origin = _origin(records, row)
     head = frames.arena.slice(start, max(value, start))
-    _, at = _varint(head, 1)
-    _, at = _varint(head, at)
-    length, at = _varint(head, at)
+    _, at = read_varlong(head, 1, len(head))  # when it was written, behind the attributes
+    _, at = read_varint(head, at, len(head))
+    length, at = read_varint(head, at, len(head))
     key = head[at : at + length] if length >= 0 else None
-    value_length, _ = _varint(head, at + max(length, 0))
+    value_length, _ = read_varint(head, at + max(length, 0), len(head))
     data = records.raw(row) if value_length >= 0 and stop >= value else None
     return Bytes(key, start + at - origin), Bytes(data, value - origin)
 
@@ -257,29 +259,18 @@ def _span(records: Records, row: int) -> tuple[int, int] | None:
     arena, frames = records.frames.arena, records.frames
     start, stop = int(frames.start[row]), int(frames.stop[row])
     headers = arena.slice(stop, min(stop + _MOST_HEADERS, arena.size))
-    count, at = _varint(headers, 0)
-    for _ in range(2 * count):
-        if not 0 <= at <= len(headers):
-            break
-        length, at = _varint(headers, at)
-        at += max(length, 0)
-    if not 0 <= at <= len(headers):
+    try:
+        count, at = read_varint(headers, 0, len(headers))
+        for _ in range(2 * count):
+            length, at = read_varint(headers, at, len(headers))
+            at += max(length, 0)
+    except DecodeError:
+        return None
+    if at > len(headers):
         return None
     end = stop + at
     width = max(-((2 * (end - start)).bit_length() // -7), 1)
     return start - width, end
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number and the position behind it; -1 behind the end."""
-    number, shift = 0, 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        number |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1), at
-    return -1, at
 
 
 def _topic_by_name(spec: MessageSpec | None, values: Mapping[str, Any]) -> str | None:
@@ -323,11 +314,9 @@ def _path(names: tuple[str, ...]) -> str:
 _HIDDEN: Final = "not shown: this record may hold secrets"
 _AROUND: Final = 4
 """Columns around the text: of the border, the padding and the scroll bar."""
-_LEAST: Final = 30
-"""Columns that the details take at least."""
-_MOST: Final = (52, 84)
-"""Columns that the details take at most for short and for long rows of bytes: the list has the
-rest, and longer lines go on below."""
+_WIDTHS: Final = (52, 84)
+"""Columns of the details for short and for long rows of bytes: the list has the rest, and longer
+lines go on below."""
 _LONG_ROWS: Final = 187
 """Columns of the screen from which on the pane beside the list shows long rows of bytes."""
 
@@ -348,18 +337,12 @@ class RecordPane(LineView):
         """Columns of the screen where the details are beside the list; else 0."""
         self._drawn_at = 0
         """The width for which the bytes were drawn."""
-        self._needed = 0
-        """Columns that the widest record took so far: what narrows again moves the list."""
 
     def fit(self, room: int) -> None:
         """Be beside the list on a screen of so many columns, or below it where they are 0."""
-        self._room, self._needed = room, _LEAST
-        self.styles.width = min(_LEAST, room // 2) if room else None
+        self._room = room
+        self.styles.width = min(_WIDTHS[room >= _LONG_ROWS], room // 2) if room else None
         self._draw()
-
-    def forget_width(self) -> None:
-        """Be as wide as the records need that are shown from now on."""
-        self.fit(self._room)
 
     def show_record(self, detail: RecordDetail) -> None:
         """Show a record."""
@@ -385,12 +368,7 @@ class RecordPane(LineView):
         self._drawn_at = self.size.width
         is_long = not self._room or self._room >= _LONG_ROWS
         width = (self._room // 2 or self.size.width) - _AROUND
-        lines = list(_lines(detail, fitting_width(width if is_long else 0)))
-        self.show(lines, afresh=afresh)
-        if self._room:
-            widest = max(display_width(line.text) for line in lines) + _AROUND
-            self._needed = max(self._needed, min(widest, _MOST[is_long]))
-            self.styles.width = min(self._needed, self._room // 2)
+        self.show(list(_lines(detail, fitting_width(width if is_long else 0))), afresh=afresh)
 
 
 def _lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:

@@ -232,8 +232,6 @@ class FilteredRecords(View):
         self._typing: Timer | None = None
         self._typed: str | None = None
         """The text to search for once the user stops typing; None if no search is waiting."""
-        self._jobs: dict[str, Job] = {}
-        """The last job of each key."""
 
     @property
     @abstractmethod
@@ -262,15 +260,15 @@ class FilteredRecords(View):
         def done(wanted: Filter) -> None:
             self.wanted, self.chips = wanted, list(chips)
             self.query_one(ChipBar).update()
-            self._show_matches(leads=self._jobs["filter"].leads)
+            self._show_matches(leads=job.leads)
 
         def failed(error: MetashellError) -> None:
-            if self._jobs["filter"].leads:
+            if job.leads:
                 self.explorer.tell(error_message(error), "error")
             else:
                 self.query_one(ChipBar).update(error_message(error))
 
-        self._start(
+        job = self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,
             leads=leads,
         )  # fmt: skip
@@ -398,11 +396,9 @@ class FilteredRecords(View):
         leads: bool = False,
     ) -> Job:
         """Start a job."""
-        job = self.explorer.jobs.start(
+        return self.explorer.jobs.start(
             title, work, done, owner=self, key=key, failed=failed, leads=leads
         )
-        self._jobs[key] = job
-        return job
 
     def _goes_on(self, key: str) -> bool:
-        return self.explorer.jobs.goes_on(self._jobs.get(key))
+        return any(job.owner is self and job.key == key for job in self.explorer.jobs.running)

@@ -93,14 +93,11 @@ class RecordList(LineList):
     }
     """
 
-    class Moved(Message):
-        """The cursor went elsewhere."""
+    class Changed(Message):
+        """The cursor is elsewhere, or other lines can be seen."""
 
     class Chosen(Message):
         """The line of the cursor was taken."""
-
-    class Scrolled(Message):
-        """Other lines can be seen."""
 
     def __init__(self, model: Matches, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -193,14 +190,10 @@ class RecordList(LineList):
         else:
             self.cursor = self.model.row_of(self.kept)
         top = int(self.scroll_offset.y) + self.cursor - before
-        self._make_room(n_rows)
+        self.virtual_size = Size(self.size.width, n_rows)
         self.scroll_to_line(top)
         self.show_cursor()
         self._settle(is_new=False)
-
-    def _make_room(self, n_rows: int) -> None:
-        """Tell how many rows there are."""
-        self.virtual_size = Size(self.size.width, n_rows)
 
     def _settle(self, *, is_new: bool) -> None:
         here = self.here
@@ -208,8 +201,7 @@ class RecordList(LineList):
             self.kept = here.first if isinstance(here, Gap) else here
         self._seek()
         self.refresh()
-        self.post_message(self.Moved())
-        self.post_message(self.Scrolled())
+        self.post_message(self.Changed())
 
     # Moving.
 
@@ -251,7 +243,7 @@ class RecordList(LineList):
         left = self.left + by * max(self._room() // 2, 1)
         self.left = min(max(left, 0), self._most_left())
         self.refresh()
-        self.post_message(self.Scrolled())
+        self.post_message(self.Changed())
 
     def _most_left(self) -> int:
         """How far the lines that can be seen can be scrolled."""
@@ -270,13 +262,13 @@ class RecordList(LineList):
         """Keep the cursor on the screen."""
         self.virtual_size = Size(self.size.width, len(self.model))
         self.show_cursor()
-        self.post_message(self.Scrolled())
+        self.post_message(self.Changed())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tell that other lines can be seen."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self.post_message(self.Scrolled())
+            self.post_message(self.Changed())
 
     @property
     def is_near_gap(self) -> bool:

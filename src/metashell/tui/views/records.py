@@ -230,17 +230,10 @@ class RecordsView(FilteredRecords):
         self.model.plan(self.reader.pieces, self.wanted, anew=True)
         self._seen = None
         self.records.search(self.wanted.grep)
-        self.pane.forget_width()
         self.records.reshape()
         self._look(leads=leads)
 
     # The list.
-
-    def on_record_list_scrolled(self, event: RecordList.Scrolled) -> None:
-        """Fetch the lines that can be seen."""
-        event.stop()
-        self._tell_count()
-        self._fetch()
 
     def _fetch(self) -> None:
         reader, missing = self.reader, self.records.missing()
@@ -256,12 +249,13 @@ class RecordsView(FilteredRecords):
 
         self._start("fetch", "reading records", lambda job: lines_of(job, reader, rows), done)
 
-    def on_record_list_moved(self, event: RecordList.Moved) -> None:
-        """Show the details of the record of the cursor."""
+    def on_record_list_changed(self, event: RecordList.Changed) -> None:
+        """Fetch the lines that can be seen, and the details of the record of the cursor."""
         event.stop()
         if self.records.follows:
             self._seen = None
         self._tell_count()
+        self._fetch()
         self._detail()
 
     def on_record_list_chosen(self, event: RecordList.Chosen) -> None:
@@ -348,9 +342,8 @@ class RecordsView(FilteredRecords):
             parts.append(f"{model.n_hidden:,} NoOps hidden")
         if model.n_faults:
             parts.append(f"⚠ {model.n_faults} unreadable")
-        n_new = 0 if self._seen is None else model.first_behind(self._seen)
-        if n_new:
-            parts.append(f"▼ {n_new:,} new")
+        if self.n_new:
+            parts.append(f"▼ {self.n_new:,} new")
         drop = self.explorer.session.key("records.clear", "c")
         next_step = (f"{drop} drops the filters",) if self.chips else ()
         what = "no record matches" if self.chips else "no record"
