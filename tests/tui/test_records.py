@@ -116,7 +116,7 @@ def test_secrets() -> None:
         view = await _open(driver)
         detail = view.detail
         assert detail is not None
-        assert detail.is_hidden
+        assert detail.value.hidden is not None
         assert detail.value.data is None
         assert "may hold secrets" in driver.screen()
         assert "hunter2" not in detail.json

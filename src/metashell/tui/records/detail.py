@@ -79,8 +79,6 @@ class RecordDetail:
     """(Kafka's name, value as JSON, a code with its word); secrets hidden."""
     error: str | None
     """Why it can't be decoded."""
-    is_hidden: bool
-    """Whether its bytes may hold secrets, and the value is not here."""
     is_inflated: bool
     """Whether positions are those in the inflated batch."""
     key: Bytes
@@ -134,7 +132,6 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
             (name, _shown(value)) for name, value in with_words(kind, said.get("data", {})).items()
         ),
         error=said.get("error"),
-        is_hidden=hidden is not None,
         is_inflated=_is_inflated(records, row),
         key=key_bytes,
         value=value_bytes,

@@ -96,19 +96,14 @@ def chip_of(typed: str) -> Chip | None:
 
 def with_chip(chips: Sequence[Chip], new: Chip, at: int | None = None) -> list[Chip]:
     """Chips with one more, in place of the one at an index or of one that it would contradict."""
-    kept = list(chips)
-    if at is not None and at < len(kept):
-        kept[at] = new
-    else:
-        at = next((i for i, chip in enumerate(kept) if chip.flag == new.flag), None)
-        if at is None or new.flag in _REPEATED:
-            at = len(kept)
-        kept[at : at + 1] = [new]
-    return [
-        chip
-        for i, chip in enumerate(kept)
-        if i == at or not (chip == new or (chip.flag == new.flag and new.flag not in _REPEATED))
-    ]
+
+    def gives_way(chip: Chip) -> bool:
+        return chip == new or (chip.flag == new.flag and new.flag not in _REPEATED)
+
+    if at is None:
+        at = next((i for i, chip in enumerate(chips) if gives_way(chip)), len(chips))
+    kept = [chip for chip in chips[:at] if not gives_way(chip)]
+    return [*kept, new, *(chip for chip in chips[at + 1 :] if not gives_way(chip))]
 
 
 def without(chips: Sequence[Chip], flag: str) -> list[Chip]:

@@ -54,16 +54,12 @@ class Matches:
     def __init__(self) -> None:
         self._parts: list[_Part] = []
         self._limit: int | None = None
-        self._starts: I64 = np.zeros(1, dtype=np.int64)
-        self._starts_listed: list[int] = [0]
-        """int64[n + 1]: the first row of each part that is shown."""
-        self._firsts: I64 = _NONE
-        """int64[n]: the first offset of each."""
+        self._lay_out()
 
     # The search so far.
 
-    def plan(self, pieces: Iterable[LogPiece], wanted: Filter, *, anew: bool) -> list[LogPiece]:
-        """Take over how the log is cut; returns the pieces that must be looked through.
+    def plan(self, pieces: Iterable[LogPiece], wanted: Filter, *, anew: bool) -> None:
+        """Take over how the log is cut.
 
         Args:
             pieces: In offset order.
@@ -86,7 +82,6 @@ class Matches:
                 part.offsets = _NONE
         self._parts = parts
         self._lay_out()
-        return [part.piece for part in parts if part.offsets is None]
 
     def take(self, found: Sequence[PieceMatches]) -> None:
         """Note what was found in pieces."""
@@ -125,6 +120,8 @@ class Matches:
         shown = [
             p for p in self._parts if self._limit is None or p.piece.first_offset <= self._limit
         ]
+        self.pieces = [part.piece for part in shown]
+        """All pieces that are shown."""
         counts, in_gap = [], False
         for part in shown:
             if part.offsets is None:
@@ -133,8 +130,19 @@ class Matches:
                 counts.append(self._n_of(part, part.offsets))
             in_gap = part.offsets is None
         self._starts = list_offsets_of(np.array(counts, dtype=np.int64))
-        self._starts_listed = self._starts.tolist()
-        self._firsts = np.array([p.piece.first_offset for p in shown], dtype=np.int64)
+        self._starts_listed: list[int] = self._starts.tolist()
+        """int64[n + 1]: the first row of each part that is shown."""
+        self._firsts: I64 = np.array([piece.first_offset for piece in self.pieces], dtype=np.int64)
+        """int64[n]: the first offset of each."""
+        found = [part.offsets is not None for part in shown]
+        self.is_complete = all(found)
+        """Whether everything was looked through."""
+        self.n_records = sum(n for n, is_found in zip(counts, found, strict=True) if is_found)
+        """How many records match, as far as is known."""
+        self.n_hidden = sum(self._n_of(part, part.hidden) for part in shown)
+        """How many were left out and counted."""
+        self.n_faults = sum(part.n_faults for part in shown)
+        """How many things in the files can't be read."""
 
     def _n_of(self, part: _Part, offsets: AnyArray) -> int:
         """How many of some offsets in a part are not behind the limit."""
@@ -148,35 +156,9 @@ class Matches:
         return int(self._starts[-1])
 
     @property
-    def n_records(self) -> int:
-        """How many records match, as far as is known."""
-        shown = self._parts[: len(self._firsts)]
-        return sum(self._n_of(part, part.offsets) for part in shown if part.offsets is not None)
-
-    @property
-    def n_hidden(self) -> int:
-        """How many were left out and counted."""
-        return sum(self._n_of(part, part.hidden) for part in self._parts[: len(self._firsts)])
-
-    @property
-    def n_faults(self) -> int:
-        """How many things in the files can't be read."""
-        return sum(part.n_faults for part in self._parts[: len(self._firsts)])
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything was looked through."""
-        return all(part.offsets is not None for part in self._parts[: len(self._firsts)])
-
-    @property
     def waiting(self) -> list[LogPiece]:
         """The pieces that nobody has looked through, wherever the log is shown up to."""
         return [part.piece for part in self._parts if part.offsets is None]
-
-    @property
-    def pieces(self) -> list[LogPiece]:
-        """All pieces that are shown."""
-        return [part.piece for part in self._parts[: len(self._firsts)]]
 
     def at(self, row: int) -> int | Gap:
         """The offset of the record in a row, or the gap that it stands for."""

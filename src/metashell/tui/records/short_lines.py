@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -71,7 +71,7 @@ _PARTITION: Final = re.compile(rf"topic=({_NAME}+) partitionId=(?=[0-9]+(?: |$))
 """The words of a record that name its partition: ``orders-3`` in a list."""
 _CONFIG: Final = re.compile(
     rf"resourceType=({'|'.join(each.name for each in ResourceType)})"
-    rf' resourceName=(?:"")?({_NAME}*)( )name=({_NAME}+) value(?==)'
+    rf' resourceName=(?:"")?({_NAME}*) name=({_NAME}+) value(?==)'
 )
 """The words of a record that name its config: ``TOPIC:orders retention.ms=1`` in a list."""
 _PARTITION_WORD: Final = re.compile(rf"({_NAME}+)-([0-9]+)")
@@ -84,8 +84,6 @@ _MOST_MARKED: Final = 50
 """Matches in a line that are marked."""
 
 Span = tuple[int, int]
-_Piece = tuple[str, int]
-"""A text of a list, and where the line as ``log`` prints it has it; -1 for nowhere."""
 
 
 def with_short_words(pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
@@ -113,59 +111,34 @@ def _in_a_config(kind: str | None, name: str, key: str | None, value: str) -> st
 def short_line(line: RecordLine, pattern: re.Pattern[str] | None) -> tuple[str, list[Span]]:
     """The text behind a record's type, and the spans to mark in it.
 
-    The text is short, except if a match begins or ends in a word that the short text leaves out.
+    The text is short, except if only words that the short text leaves out match.
 
     Args:
         line: The record's line, printed by ``log``.
         pattern: The pattern of the search.
     """
-    spans = [] if pattern is None else _matches(pattern, line)
-    pieces = _pieces(line.summary)
-    moved = [span for one in spans if (span := _moved(one, pieces)) is not None]
-    if len(moved) < len(spans):
-        return line.summary, spans
-    return "".join(text for text, _ in pieces), moved
+    short = _short(line.summary)
+    if pattern is None or (spans := _matches(pattern, short)):
+        return short, [] if pattern is None else spans
+    spans = _matches(pattern, line.summary)
+    return (line.summary, spans) if spans else (short, [])
 
 
-def _pieces(summary: str) -> Sequence[_Piece]:
-    """The pieces of the short line."""
+def _short(summary: str) -> str:
+    """A record's text without the words that every such record has."""
     if found := _PARTITION.match(summary):
-        number = found.end()
-        return (found[1], found.start(1)), ("-", -1), (summary[number:], number)
+        return f"{found[1]}-{summary[found.end() :]}"
     if found := _CONFIG.match(summary):
-        word, name, gap, key = found.groups()
-        kind = resource_directory(ResourceType[word].value, name).removesuffix(name)
-        value = found.end()
-        return (
-            (kind, -1),
-            (name, found.start(2)),
-            (gap, found.start(3)),
-            (key, found.start(4)),
-            (summary[value:], value),
-        )
-    return ((summary, 0),)
+        word, name, key = found.groups()
+        where = resource_directory(ResourceType[word].value, name)
+        return f"{where} {key}{summary[found.end() :]}"
+    return summary
 
 
-def _moved(span: Span, pieces: Sequence[_Piece]) -> Span | None:
-    """Where a match stands in the pieces; None where it begins or ends beside them."""
-    first = behind = None
-    at = 0
-    for text, start in pieces:
-        end = start + len(text)
-        if 0 <= start <= span[0] < end:
-            first = at + span[0] - start
-        if 0 <= start < span[1] <= end:
-            behind = at + span[1] - start
-        at += len(text)
-    return None if first is None or behind is None else (first, behind)
-
-
-def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[Span]:
-    """Where a line's summary matches, in the line as ``log`` prints it."""
-    head = f"{line.offset} {line.time} {line.epoch} {line.type} "
-    found = islice(pattern.finditer(head + line.summary), _MOST_MARKED)
-    spans = ((max(m.start() - len(head), 0), m.end() - len(head)) for m in found)
-    return [(first, behind) for first, behind in spans if first < behind]
+def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
+    """Where a text matches."""
+    found = (match.span() for match in islice(pattern.finditer(text), _MOST_MARKED))
+    return [(first, behind) for first, behind in found if first < behind]
 
 
 def hidden_raw(

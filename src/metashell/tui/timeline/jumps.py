@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -45,6 +46,12 @@ class Stops:
     """Ascending, each once."""
     texts: Mapping[int, str]
     """The texts about the offsets; offsets without a known text are missing."""
+    tell: Callable[[int], str] | None = None
+    """Makes the text about an offset, where there are too many to make all of them."""
+
+    def text(self, offset: int) -> str:
+        """The text about an offset; empty where there is none."""
+        return self.texts.get(offset, "") if self.tell is None else self.tell(offset)
 
     def beside(self, offset: int, by: int) -> int | None:
         """The next (1) or previous (-1) one; None where there is none."""
@@ -55,7 +62,7 @@ class Stops:
     def within(self, low: int, high: int) -> Stops:
         """The stops whose state can be shown, from `low` to `high`."""
         kept = (self.offsets >= low) & (self.offsets <= high)
-        return self if kept.all() else Stops(self.offsets[kept], self.texts)
+        return self if kept.all() else replace(self, offsets=self.offsets[kept])
 
 
 def stops_of(found: Iterable[tuple[int, str]], density: Density) -> Stops:
@@ -295,10 +302,10 @@ class Jumper:
         offset = stops.beside(timeline.at, by)
         if offset is None:
             text = f"no {'later' if by > 0 else 'earlier'} {kind}"
-            here = stops.texts.get(timeline.at)
-            timeline.remark(text if here is None else f"{text}; here: {here}")
+            here = stops.text(timeline.at)
+            timeline.remark(f"{text}; here: {here}" if here else text)
             return
-        note = stops.texts.get(offset, "")
+        note = stops.text(offset)
         timeline.aim(offset, note=note)
         if what == "fault":
             timeline.explorer.tell(note, "warning")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -80,31 +79,17 @@ def rises(history: StateHistory) -> Stops:
     """Where either number rises; `history` is at ends of batches."""
     steps = [np.diff(counts, prepend=0) for _, counts in history.named]
     rising = history.offsets[(steps[0] > 0) | (steps[1] > 0)]
-    return Stops(rising, _RiseTexts(history, rising))
 
-
-class _RiseTexts(Mapping[int, str]):
-    """The rising numbers at each offset. Texts are made on demand: there may be a million."""
-
-    def __init__(self, history: StateHistory, rising: I64) -> None:
-        self._history, self._rising = history, rising
-
-    def __getitem__(self, offset: int) -> str:
-        at = int(np.searchsorted(self._rising, offset))
-        if at >= len(self._rising) or int(self._rising[at]) != offset:
-            raise KeyError(offset)
-        before, now = self._history.at(offset - 1), self._history.at(offset)
+    def tell(offset: int) -> str:
+        """The numbers that rise there."""
+        before, now = history.at(offset - 1), history.at(offset)
         return ", ".join(
             f"{name} {old:,}{ARROW}{new:,}"
-            for (name, _), old, new in zip(self._history.named, before, now, strict=True)
+            for (name, _), old, new in zip(history.named, before, now, strict=True)
             if old != new
         )
 
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._rising.tolist())
-
-    def __len__(self) -> int:
-        return len(self._rising)
+    return Stops(rising, {}, tell)
 
 
 def _sign(n: int, most: int, glyphs: str) -> str:
