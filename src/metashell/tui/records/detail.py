@@ -15,10 +15,9 @@ from metashell.errors import DecodeError
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.escape import escape
 from metashell.fs.path import encode_name
-from metashell.log.compression import NAMES
 from metashell.log.crc import crc32c
 from metashell.log.frames import CONTROL_KEY
-from metashell.log.layout import CODEC, CONTROL, LOG_APPEND_TIME
+from metashell.records.lines import batch_fields, fields_of_producer
 from metashell.records.records import Records
 from metashell.records.window import LogPiece, LogReader
 from metashell.redact import REDACTED
@@ -32,7 +31,6 @@ from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.value import ValueLine
 from metashell.tui.records.short_lines import fitting_width, hex_lines, hidden_raw, with_words
 
-_TRANSACTIONAL: Final = 0x10
 _MOST_HEADERS: Final = 65_536
 """Bytes of a record's headers that are looked through for its end."""
 _SHOWN_TEXT: Final = 10_000
@@ -193,30 +191,21 @@ def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
     frames = records.frames
     number = int(frames.batch[row])
     header, pos = frames.batches.header[number], int(frames.batches.pos[number])
-    base, attributes = int(header["base_offset"]), int(header["attributes"])
+    of = batch_fields(header) | fields_of_producer(header)
     size, crc = int(header["length"]) + 12, int(header["crc"])
     is_sound = crc32c(memoryview(records.loaded.buffer)[pos + 21 : pos + size]) == crc
-    codec = attributes & CODEC
-    flags = [
-        NAMES.get(codec, f"codec {codec}"),
-        *(["control"] if attributes & CONTROL else []),
-        *(["transactional"] if attributes & _TRANSACTIONAL else []),
-        *(["log append time"] if attributes & LOG_APPEND_TIME else []),
-    ]
-    producer, count = int(header["producer_id"]), int(header["count"])
+    flags = [str(of["codec"]), *(name for name in ("control", "transactional") if of[name])]
+    flags += ["log append time"] if of["timestampType"] == "LogAppendTime" else []
+    has_producer = int(header["producer_id"]) >= 0
+    producer = f"{of['producerId']}, epoch {of['producerEpoch']}" if has_producer else "none"
+    plural = "" if of["count"] == 1 else "s"
     return (
         ("position", position_text(pos - records.file_of(row).start, size)),
-        (
-            "offsets",
-            f"{base} to {base + int(header['last_delta'])}, {count} record{'s' * (count != 1)}",
-        ),
-        ("leader epoch", str(int(header["epoch"]))),
-        (
-            "producer",
-            "none" if producer < 0 else f"{producer}, epoch {int(header['producer_epoch'])}",
-        ),
+        ("offsets", f"{of['baseOffset']} to {of['lastOffset']}, {of['count']} record{plural}"),
+        ("leader epoch", str(of["epoch"])),
+        ("producer", producer),
         ("compression", ", ".join(flags)),
-        ("CRC", f"{crc:08x} {'ok' if is_sound else 'WRONG'}"),
+        ("CRC", f"{of['crc']} {'ok' if is_sound else 'WRONG'}"),
     )
 
 

@@ -12,7 +12,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
-from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.records.window import Filter, LogReader
@@ -112,7 +111,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
             key, n_hidden = self.explorer.session.key, self._view.n_hidden
             told = f"none: {key('records.add', 'a')} adds one, {key('filter', '/')} searches"
             if n_hidden:
-                show = key("records.noops", "h")
+                show = key("records.noops", "H")
                 told += f"; {n_hidden:,} NoOpRecords hidden, {show} shows them"
             pieces.append(line(told, "$text-muted"))
         return Content("").join(pieces)
@@ -139,7 +138,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
     def action_edit(self, at: int | None = None) -> None:
         """Change a chip, by default that of the cursor."""
         self._current = self.current if at is None else at
-        self._view.ask_chip(self._current)
+        self._view.action_add(self._current)
 
 
 def _shown(chip: Chip) -> str:
@@ -153,13 +152,13 @@ class _FilterLine(CompletingInput):
     ASKS_WHEN_EMPTY = True
 
 
-class ChipPrompt(Prompt[Chip]):
+class ChipPrompt(Prompt[list[Chip]]):
     """A line in which a filter is typed, with the proposals of ``log``.
 
     Args:
-        typed: The text that the line starts with.
-        check: Finds the error of a chip, in a job.
-        complete: Proposes words for what is typed, in a job.
+        source: The cluster at the end of its log.
+        chips: The filters that hold.
+        at: The one to be changed; None to add one.
     """
 
     HELP = (
@@ -171,38 +170,32 @@ class ChipPrompt(Prompt[Chip]):
     ENTER = "Filter"
     HINT = "an option of `log` with its value · tab completes · enter filters · escape goes back"
 
-    def __init__(
-        self,
-        typed: str,
-        check: Callable[[Chip], None],
-        complete: Callable[[str], list[Completion]],
-    ) -> None:
+    def __init__(self, source: Source, chips: Sequence[Chip], at: int | None) -> None:
         super().__init__()
-        self._typed, self._check, self._complete = typed, check, complete
+        self._source, self._chips, self._at = source, chips, at
 
     def make_line(self) -> Input:
         """The filter to be changed."""
         return _FilterLine(
-            lambda _view_state, typed, _cancelled: self._complete(typed),
-            value=self._typed,
+            lambda _view_state, typed, _: complete_chip(context_of(self._source), typed),
+            value="" if self._at is None else self._chips[self._at].line,
             placeholder="topic orders*",
         )
 
     def on_mount(self) -> None:
         """Go on behind the filter to be changed."""
-        self.line.cursor_position = len(self._typed)
+        self.line.cursor_position = len(self.line.value)
 
     def submit(self, text: str) -> None:
-        """Check what is typed, and leave with it."""
-        try:
-            chip = chip_of(text)
-        except MetashellError as error:
-            self.failed(error)
-            return
-        if chip is not None:
-            self.work(
-                "checking the filter", lambda _: self._check(chip), lambda _: self.dismiss(chip)
-            )
+        """Check what is typed, and leave with the filters that hold then."""
+        if text.strip():
+            self.work("checking the filter", lambda _: self._with(text), self.dismiss)
+
+    def _with(self, text: str) -> list[Chip]:
+        chip = chip_of(text)
+        chips = [*self._chips] if chip is None else with_chip(self._chips, chip, self._at)
+        filter_of(context_of(self._source), chips)
+        return chips
 
 
 _TYPING_S: Final = 0.25
@@ -306,28 +299,16 @@ class FilteredRecords(View):
             self._opened = None
         return False
 
-    def action_add(self) -> None:
-        """Ask for a filter."""
-        self.ask_chip(None)
-
-    def ask_chip(self, at: int | None) -> None:
+    def action_add(self, at: int | None = None) -> None:
         """Ask for a filter, or what to change one to."""
-        newest = self._newest
-        if newest is None:
+        if self._newest is None:
             return
 
-        def check(chip: Chip) -> None:
-            filter_of(context_of(newest), with_chip(self.chips, chip, at))
+        def done(chips: list[Chip] | None) -> None:
+            if chips is not None:
+                self._refilter(chips)
 
-        def complete(typed: str) -> list[Completion]:
-            return complete_chip(context_of(newest), typed)
-
-        def done(chip: Chip | None) -> None:
-            if chip is not None:
-                self._refilter(with_chip(self.chips, chip, at))
-
-        typed = "" if at is None else self.chips[at].line
-        self.app.push_screen(ChipPrompt(typed, check, complete), done)
+        self.app.push_screen(ChipPrompt(self._newest, self.chips, at), done)
 
     def remove_chip(self, at: int) -> None:
         """Remove a filter."""

@@ -49,14 +49,12 @@ class RecordsView(FilteredRecords):
     ]
     DEFAULT_CSS = """
     RecordsView #records-body { layout: vertical; height: 1fr; }
-    RecordsView #records-main { width: 1fr; height: 2fr; }
+    RecordsView #records-main { width: 1fr; height: 2fr; min-height: 4; }
     RecordsView #records-pane { width: 1fr; height: 1fr; min-height: 5; }
-    RecordsView #records-main { min-height: 4; }
     RecordsView.-low #records-pane { display: none; min-height: 2; }
     RecordsView.-wide #records-body { layout: horizontal; }
     RecordsView.-wide #records-main { height: 1fr; }
     RecordsView.-wide #records-pane { height: 1fr; }
-    RecordsView .records-line { height: 1; width: 1fr; background: $panel; }
     RecordsView #records-head { layout: horizontal; height: 1; }
     RecordsView #records-columns { width: 1fr; height: 1; color: $text-muted; text-wrap: nowrap; }
     RecordsView #records-count { width: auto; height: 1; text-wrap: nowrap; padding: 0 1; }
@@ -217,12 +215,11 @@ class RecordsView(FilteredRecords):
 
     def _looked(self) -> None:
         """Go on with what waits for the record of the cursor, if it is known by now."""
-        then, is_known = self._then, isinstance(self.records.here, int)
         if self._scan is not None:
             is_led = self._scan.leads and self.records.is_near_gap
-            self._scan.leads = is_led or (then is not None and not is_known)
-        if then is not None and is_known:
-            self._with_detail(then)
+            is_known = isinstance(self.records.here, int)
+            self._scan.leads = is_led or (self._then is not None and not is_known)
+        self._detail()
 
     def _show_matches(self, *, leads: bool) -> None:
         """Show what is wanted now, in place of what was before."""
@@ -297,40 +294,39 @@ class RecordsView(FilteredRecords):
         return detail if detail is not None and detail.offset == self.records.here else None
 
     def _detail(self) -> None:
-        here, reader = self.records.here, self.reader
+        """Look at the record of the cursor, then do what waits for that."""
+        here, reader, detail = self.records.here, self.reader, self.detail
+        if detail is not None:
+            then, self._then = self._then, None
+            if then is not None:
+                then(detail)
+            return
         if reader is None:
             return
         if not isinstance(here, int):
             self.pane.tell("" if here is None else "not looked through yet: enter does")
             return
         piece = self.model.piece_of(here)
-        if self.detail is not None or piece is None or self._goes_on("detail"):
+        if piece is None or self._goes_on("detail"):
             return
-        at = here
 
         def done(found: RecordDetail | None) -> None:
             if found is not None:
                 self.pane.show_record(found)
-            then, detail = self._then, self.detail
-            if at != self.records.here:
+            if found is None and here == self.records.here:
+                self._then = None
+            else:
                 self._detail()
-                if then is not None:
-                    self.explorer.jobs.lead(self, "detail")
-            elif then is not None and detail is not None:
-                self._with_detail(then)
 
-        self._start("detail", f"reading record {at}",
-                    lambda _: record_detail(reader, piece, at), done)  # fmt: skip
+        self._start("detail", f"reading record {here}",
+                    lambda _: record_detail(reader, piece, here), done,
+                    leads=self._then is not None)  # fmt: skip
 
     def _with_detail(self, then: Callable[[RecordDetail], object]) -> None:
         """Do something with the record of the cursor, as soon as it was looked at."""
-        detail, self._then = self.detail, None
-        if detail is not None:
-            then(detail)
-        elif self.records.here is not None:
-            self._then = then
-            self._detail()
-            self.explorer.jobs.lead(self, "detail", "scan")
+        self._then = None if self.records.here is None else then
+        self._detail()
+        self.explorer.jobs.lead(self, "detail", "scan")
 
     def _tell_count(self) -> None:
         model, records = self.model, self.records
@@ -344,7 +340,7 @@ class RecordsView(FilteredRecords):
             parts.append(f"⚠ {model.n_faults} unreadable")
         if self.n_new:
             parts.append(f"▼ {self.n_new:,} new")
-        drop = self.explorer.session.key("records.clear", "c")
+        drop = self.explorer.session.key("records.clear", "delete")
         next_step = (f"{drop} drops the filters",) if self.chips else ()
         what = "no record matches" if self.chips else "no record"
         records.empty = self._not_found(what, *next_step)
