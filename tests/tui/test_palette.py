@@ -32,7 +32,7 @@ def test_offers_views_and_actions_with_their_keys() -> None:
         shown = await found(driver, "", "View: Health")
         assert "View: Health  3" in shown
         assert "Find  f  search names, or nodes by tests" in shown
-        assert any(text.startswith("Export  x  save the table") for text in shown)
+        assert any(text.startswith("Export  x  to a file") for text in shown)
         assert not any(text.startswith("View: Fleet") for text in shown)
         assert any(text.startswith(": partitions  ") for text in shown)
 

@@ -21,7 +21,14 @@ class AppPart:
 
 
 def shown_key(
-    keys: str, action: str, name: str, key_id: str, tooltip: str = "", *, show: bool = True
+    keys: str,
+    action: str,
+    name: str,
+    key_id: str,
+    tooltip: str = "",
+    *,
+    show: bool = True,
+    priority: bool = False,
 ) -> Binding:
     """A key of a part.
 
@@ -32,10 +39,13 @@ def shown_key(
         key_id: The name in the configuration file.
         tooltip: The action in words, where the name does not say all.
         show: Whether the footer has them where there is room.
+        priority: Whether they work in a line to type in, too.
     """
-    return Binding(keys, action, name, show=show, id=key_id, tooltip=tooltip)
+    return Binding(keys, action, name, show=show, id=key_id, tooltip=tooltip, priority=priority)
 
 
-def quiet_key(keys: str, action: str, name: str, key_id: str, tooltip: str = "") -> Binding:
+def quiet_key(
+    keys: str, action: str, name: str, key_id: str, tooltip: str = "", *, priority: bool = False
+) -> Binding:
     """A key that no footer has; help has it."""
-    return shown_key(keys, action, name, key_id, tooltip, show=False)
+    return shown_key(keys, action, name, key_id, tooltip, show=False, priority=priority)

@@ -71,69 +71,35 @@ _VARIABLES: Final = {
 """Likewise the variables of styles. Textual's own are shades that are too near to each other."""
 
 
-def _theme(name: str, *, dark: bool, **colours: str) -> Theme:
-    fields: dict[str, Any] = {field: colours[colour] for field, colour in _FIELDS.items()}
-    variables = {variable: colours[colour] for variable, colour in _VARIABLES.items()}
+_COLOURS: Final = {
+    "text": ("#d7dce5", "#1f2733", "#ffffff"),
+    "muted": ("#9aa5b8", "#4d5769", "#d8d8d8"),
+    "ground": ("#12161d", "#ffffff", "#000000"),
+    "frame": ("#1b212b", "#eef1f6", "#101010"),
+    "line": ("#465266", "#b4bdcb", "#c0c0c0"),
+    "cursor": ("#10307a", "#a8dcff", "#ffff00"),
+    "on_cursor": ("#ffffff", "#0b1f3a", "#000000"),
+    "blurred": ("#273142", "#e3ebf6", "#262600"),
+    "accent": ("#6cb6ff", "#0a4fa6", "#ffff00"),
+    "error": ("#ff7b72", "#a81414", "#ff9a9a"),
+    "warning": ("#f2cc60", "#6e4700", "#ffd700"),
+    "success": ("#7ee787", "#126030", "#5fff5f"),
+    "bar": ("#4f7fb0", "#5b8fc7", "#c0c000"),
+    "second": ("#76e3ea", "#0c5f78", "#00ffff"),
+    "third": ("#d2a8ff", "#6a3cc0", "#ffd75f"),
+}
+"""The colours of the dark theme, the light one, and the one of high contrast."""
+
+
+def _theme(at: int, name: str, *, dark: bool = True) -> Theme:
+    fields: dict[str, Any] = {field: _COLOURS[colour][at] for field, colour in _FIELDS.items()}
+    variables = {variable: _COLOURS[colour][at] for variable, colour in _VARIABLES.items()}
     return Theme(name=name, dark=dark, variables=variables, **fields)
 
 
-DARK: Final = _theme(
-    "metashell-dark",
-    dark=True,
-    text="#d7dce5",
-    muted="#9aa5b8",
-    ground="#12161d",
-    frame="#1b212b",
-    line="#465266",
-    cursor="#10307a",
-    on_cursor="#ffffff",
-    blurred="#273142",
-    accent="#6cb6ff",
-    error="#ff7b72",
-    warning="#f2cc60",
-    success="#7ee787",
-    bar="#4f7fb0",
-    second="#76e3ea",
-    third="#d2a8ff",
-)
-LIGHT: Final = _theme(
-    "metashell-light",
-    dark=False,
-    text="#1f2733",
-    muted="#4d5769",
-    ground="#ffffff",
-    frame="#eef1f6",
-    line="#b4bdcb",
-    cursor="#a8dcff",
-    on_cursor="#0b1f3a",
-    blurred="#e3ebf6",
-    accent="#0a4fa6",
-    error="#a81414",
-    warning="#6e4700",
-    success="#126030",
-    bar="#5b8fc7",
-    second="#0c5f78",
-    third="#6a3cc0",
-)
-HIGH_CONTRAST: Final = _theme(
-    "high-contrast",
-    dark=True,
-    text="#ffffff",
-    muted="#d8d8d8",
-    ground="#000000",
-    frame="#101010",
-    line="#c0c0c0",
-    cursor="#ffff00",
-    on_cursor="#000000",
-    blurred="#262600",
-    accent="#ffff00",
-    error="#ff9a9a",
-    warning="#ffd700",
-    success="#5fff5f",
-    bar="#c0c000",
-    second="#00ffff",
-    third="#ffd75f",
-)
+DARK: Final = _theme(0, "metashell-dark")
+LIGHT: Final = _theme(1, "metashell-light", dark=False)
+HIGH_CONTRAST: Final = _theme(2, "high-contrast")
 _ANSI_LIGHT: Final = replace(BUILTIN_THEMES["ansi-light"], warning="ansi_yellow")
 """Textual's own has a red for warnings."""
 THEMES: Final = (DARK, LIGHT, HIGH_CONTRAST)
