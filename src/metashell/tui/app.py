@@ -345,7 +345,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
     def have_view(self, spec: ViewSpec) -> None:
         """Mount a view, unless it is."""
         if not self.has_view(spec):
-            self.query_one("#views", ContentSwitcher).mount(make_view(spec))
+            self.query_one("#views", ContentSwitcher).mount(spec.make())
 
     def has_view(self, spec: ViewSpec) -> bool:
         """Whether a view is mounted."""
@@ -478,9 +478,3 @@ def _import_parts() -> None:
     """Import what is drawn once the source is open, then what a key may bring up."""
     for module in _PARTS:
         importlib.import_module(module)
-
-
-def make_view(spec: ViewSpec) -> View:
-    """Make a view, importing its module now."""
-    view: View = getattr(importlib.import_module(spec.module), spec.name)(id=spec.id)
-    return view

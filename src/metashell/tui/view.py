@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -219,18 +220,32 @@ class View(AppPart, Vertical):
 
 @dataclass(frozen=True, slots=True)
 class ViewSpec:
-    """Where a view is to be found."""
+    """Where a view is to be found: all names follow from its id."""
 
     id: str
-    title: str
     key: str
-    module: str
-    name: str
-    """The class, in that module."""
+    told: str
+    """What it shows, in a few words."""
     needs: str = ""
     """Its subject: `IMAGE`, `FLEET`, `ASKED`, or of `ViewState.kinds`; empty for anything."""
     is_of_one: bool = False
     """Whether it shows one cluster, also where several are open."""
+
+    @property
+    def title(self) -> str:
+        """The text of its tab."""
+        return self.id.capitalize()
+
+    def make(self) -> View:
+        """Make the view, importing its module now."""
+        module = importlib.import_module(self.module)
+        view: View = getattr(module, f"{self.title}View")(id=self.id)
+        return view
+
+    @property
+    def module(self) -> str:
+        """The name of its module."""
+        return f"metashell.tui.views.{self.id}"
 
     @property
     def is_offered(self) -> bool:
@@ -261,19 +276,18 @@ class ViewSpec:
         return None if is_there else WHY_NOT.get(self.needs)
 
 
-_VIEWS: Final = "metashell.tui.views"
 VIEWS: Final = (
-    ViewSpec("home", "Home", "0", f"{_VIEWS}.home", "HomeView", IMAGE, is_of_one=True),
-    ViewSpec("explorer", "Explorer", "1", f"{_VIEWS}.explorer", "ExplorerView"),
-    ViewSpec("records", "Records", "2", f"{_VIEWS}.records", "RecordsView", IMAGE),
-    ViewSpec("health", "Health", "3", f"{_VIEWS}.health", "HealthView", IMAGE),
-    ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", IMAGE, is_of_one=True),
-    ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", IMAGE, is_of_one=True),
-    ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", FLEET),
-    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", "groups"),
-    ViewSpec("disks", "Disks", "8", f"{_VIEWS}.disks", "DisksView", "disks", is_of_one=True),
-    ViewSpec("rows", "Rows", "9", f"{_VIEWS}.rows", "RowsView", ASKED),
-    ViewSpec("topic", "Topic", "T", f"{_VIEWS}.topic", "TopicView", ASKED, is_of_one=True),
+    ViewSpec("home", "0", "findings, quorum, brokers and topics on a page", IMAGE, is_of_one=True),
+    ViewSpec("explorer", "1", "the tree of nodes, with the value and the history of each"),
+    ViewSpec("records", "2", "the records of the log, with their fields and bytes in hex", IMAGE),
+    ViewSpec("health", "3", "what is wrong, since when, and what to do", IMAGE),
+    ViewSpec("quorum", "4", "leader, voters, observers and epochs", IMAGE, is_of_one=True),
+    ViewSpec("brokers", "5", "leaders and replicas of each broker", IMAGE, is_of_one=True),
+    ViewSpec("fleet", "6", "several directories side by side", FLEET),
+    ViewSpec("groups", "7", "groups with their lag, and transactions", "groups"),
+    ViewSpec("disks", "8", "log directories, and the replicas in them", "disks", is_of_one=True),
+    ViewSpec("rows", "9", "the rows of the last command", ASKED),
+    ViewSpec("topic", "T", "all of the topic that the cursor is on", ASKED, is_of_one=True),
 )
 """The views, in the order of their tabs."""
 

@@ -17,11 +17,13 @@ _SUSPEND: Final = "go to the system's shell; fg comes back"
 _WORSE: Final = "where more partitions go offline or under-replicated"
 KEYS: Final = (
     *(
-        quiet_key(spec.key, f"view('{spec.id}')", spec.title, f"view.{spec.id}")
+        quiet_key(
+            spec.key,
+            f"view('{spec.id}')" if spec.key.isdecimal() else spec.id,
+            *(spec.title, f"view.{spec.id}", spec.told),
+        )
         for spec in VIEWS
-        if spec.key.isdecimal()
     ),
-    quiet_key("T", "topic", "Topic", "view.topic", "all of the topic that the cursor is on"),
     shown_key("d", "describe", "Describe", "describe", "all of a topic, broker, group or user"),
     shown_key("?,f1", "help", "Help", "help", "keys and help of the focused part"),
     shown_key(":", "command_line", "Command", "command", "run a command; > writes to a file"),

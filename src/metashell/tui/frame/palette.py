@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.dom import DOMNode
-from textual.widget import Widget
 from textual.worker import WorkerCancelled
 
 from metashell.commands import all_names, get
@@ -21,7 +18,6 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_path, resolve
 from metashell.tui.frame.status import TabStrip
-from metashell.tui.view import VIEWS, View
 
 if TYPE_CHECKING:
     from metashell.tui.app import Explorer
@@ -38,10 +34,7 @@ _OF_PATHS: Final = 1_000.0
 """Score of paths, which were asked for by their very beginning: before all that is only alike."""
 _TOPICS: Final = "/image/topics/byName"
 
-_SENTENCE: Final = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n- ")
 _WORD: Final = re.compile(r"\w[\w-]*")
-_SHARED: Final = ("metashell.tui.rows.", "metashell.tui.frame.", "textual.")
-"""Where parts are that many views have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +45,13 @@ class PaletteEntry:
     """The item's name, escaped."""
     run: Callable[[], Any]
     help: str = ""
-    words: tuple[str, ...] = ()
-    """More sentences about the item; each is shown only if a query is found in it."""
 
     @property
     def shown(self) -> Content:
         """The item's line in the list."""
-        return self.shown_with(self.help)
-
-    def shown_with(self, help: str) -> Content:
-        """The item's line in the list with a help behind its name."""
-        if not help:
-            return Content(self.text)
-        return Content.assemble(self.text, "  ", (help.replace("`", ""), "$text-muted"))
+        return Content.assemble(
+            self.text, *(("  ", (self.help, "$text-muted")) if self.help else ())
+        )
 
     def found(self, query: str, score: float) -> Hit | None:
         """The hit for a query; None if neither the name nor the help matches.
@@ -73,9 +60,8 @@ class PaletteEntry:
         """
         if query.casefold() in self.text.casefold():
             return self.hit(_OF_TEXT + score)
-        for help in (self.help, *self.words):
-            if speaks_of(help, query):
-                return Hit(_OF_HELP, self.shown_with(help), self.run, text=self.text)
+        if speaks_of(self.help, query):
+            return self.hit(_OF_HELP)
         return self.hit(score / (score + 1)) if score > 0 else None
 
     def hit(self, score: float) -> Hit:
@@ -138,17 +124,14 @@ class Palette(Provider):
                 continue  # the arrows
             seen.add(binding.action)
             spec = binding.id.removeprefix("view.")
-            if spec != binding.id:
-                if not self._has_view(spec):
-                    continue
-                text, words = f"View: {binding.description}", words_of_view(spec)
-            else:
-                text, words = binding.description, words_of_key(node, binding.key)
+            if spec != binding.id and not self._has_view(spec):
+                continue
+            text = f"View: {binding.description}" if spec != binding.id else binding.description
             # Once the palette is gone: keys do what they do in the screen below it.
             run = partial(app.run_action, binding.action, node)
             key = app.get_key_display(binding)
             told = f"{key}  {binding.tooltip}" if binding.tooltip else key
-            yield PaletteEntry(text, run, told, words)
+            yield PaletteEntry(text, run, told)
 
     def _has_view(self, view_id: str) -> bool:
         return any(spec.id == view_id for spec in self.explorer.query_one(TabStrip).shown)
@@ -217,28 +200,3 @@ def speaks_of(text: str, query: str) -> bool:
     asked = _WORD.findall(query.casefold())
     said = _WORD.findall(text.casefold())
     return bool(asked) and all(any(word.startswith(part) for word in said) for part in asked)
-
-
-def words_of_key(node: DOMNode, keys: str) -> tuple[str, ...]:
-    """The sentences of a part's help that mention a key."""
-    is_view = isinstance(node, View)
-    said = words_of_view(str(node.id)) if is_view else sentences(getattr(node, "HELP", None) or "")
-    marked = [f"`{key}`" for key in keys.split(",")]
-    return tuple(text for text in said if any(mark in text for mark in marked))
-
-
-@cache
-def words_of_view(view_id: str) -> tuple[str, ...]:
-    """The sentences of the help of a view and of its parts."""
-    spec = next(spec for spec in VIEWS if spec.id == view_id)
-    found = vars(importlib.import_module(spec.module)).values()
-    parts = [part for part in found if isinstance(part, type) and issubclass(part, Widget)]
-    helps = dict.fromkeys(
-        part.HELP for part in parts if part.HELP and not part.__module__.startswith(_SHARED)
-    )
-    return tuple(text for help in helps for text in sentences(help))
-
-
-def sentences(help: str) -> tuple[str, ...]:
-    """A help in Markdown, sentence by sentence, each in a line."""
-    return tuple(" ".join(part.split()) for part in _SENTENCE.split(help) if part.strip())
