@@ -11,6 +11,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,9 +28,6 @@ FLEET: Final = "/clusters"
 _MOST_BYTES: Final = 1 << 20
 _MOST: Final = 200
 """Bookmarks of a cluster, and kinds of tables, that are kept: the newest."""
-
-Columns = frozenset[str]
-"""All columns of a table, which tell what kind of table it is."""
 
 
 def default_path() -> Path:
@@ -57,30 +55,38 @@ class Remembered:
         self._path = path
         self.problem: str | None = None
         """Why nothing is kept, or None."""
-        self._columns: dict[Columns, tuple[str, ...]] = {}
-        self._sorts: dict[Columns, tuple[str, bool]] = {}
+        self._tables: dict[frozenset[str], dict[str, Any]] = {}
+        """What the file has of each kind of table, by all columns, which tell the kind."""
         self._bookmarks: dict[str, list[VisitedNode]] = {}
         if path is not None:
-            self._take(_read(path))
+            # What follows a part of another form is dropped.
+            with suppress(AttributeError, KeyError, TypeError):
+                self._take(_read(path))
 
     def columns(self, names: Iterable[str]) -> tuple[str, ...] | None:
         """The columns that the user chose of a table with these; None where they did not."""
-        return self._columns.get(frozenset(names))
+        return tuple(self._tables.get(frozenset(names), {}).get("shown", ())) or None
 
     def choose_columns(self, names: Iterable[str], chosen: Iterable[str]) -> None:
         """Remember the columns chosen of a table with these."""
-        _put(self._columns, frozenset(names), tuple(chosen))
-        self._write()
+        self._put(names, shown=list(chosen))
 
     def sort(self, names: Iterable[str]) -> tuple[str, bool] | None:
         """(column, whether descending) that the user sorted a table with these columns by."""
-        return self._sorts.get(frozenset(names))
+        found = self._tables.get(frozenset(names), {})
+        return (found["sort"], found["descending"]) if found.get("sort") else None
 
     def choose_sort(self, names: Iterable[str], sort: tuple[str, bool] | None) -> None:
         """Remember how a table with these columns was sorted; None for the order given."""
-        self._sorts.pop(frozenset(names), None)
-        if sort is not None:
-            _put(self._sorts, frozenset(names), sort)
+        column, is_descending = sort or (None, False)
+        self._put(names, sort=column, descending=is_descending)
+
+    def _put(self, names: Iterable[str], **values: Any) -> None:
+        """Keep something of a kind of table, which is the newest one then."""
+        kind = frozenset(names)
+        self._tables[kind] = {"of": sorted(kind), **self._tables.pop(kind, {}), **values}
+        while len(self._tables) > _MOST:
+            self._tables.pop(next(iter(self._tables)))
         self._write()
 
     def bookmarks(self, cluster_id: str) -> list[VisitedNode]:
@@ -93,30 +99,23 @@ class Remembered:
         self._write()
 
     def _take(self, found: Any) -> None:
-        """Take over what has the right form; whatever else the file has is dropped."""
-        tables = _list(found, "tables")
-        for table in tables[-_MOST:]:
-            names = frozenset(_texts(table, "of"))
-            shown = tuple(name for name in _texts(table, "shown") if name in names)
-            if shown:
-                self._columns[names] = shown
-            by = table.get("sort") if isinstance(table, dict) else None
-            if isinstance(by, str) and by in names:
-                self._sorts[names] = (by, table.get("descending") is True)
-        of_clusters = found.get("bookmarks") if isinstance(found, dict) else None
-        for name, places in (of_clusters if isinstance(of_clusters, dict) else {}).items():
-            kept = [place for value in places if (place := _place(value))] if _is(places) else []
-            self._bookmarks[name] = kept[-_MOST:]
+        """Take over what has the right form."""
+        for table in found["tables"][-_MOST:]:
+            names, column = frozenset(map(str, table["of"])), table.get("sort")
+            self._tables[names] = {
+                "of": sorted(names),
+                "shown": [name for name in table["shown"] if name in names],
+                "sort": column if column in names else None,
+                "descending": table.get("descending") is True,
+            }
+        for name, places in found["bookmarks"].items():
+            kept = ((place["path"], place["offset"]) for place in places[-_MOST:])
+            self._bookmarks[name] = [VisitedNode(*place) for place in kept if _is_place(*place)]
 
     def _write(self) -> None:
         if self._path is None:
             return
-        tables = []
-        for names in dict.fromkeys((*self._columns, *self._sorts)):
-            table: dict[str, Any] = {"of": sorted(names), "shown": self._columns.get(names, ())}
-            if names in self._sorts:
-                table["sort"], table["descending"] = self._sorts[names]
-            tables.append(table)
+        tables = list(self._tables.values())
         bookmarks = {
             name: [{"path": place.path, "offset": place.offset} for place in places]
             for name, places in self._bookmarks.items()
@@ -130,34 +129,9 @@ class Remembered:
             self._path = None
 
 
-def _put(kept: dict[Columns, Any], names: Columns, value: Any) -> None:
-    """Keep a value as the newest one."""
-    kept.pop(names, None)
-    kept[names] = value
-    while len(kept) > _MOST:
-        kept.pop(next(iter(kept)))
-
-
-def _is(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _list(found: Any, name: str) -> list[Any]:
-    value = found.get(name) if isinstance(found, dict) else None
-    return value if isinstance(value, list) else []
-
-
-def _texts(found: Any, name: str) -> list[str]:
-    return [value for value in _list(found, name) if isinstance(value, str)]
-
-
-def _place(value: Any) -> VisitedNode | None:
-    path = value.get("path") if isinstance(value, dict) else None
-    if not isinstance(path, str) or not path.startswith("/"):
-        return None
-    offset = value.get("offset")
-    is_offset = isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
-    return VisitedNode(path, offset if is_offset else None)
+def _is_place(path: Any, offset: Any) -> bool:
+    is_offset = offset is None or (type(offset) is int and offset >= 0)
+    return is_offset and isinstance(path, str) and path.startswith("/")
 
 
 def _read(path: Path) -> Any:
