@@ -7,7 +7,7 @@ from rich.color import ColorSystem
 from textual.color import Color
 from textual.containers import VerticalScroll
 
-from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
+from metashell.tui.frame.help import Help, help_text, keys_table
 from metashell.tui.rows.table import RowTable
 from support.bindings import shown
 from support.fixtures import DEMO
@@ -115,7 +115,7 @@ def test_help_of_what_has_the_focus() -> None:
         table.focus()
         await driver.settled()
         assert help_text(app.focused, app.screen).startswith(RowTable.HELP.strip())
-        assert driver.one(HelpKeys).region.width > 20
+        assert driver.app.screen.query_one("#help-keys").region.width > 20
         await driver.until(lambda: "A table." in driver.screen(), "no help")
         # What is focused to be scrolled is the help itself, which stays what it was.
         app.screen.query_one(Help).query_one(VerticalScroll).focus()

@@ -163,6 +163,8 @@ class TypeAhead:
             return action not in _WITHOUT_SOURCE
         if (view is not None and not view.is_ready) or self._is_gathering(event):
             return True
+        if self._awaits(event):
+            return True
         if action in _OF_STATE and app.awaits_move():
             return True
         if action in _OF_NODE and view is not None and view.catches_up():
@@ -170,13 +172,19 @@ class TypeAhead:
         # The keys that leave a view do so whatever it finds.
         return job is not None and not (_is_long(job) and action in _ELSEWHERE)
 
+    def _awaits(self, event: Key | Paste) -> bool:
+        """Whether the focused part waits, for what a key does there, for what is on its way."""
+        awaits: Any = getattr(self._app.focused, "awaits", None)
+        return awaits is not None and awaits(self._bound(event))
+
     def _action(self, event: Key | Paste) -> str:
         """Name of what a key does now; empty for text and where that is not known."""
-        if not isinstance(event, Key):
-            return ""
-        bound = self._app.active_bindings.get(event.key)
-        name = "" if bound is None else bound.binding.action.partition("(")[0]
-        return name.rpartition(".")[2]
+        return self._bound(event).partition("(")[0].rpartition(".")[2]
+
+    def _bound(self, event: Key | Paste) -> str:
+        """What a key does now, with its arguments."""
+        bound = self._app.active_bindings.get(event.key) if isinstance(event, Key) else None
+        return "" if bound is None else bound.binding.action
 
     @property
     def _leading(self) -> Job | None:

@@ -15,7 +15,6 @@ from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
 from metashell.tui.frame.status import TabStrip
-from metashell.tui.view import VIEWS
 
 _GENERAL = (
     "{keys} show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds every "
@@ -40,7 +39,7 @@ class Help(HelpPanel):
         display: block; max-height: 100vh; margin: 0; padding: 0; background: $panel;
     }
     Help #widget-help MarkdownBlock { padding: 0 1; margin: 0 0 1 0; }
-    Help HelpKeys { height: auto; padding: 0 1; }
+    Help #help-keys { height: auto; padding: 0 1; }
     Help > #help-how { dock: top; height: 1; padding: 0 1; text-style: bold; }
     """
 
@@ -49,7 +48,7 @@ class Help(HelpPanel):
         yield Static(_HOW, id="help-how", markup=False)
         with VerticalScroll(can_focus=True):
             yield Markdown(id="widget-help")
-            yield HelpKeys()
+            yield Static(id="help-keys")
 
     def fit(self) -> None:
         """Lie above the whole view where there is no room beside it."""
@@ -78,16 +77,18 @@ class Help(HelpPanel):
         except NoMatches:
             return
         shown.update(help_text(focused_widget, self.screen))
-        self.query_one(HelpKeys).show()
+        self._show_keys()
 
     def on_mount(self) -> None:
         """Follow the focus."""
         self.fit()
-        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+        self._show_keys()
+        self.screen.bindings_updated_signal.subscribe(self, self._show_keys)
 
-    def _bindings_changed(self, _screen: Screen[object]) -> None:
-        for keys in () if self.has_focus_within else self.query(HelpKeys):
-            keys.show()
+    def _show_keys(self, _screen: Screen[object] | None = None) -> None:
+        """Show the keys as they are now; those of help itself are told above."""
+        for shown in () if self.has_focus_within else self.query("#help-keys").results(Static):
+            shown.update(keys_table(self.screen))
 
 
 def help_text(widget: Widget | None, screen: Screen[object]) -> str:
@@ -104,28 +105,17 @@ def help_text(widget: Widget | None, screen: Screen[object]) -> str:
     return "\n\n".join(texts)
 
 
-class HelpKeys(Static):
-    """The keys, those of the focused part first; only what has a name in the configuration."""
-
-    def on_mount(self) -> None:
-        """Show them."""
-        self.show()
-
-    def show(self) -> None:
-        """Show them as they are now."""
-        self.update(keys_table(self.screen))
-
-
 def keys_table(screen: Screen[object]) -> Table:
-    """The keys of a screen as they are now, each explained unless the text above does so."""
+    """The keys of a screen as they are now, each explained unless the text above does so.
+
+    Those of the focused part come first. Only what has a name in the configuration is there.
+    """
     app, said = screen.app, help_text(screen.focused, screen)
     strip = app.screen_stack[0].query_one(TabStrip)
-    absent = {f"view.{view.id}" for view in VIEWS if view not in strip.shown}
     keys: dict[tuple[object, str], tuple[list[str], str]] = {}
     for node, binding, enabled, _ in screen.active_bindings.values():
-        if not enabled or binding.system or not binding.description:
-            continue
-        if (binding.id is None and not binding.show) or binding.id in absent:
+        is_ours = binding.description and (binding.id is not None or binding.show)
+        if not (enabled and is_ours and strip.offers(binding)) or binding.system:
             continue
         key = app.get_key_display(binding)
         is_said = any(f"`{name}`" in said for name in (key, binding.key))

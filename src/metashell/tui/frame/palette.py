@@ -115,26 +115,20 @@ class Palette(Provider):
 
     def _actions(self) -> Iterator[PaletteEntry]:
         """The actions of keys that work here; actions of the focused part come first."""
-        app = self.explorer
-        seen: set[str] = set()
+        app, tabs, seen = self.explorer, self.explorer.query_one(TabStrip), set[str]()
         for node, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.id is None or not enabled or binding.action in seen:
                 continue
-            if node is not app and not binding.show:
-                continue  # the arrows
+            if not (binding.show or binding.tooltip) or not tabs.offers(binding):
+                continue  # the arrows, and views of what is not open
             seen.add(binding.action)
-            spec = binding.id.removeprefix("view.")
-            if spec != binding.id and not self._has_view(spec):
-                continue
-            text = f"View: {binding.description}" if spec != binding.id else binding.description
+            is_view = binding.id.startswith("view.")
+            text = f"View: {binding.description}" if is_view else binding.description
             # Once the palette is gone: keys do what they do in the screen below it.
             run = partial(app.run_action, binding.action, node)
             key = app.get_key_display(binding)
             told = f"{key}  {binding.tooltip}" if binding.tooltip else key
             yield PaletteEntry(text, run, told)
-
-    def _has_view(self, view_id: str) -> bool:
-        return any(spec.id == view_id for spec in self.explorer.query_one(TabStrip).shown)
 
     def _bookmarks(self) -> Iterator[PaletteEntry]:
         app = self.explorer

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.reactive import reactive
@@ -106,6 +107,11 @@ class TabStrip(Horizontal):
         """The views that have a tab, in the order of their keys."""
         found = [tab.spec for tab in self.query(Tab) if tab.display]
         return sorted(found, key=lambda spec: spec.key)
+
+    def offers(self, binding: Binding) -> bool:
+        """Whether a key leads to no view, or to one that has a tab."""
+        hidden = (f"view('{tab.spec.id}')" for tab in self.query(Tab) if not tab.display)
+        return binding.action not in hidden
 
     def watch_current(self, current: str) -> None:
         """Mark the tab of the view that is shown."""

@@ -1,8 +1,7 @@
 """An input line with the shell's completion and a history of entered lines.
 
 The commands make the proposals; this module says what keys do with them. A job finds the proposals,
-and only one job runs at a time: meanwhile only the newest line is remembered. A key that uses
-proposals waits for them, and so do the keys after it.
+and only one job runs at a time: meanwhile only the newest line is remembered.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ _MOST_LINES: Final = 10_000
 HIDE: Final = shown_key("escape", "hide", "Hide", "line.hide", "hide the proposals")
 """Offered by a line that stays open without proposals."""
 
+_OF_PROPOSALS: Final = ("take", "choose", "hide", "cursor_right")
+"""The actions of keys that wait for what is proposed for the line."""
 Completer = Callable[["ViewState", str, Callable[[], bool]], Sequence[Completion]]
 """Proposes what may stand at the end of a line: (view state, line, whether it is cancelled)."""
 
@@ -244,8 +245,8 @@ class CompletingInput(AppPart, Input):
         self._history = history
         self._job: Job | None = None
         self._wanted: str | None = None
-        self._put_off: Callable[[], object] | None = None
-        """The action of a key that waits for the proposals."""
+        self._takes = False
+        """Whether the proposals were asked for by `tab`, which takes what they have in common."""
         self._shown_for: str | None = None
         self._quiet: str | None = None
         """A line for which nothing is to be proposed, unless it is asked for."""
@@ -255,6 +256,10 @@ class CompletingInput(AppPart, Input):
         self.cursor_position = len(self.value)
         if self.value or self.ASKS_WHEN_EMPTY:
             self._ask()
+
+    def awaits(self, action: str) -> bool:
+        """Whether a key is about proposals, which are on their way."""
+        return self._is_asking and action.partition("(")[0] in _OF_PROPOSALS
 
     @property
     def _is_asking(self) -> bool:
@@ -270,7 +275,7 @@ class CompletingInput(AppPart, Input):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Look for proposals."""
-        self._put_off = None
+        self._takes = False
         if event.value == self._quiet:
             self.dismiss_proposals()
             return
@@ -306,7 +311,7 @@ class CompletingInput(AppPart, Input):
         self._job = self.explorer.jobs.start(
             "completing", work, lambda found: self._found(line, found), owner=self,
             key="complete", failed=lambda _: self._found(line, ()),
-            leads=self._put_off is not None,
+            leads=self._takes,
         )  # fmt: skip
 
     def _found(self, line: str, items: Sequence[Completion]) -> None:
@@ -321,13 +326,13 @@ class CompletingInput(AppPart, Input):
         self.post_message(self.Completed(line))
         self._show(items)
         self._suggest()
-        put_off, self._put_off = self._put_off, None
-        if put_off is not None:
-            self.call_later(put_off)  # behind the suggestion
+        if self._takes:
+            self._takes = False
+            self._take()
 
     def dismiss_proposals(self) -> None:
         """Put the proposals away, and those on their way for the same line."""
-        self._wanted, self._quiet, self._put_off = None, self.value, None
+        self._wanted, self._quiet, self._takes = None, self.value, False
         self.explorer.jobs.cancel(self, "complete")
         self._show(())
         if not self.value:
@@ -348,25 +353,13 @@ class CompletingInput(AppPart, Input):
 
     # Keys.
 
-    def waits(self, action: Callable[[], object]) -> bool:
-        """Whether a key waits for proposals that are on their way.
-
-        Args:
-            action: The key's action, which runs once the proposals are there.
-        """
-        if not self._is_asking:
-            return False
-        self._put_off = action
-        self.explorer.jobs.lead(self, "complete")
-        return True
-
     def action_take(self) -> None:
         """Take the proposal chosen, or what all have in common; ask for them if there are none."""
-        if not self._is_asking and not (self.proposals.are_shown and self.is_up_to_date):
-            self._quiet = None
-            self._ask()
-        if not self.waits(self._take):
+        if self.proposals.are_shown and self.is_up_to_date:
             self._take()
+        else:
+            self._quiet, self._takes = None, True
+            self._ask()
 
     def _take(self) -> None:
         items = self.proposals.items
@@ -394,31 +387,19 @@ class CompletingInput(AppPart, Input):
 
     async def action_hide(self) -> None:
         """Put the proposals away, also those that are on their way; leave if there are none."""
-        if self._put_off is None and self.waits(self.action_hide):
-            return
         if not self.proposals.are_shown and not self._is_asking:
             await self.run_action("screen.leave")
         self.dismiss_proposals()
-
-    def action_cursor_right(self, select: bool = False) -> None:
-        """Go right; at the end of the line take what stands there in grey."""
-        is_end = self.cursor_position == len(self.value) and not select
-        if not is_end or not self.waits(self.action_cursor_right):
-            super().action_cursor_right(select)
 
     def action_choose(self, by: int) -> None:
         """Go to another proposal, or to another line entered before."""
         is_back = self._history is not None and self._history.is_back
         can_move = by > 0 or self.proposals.highlighted is not None
-        if can_move and not is_back:
-            # Proposals for an earlier text may still be on the screen; none of them may be taken.
-            if self.waits(lambda: self.action_choose(by)):
-                return
-            if self.proposals.are_shown:
-                if self.is_up_to_date:
-                    self.proposals.move(by)
-                    self._suggest()
-                return
+        if can_move and not is_back and self.proposals.are_shown:
+            if self.is_up_to_date:
+                self.proposals.move(by)
+                self._suggest()
+            return
         if self._history is None:
             return
         line = self._history.back(self.value) if by < 0 else self._history.forward()

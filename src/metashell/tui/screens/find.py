@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -206,8 +206,6 @@ class FindScreen(Box[None]):
         self._is_everywhere = False
         self._timer: Timer | None = None
         self._job: Job | None = None
-        self._then: Callable[[], object] | None = None
-        """The action of a key that waits for a result."""
         self.problem: str | None = None
         """The error in the typed search; None if there is none."""
 
@@ -220,7 +218,7 @@ class FindScreen(Box[None]):
             placeholder="a part of a name, or tests such as -offline",
         )
         with Vertical(id="find-box"):
-            yield PathList()
+            yield PathList(lambda: self.is_searching)
             yield Static(id="find-state", markup=False)
             yield line.proposals
             with Horizontal(id="find-line"):
@@ -232,7 +230,6 @@ class FindScreen(Box[None]):
         """Begin to type."""
         self._tell_start(self._where)
         self._tell("type to search")
-        self.results.once_more = self._once_more
         self.line.focus()
         if self._text:
             self._search()
@@ -268,34 +265,25 @@ class FindScreen(Box[None]):
         self._timer = self.set_timer(_REST_S, self._search)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the first result, as soon as there is one."""
+        """Go to the first result."""
         event.stop()
-        self._once_found(self._go_to_chosen)
+        if self.results.chosen is not None:
+            self._go(self.results.chosen)
+        else:
+            self._tell_none()
 
-    def _once_found(self, then: Callable[[], object]) -> None:
-        """Do something with the results, as soon as there is one; say where there is none."""
-        if self._timer is not None:
-            self._search(then)
-        elif self.results.paths:
-            then()
-        elif not self._once_more(then) and self.problem is None:
+    def _tell_none(self) -> None:
+        if self.problem is None:
             self.explorer.tell("there are no results to go to")
 
-    def _once_more(self, then: Callable[[], object]) -> bool:
-        """Do something once there is another result; whether one may come."""
-        if self._job is None:
-            return False
-        self._then, self._job.leads = then, True
-        return True
-
-    def _search(self, then: Callable[[], object] | None = None) -> None:
+    def _search(self) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
         self._cancel()
         results = self.results
         results.clear()
-        self.problem = self._then = None
+        self.problem = None
         text, view_state = self.line.value, self.explorer.view_state
         if view_state is None:
             return
@@ -314,9 +302,6 @@ class FindScreen(Box[None]):
             if job is self._job:
                 results.add(paths)
                 self._tell(f"{len(results.paths):,} found, searching…")
-                if results.paths and self._then is not None:
-                    then, self._then, job.leads = self._then, None, False
-                    then()
 
         def work(job: Job) -> tuple[CommandAnswer | None, str]:
             answer, n = _find(view_state, text, where, job, show)
@@ -326,15 +311,13 @@ class FindScreen(Box[None]):
             return _find(view_state, text, "/", job, show)[0], "/"
 
         self._tell("searching…")
-        self._then = then
         self._job = self.explorer.jobs.start(
             f"find {text.strip()}", work, lambda found: self._ended(*found), owner=self,
             key="find", failed=lambda error: self._fail(error_lines(error)),
-            leads=then is not None,
         )  # fmt: skip
 
     def _ended(self, answer: CommandAnswer | None, start: str) -> None:
-        self._job = self._then = None
+        self._job = None
         n, where = len(self.results.paths), self._where
         if answer is None:
             self._tell(f"the first {MOST_LINES:,} found: narrow the search down to see others")
@@ -347,7 +330,7 @@ class FindScreen(Box[None]):
             self._tell("; ".join((found, *answer.warnings[:1])))
 
     def _fail(self, lines: Sequence[str]) -> None:
-        self._job = self._then = None
+        self._job = None
         self.problem = "\n".join(escape(text) for text in lines)
         self._tell(self.problem, is_wrong=True)
 
@@ -384,8 +367,11 @@ class FindScreen(Box[None]):
             self.dismiss()
 
     def to_results(self) -> None:
-        """Go on in the results, as soon as there is one."""
-        self._once_found(self.results.focus)
+        """Go on in the results."""
+        if self.results.paths:
+            self.results.focus()
+        else:
+            self._tell_none()
 
     def on_path_list_left(self, event: PathList.Left) -> None:
         """Go back to the line."""
@@ -396,10 +382,6 @@ class FindScreen(Box[None]):
         """Go to a node."""
         event.stop()
         self._go(event.path)
-
-    def _go_to_chosen(self) -> None:
-        if self.results.chosen is not None:
-            self._go(self.results.chosen)
 
     def _go(self, path: str) -> None:
         view_state = self.explorer.view_state
@@ -423,10 +405,17 @@ class _FindLine(CompletingInput):
         HIDE,
     ]
 
+    def awaits(self, action: str) -> bool:
+        """Whether a key is about proposals, or results, of which the first is on its way."""
+        is_of_results = (action == "submit" and self.proposals.chosen is None) or (
+            action == "choose(1)" and not self.proposals.are_shown
+        )
+        found: Any = self.screen
+        is_none_yet = found.is_searching and not found.results.paths
+        return super().awaits(action) or (is_of_results and is_none_yet)
+
     def action_take(self) -> None:
         """Take a proposal; without one, search elsewhere."""
-        if self.waits(self.action_take):
-            return
         if self.proposals.are_shown:
             super().action_take()
         elif isinstance(self.screen, FindScreen):
@@ -434,8 +423,6 @@ class _FindLine(CompletingInput):
 
     def action_choose(self, by: int) -> None:
         """Go to another proposal, or to the results."""
-        if by > 0 and self.waits(lambda: self.action_choose(by)):
-            return
         if self.proposals.are_shown:
             super().action_choose(by)
         elif by > 0 and isinstance(self.screen, FindScreen):

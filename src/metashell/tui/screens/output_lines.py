@@ -34,7 +34,11 @@ _LEAST_HELD: Final = 8
 
 
 class PathList(LineList):
-    """Paths, as many as there are."""
+    """Paths, as many as there are.
+
+    Args:
+        grows: Whether more may come.
+    """
 
     HELP = "What was found. The arrows move, `enter` goes to the node. `x` exports the paths."
     DEFAULT_CSS = """
@@ -67,12 +71,11 @@ class PathList(LineList):
     class Left(Message):
         """The cursor went above the first line."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, grows: Callable[[], bool]) -> None:
+        super().__init__()
         self.paths: list[str] = []
         """All lines, as they were given."""
-        self.once_more: Callable[[Callable[[], object]], bool] | None = None
-        """Does something once more lines are there; whether any may come."""
+        self._grows = grows
         self._widest = 0
         self.held = SeenFacts[str, str](
             self, lambda: map(self.paths.__getitem__, self.seen), _READS
@@ -128,18 +131,12 @@ class PathList(LineList):
         """Go down so many lines; above the first one is what they came from."""
         if self.cursor + by < 0:
             self.post_message(self.Left())
-        self._go_down(by)
-
-    def action_page(self, by: int) -> None:
-        """Go down so many pages."""
-        self._go_down(by * self.page)
-
-    def _go_down(self, by: int) -> None:
-        """Go down so many lines; one that may be there soon is waited for."""
-        is_beyond = self.cursor + by >= len(self.paths)
-        if is_beyond and self.once_more and self.once_more(lambda: self._go_down(by)):
-            return
         self.go_to_line(self.cursor + by)
+
+    def awaits(self, action: str) -> bool:
+        """Whether a key goes below the last line, and more lines may come."""
+        by = {"move(1)": 1, "page(1)": self.page}.get(action, 0)
+        return bool(by) and self.cursor + by >= len(self.paths) and self._grows()
 
     def action_choose(self) -> None:
         """Take the line of the cursor."""
