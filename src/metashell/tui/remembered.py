@@ -56,10 +56,10 @@ class Remembered:
         self.problem: str | None = None
         """Why nothing is kept, or None."""
         self._tables: dict[frozenset[str], dict[str, Any]] = {}
-        """What the file has of each kind of table, by all columns, which tell the kind."""
+        """The tables as the file has them, by all columns, which tell the kind of table."""
         self._bookmarks: dict[str, list[VisitedNode]] = {}
         if path is not None:
-            # What follows a part of another form is dropped.
+            # Everything behind a part of another form is dropped.
             with suppress(AttributeError, KeyError, TypeError):
                 self._take(_read(path))
 

@@ -182,7 +182,7 @@ class TypeAhead:
         return self._bound(event).partition("(")[0].rpartition(".")[2]
 
     def _bound(self, event: Key | Paste) -> str:
-        """What a key does now, with its arguments."""
+        """The action of a key now, with its arguments."""
         bound = self._app.active_bindings.get(event.key) if isinstance(event, Key) else None
         return "" if bound is None else bound.binding.action
 

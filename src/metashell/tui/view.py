@@ -225,7 +225,7 @@ class ViewSpec:
     id: str
     key: str
     told: str
-    """What it shows, in a few words."""
+    """Its content in a few words."""
     needs: str = ""
     """Its subject: `IMAGE`, `FLEET`, `ASKED`, or of `ViewState.kinds`; empty for anything."""
     is_of_one: bool = False

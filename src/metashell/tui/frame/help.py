@@ -108,7 +108,7 @@ def help_text(widget: Widget | None, screen: Screen[object]) -> str:
 def keys_table(screen: Screen[object]) -> Table:
     """The keys of a screen as they are now, each explained unless the text above does so.
 
-    Those of the focused part come first. Only what has a name in the configuration is there.
+    Keys of the focused part come first. Only keys with a name in the configuration are there.
     """
     app, said = screen.app, help_text(screen.focused, screen)
     strip = app.screen_stack[0].query_one(TabStrip)
