@@ -13,9 +13,10 @@ from textual.widgets import Static
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.commands.brokers import loss_text
 from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.brokers import BrokersView, even_shares, heading, loss_text, named
+from metashell.tui.views.brokers import BrokersView, even_shares, heading
 from support.fixtures import fixture
 from support.fleets import backups
 from support.logs import make_directory, record
@@ -94,16 +95,16 @@ def test_says_how_a_column_is_sorted_by() -> None:
 
 
 def test_one_partition_is_listed_in_the_singular() -> None:
-    """The title counts what fails."""
+    """A sentence above the rows says whether the broker may stop, as `brokers --without` does."""
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
         view = view_of(driver)
         await driver.press("w")
         await driver.until(lambda: view.opened is not None, "not listed")
-        loss, title = driver.screen().splitlines()[1:3]
-        assert loss == " 1 more partition offline"
-        assert title.startswith("╭─ without broker 1 ─")
+        verdict, title = driver.screen().splitlines()[1:3]
+        assert verdict == " broker 1 must not stop: 1 more partition offline"
+        assert title.startswith("╭─ without 1: 1 partition ─")
 
     drive(test, small(lambda: racked()[:4] + racked()[6:7]))
 
@@ -200,31 +201,31 @@ def test_even_shares() -> None:
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        ((), "nothing else would fail"),
-        ((("offline", False, 1),), "1 more partition offline"),
-        ((("under-min-isr", True, 3),), "3 partitions under min ISR already"),
+        ((), "may stop: nothing else would fail"),
+        ((("offline", False, 1),), "must not stop: 1 more partition offline"),
+        ((("under-min-isr", True, 3),), "may stop: 3 partitions under min ISR already"),
         (
             (("offline", False, 3), ("offline", True, 1), ("under-min-isr", False, 5)),
-            "3 more partitions offline, 1 partition offline already, "
+            "must not stop: 3 more partitions offline, 1 partition offline already, "
             "5 more partitions under min ISR",
         ),
     ],
 )
 def test_loss(rows: Sequence[tuple[str, bool, int]], text: str) -> None:
-    """What would fail, and what does so already."""
+    """Whether the broker may stop, what would fail, and what does so already."""
     results = [result for result, _, n in rows for _ in range(n)]
     already = [is_now for _, is_now, n in rows for _ in range(n)]
     table = pa.table(
         {"result": pa.array(results, pa.string()), "already": pa.array(already, pa.bool_())}
     )
-    assert loss_text((7,), table) == f"without broker 7: {text}"
+    assert loss_text("broker", ["7"], table) == f"broker 7 {text}"
 
 
 def test_many_brokers_are_counted() -> None:
     """A line does not grow with the rack."""
-    assert named((3,)) == "broker 3"
-    assert named((3, 7)) == "brokers 3, 7"
-    assert named(tuple(range(100))) == "100 brokers"
+    none = pa.table({"result": pa.array([], pa.string()), "already": pa.array([], pa.bool_())})
+    assert loss_text("broker", ["3", "7"], none).startswith("brokers 3, 7 may stop")
+    assert loss_text("rack", [*map(str, range(100))], none).startswith("100 racks may stop")
 
 
 @pytest.mark.parametrize(

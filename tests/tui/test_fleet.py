@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from metashell.judgement.copies_rows import examine_fleet
+from metashell.judgement.quorum_words import headline, who_is_behind
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.fleet import FleetView, copies_words
+from metashell.tui.views.fleet import FleetView
 from support.fixtures import fixture_dir
 from support.fleets import backups
 from support.pilot import Driver, drive, session_on
@@ -154,9 +155,10 @@ def test_words_for_copies(name: str, told: str) -> None:
     """They are those of ``quorum --copies``, then who is behind, or has other records."""
     fleet = voters(name)
     ran = run(fleet.root, "quorum --copies", source=fleet)
-    found = copies_words(examine_fleet(fleet, lambda: None))
-    assert f"if the quorum is lost, voter 1's copy wins; start 1 and 2, or 1 and 3; {told}" == found
-    assert ran.out.splitlines()[0].casefold().rstrip(".") in found.casefold()
+    found = examine_fleet(fleet, lambda: None)
+    assert "voter 1's copy wins; start 1 and 2, or 1 and 3" == headline(found)
+    assert told == "; ".join(who_is_behind(found))
+    assert ran.out.splitlines()[0].casefold().rstrip(".") == headline(found)
 
 
 def test_who_is_behind_is_in_sight_at_80_columns() -> None:
@@ -172,9 +174,38 @@ def test_who_is_behind_is_in_sight_at_80_columns() -> None:
         assert "3 directories · 3 ok · 2 behind · 1 cluster" in screen
         for name, behind, offset in (("1", 0, 376), ("2", 29, 347), ("3", 29, 347)):
             assert re.search(rf"voter-{name} +ok +equal +{behind} +{offset} ", screen)
-        await driver.press("4")
-        assert "6 shows all of them, and enter goes into one" in driver.screen()
         await driver.press("7")
         await driver.until(lambda: "partition of" in driver.screen(), "the whole message")
 
     drive(test, session_on(lambda: voters("voters-leader-tail-3")), size=(80, 24))
+
+
+def test_copies_are_compared_in_the_view_of_the_quorum() -> None:
+    """It says whose copy wins, which ones are behind and by how much; a row leads into the copy."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("4")
+        await driver.until(lambda: "Copies of the log" in driver.screen(), "copies")
+        lines = driver.screen().splitlines()
+        assert " voter 1's copy wins; start 1 and 2, or 1 and 3" == lines[1]
+        assert " voter-2 is 29 records behind voter-1" == lines[2]
+        assert " voter-3 is 29 records behind voter-1" == lines[3]
+        for name, n_behind, can_win, end in (("1", 0, "yes", 377), ("2", 29, "yes", 348)):
+            row = rf"voter-{name} +{n_behind} +{can_win} +\d+ +{end} "
+            assert re.search(row, driver.screen()), driver.screen()
+        await driver.press("down", "enter")
+        assert "/clusters/voter-2" == driver.app.path
+        await driver.press("4")
+        await driver.until(lambda: "Voters and observers" in driver.screen(), "its own quorum")
+
+    drive(test, session_on(lambda: voters("voters-leader-tail-3")), size=(80, 24))
+
+
+def test_other_fleets_name_the_key(session: ExplorerSession) -> None:
+    """Copies of several clusters have no quorum together."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("4")
+        assert "6 shows all of them, and enter goes into one" in driver.screen()
+
+    drive(test, session)

@@ -16,9 +16,9 @@ from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
-from metashell.tui.view_state import ViewState
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.health_text import FINDINGS, ROWS, HealthAnswer, ask_health
+from metashell.tui.views.question import ViewQuestion
 from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -293,10 +293,10 @@ def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch)
     """A line says that it runs, and how to end it; then all is as it was."""
     may_end = threading.Event()
 
-    def ask(view_state: ViewState, **options: Any) -> HealthAnswer:
-        if options["is_deep"]:
+    def ask(question: ViewQuestion, **options: Any) -> HealthAnswer:
+        if options.get("is_deep"):
             may_end.wait()
-        return ask_health(view_state, **options)
+        return ask_health(question, **options)
 
     async def test(driver: Driver) -> None:
         await opened(driver)

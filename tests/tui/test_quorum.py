@@ -11,7 +11,7 @@ import pytest
 
 import metashell
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.quorum import LagHistory, QuorumView
+from metashell.tui.views.quorum import QuorumView
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of
 from support.pilot import Driver, drive, session_on
@@ -165,11 +165,11 @@ def test_notes_lags_while_another_view_is_seen() -> None:
     async def test(driver: Driver) -> None:
         await driver.look("quorum")
         view = view_of(driver)
-        await driver.until(lambda: len(view.history.of("1")) > 1, "no samples")
+        await driver.until(lambda: len(view.lags) > 1, "no samples")
         await driver.look("explorer")
         assert driver.view is not view
-        view.history = LagHistory()
-        await driver.until(lambda: len(view.history.of("1")) > 1, "no further samples")
+        view.lags.clear()
+        await driver.until(lambda: len(view.lags) > 1, "no further samples")
 
     with FakeQuorumServer(3) as server, following(server) as session:
         server.append(8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pyarrow as pa
+import pytest
 from textual.app import ComposeResult
 from textual.screen import Screen
 
@@ -12,8 +13,6 @@ from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import NOT_ZERO, integer, text, texts
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
-from metashell.tui.rows.table_lines import draw_row, styles_of
-from metashell.tui.rows.widths import starts
 from support.pilot import SMALL, Driver, drive
 
 ROWS = pa.table(
@@ -336,10 +335,10 @@ WIDE_TEXTS = pa.table(
 
 
 def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
-    """It is narrowed where all columns fit then, and not where they do not anyway."""
+    """It is narrowed as far as all columns fit then; where they do not, a part of it is seen."""
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        widths = [column.width for column in table._laid_out]
+        widths = [width for _, width in table.seen_columns]
         assert sum(widths) == table.size.width == 100
         assert [21, 21] == widths[2:]
         assert "12:28:45" in driver.screen()
@@ -348,68 +347,75 @@ def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
             many = many.append_column(f"also_{i}", WIDE_TEXTS["changed"])
         table.show(many)
         await driver.settled()
-        assert 62 == table._laid_out[1].width
+        assert (1, 22) == table.seen_columns[1]
+        assert table.goes_on
 
     with_table(test, WIDE_TEXTS, size=(100, 30))
 
 
 def test_a_text_gives_way_only_to_what_needs_less() -> None:
-    """The last column, which needs more, goes on behind the edge; one can scroll to the rest."""
+    """The last column, which needs more, is cut; one can scroll to the rest."""
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         assert f"one   {PATH}  0123" in driver.screen()
-        assert table.virtual_size.width > table.size.width
         await driver.press("right", "right")
         assert LONG in driver.screen()
         short = {"name": ["one"], "path": [PATH * 2], "what": ["short"]}
         table.show(pa.table(short))
         await driver.settled()
-        assert table.virtual_size.width <= table.size.width
+        assert not table.n_passed
         assert " short" in driver.screen()
 
     rows = {"name": ["one"], "path": [PATH], "what": [LONG]}
     with_table(test, pa.table(rows))
 
 
-def test_a_text_that_the_edge_cuts_says_so() -> None:
-    """Not one of which only the blank behind it is cut."""
+@pytest.mark.parametrize("width", [34, 46, 60, 80])
+def test_words_that_decide_are_whole(width: int) -> None:
+    """A state, an operation or a number is seen whole, or not at all; other texts are cut."""
+    words = ["under-replicated", "offline", "DESCRIBE_CONFIGS", "1234567", "12:17:58"]
+    rows = with_colours(
+        pa.table(
+            {
+                "name": ["a-topic-with-a-long-name"],
+                "state": [words[0]],
+                "health": pa.array([words[1:2]]),
+                "operation": [words[2]],
+                "offset": [int(words[3])],
+                "since_time": pa.array([1_795_000_678_000], pa.timestamp("ms", tz="UTC")),
+                "why": ["because of something that is long"],
+            }
+        ),
+        (text("state", "", yellow=(words[0],)), texts("health", "", red=(words[1],))),
+    )
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        def seen(width: int) -> str:
-            return draw_row(
-                table._rows.row(0), table._laid_out, styles_of(table), n_fixed=1,
-                left=0, width=width, room=width, is_cursor=False, is_hover=False,
-            ).text  # fmt: skip
+        for _ in range(len(rows.column_names)):
+            cells = driver.screen().splitlines()[1].split()
+            cut = [cell for cell in cells if "…" in cell]
+            decisive = {*words, "11:17:58", "09:17:58"}
+            assert not [word for word in decisive for c in cut if c.startswith(word[:3])]
+            await driver.press("right")
 
-        assert table._rows is not None
-        first = table._laid_out[0].width
-        second = table._laid_out[1].width
-        assert seen(first + second - 1).endswith(" two words")
-        assert seen(first + second - 2).endswith(" two …   ")
-        assert seen(first + 5).endswith(" two…")
-        assert not seen(first + 1).endswith("…")
-
-    table = pa.table({"name": ["a"], "text": ["two words"], "more": ["z"]})
-    with_table(test, table)
+    with_table(test, rows, size=(width, 10))
 
 
-def test_what_a_scroll_bar_is_beside_says_that_it_goes_on() -> None:
-    """So does the header; scrolled to its end, both are whole."""
+def test_the_header_says_that_columns_follow() -> None:
+    """It does so beside a scroll bar, and no more at the end, where all is whole."""
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         def ends() -> list[str]:
-            lines = driver.screen().splitlines()[:3]
+            lines = driver.screen().splitlines()[:2]
             return [line[: table.size.width - 1].rstrip()[-4:] for line in lines]
 
         assert table.show_vertical_scrollbar
-        assert ["ng …", "ts …", "ts …"] == ends()
-        await driver.press("right", "right")
-        assert ["lumn", "2345", "2345"] == ends()
+        assert ends()[0].endswith("›")
+        await driver.press("right", "right", "right")
+        assert ["ber2", "5680"] == ends()
 
     n, size = 40, (34, 12)
     wide = pa.table({
-        "name": ["0123456789"] * n, "text": ["broker 10"] * n,
-        "long_column": ["waits on 12345"] * n,
+        "name": ["0123456789"] * n, **{f"number{i}": [i + 12345678] * n for i in range(3)},
     })  # fmt: skip
     with_table(test, wide, size=size)
 
@@ -437,21 +443,24 @@ def test_right_scrolls_where_columns_do_not_fit() -> None:
     )
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        assert table.scroll_x == 0
-        assert driver.screen().splitlines()[1].endswith(" xxx…xx")  # more follows
+        assert 0 == table.n_passed
+        assert driver.screen().splitlines()[0].endswith("›")
         await driver.press("right")
-        assert (table.cursor_column, table.scroll_x) == (1, 0)
-        seen = [table.scroll_x]
-        while table.scroll_x < table.max_scroll_x:
+        assert (1, 0) == (table.cursor_column, table.n_passed)
+        seen = [0]
+        while "w" * 40 not in driver.screen():
             await driver.press("right")
-            assert table.scroll_x > seen[-1]
-            assert table.cursor_column == len(seen) + 1
-            seen.append(table.scroll_x)
-        assert "w" * 40 in driver.screen()
+            assert table.n_passed > seen[-1]
+            assert len(seen) + 1 == table.cursor_column
+            seen.append(table.n_passed)
         await driver.press("end", *["right"] * 9)
-        assert table.cursor_column == 9
+        assert 9 == table.cursor_column
         await driver.press(*["left"] * 9)
-        assert (table.cursor_column, table.scroll_x) == (0, 0)
+        assert (0, 0) == (table.cursor_column, table.n_passed)
+        await driver.press("ctrl+right")
+        assert "w" * 40 in driver.screen()
+        await driver.press("ctrl+left")
+        assert 0 == table.n_passed
 
     with_table(test, rows, size=(62, 10))
 
@@ -462,43 +471,30 @@ def test_headers_keep_no_room_for_arrows_where_columns_do_not_fit() -> None:
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         assert "because of it" in driver.screen()
-        assert table.max_scroll_x == 0
+        assert not table.goes_on
 
     with_table(test, rows, size=(44, 10))
 
 
-def test_a_column_cut_by_the_fixed_one_is_not_seen() -> None:
-    """Neither its end, which would be read as a number of its own, nor that of its header."""
-    rows = pa.table({"name": ["a", "b"], **{f"number_{i}": [4242, 8] for i in range(6)}})
-
-    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
-        name, number, *_ = (column.width for column in table._laid_out)
-        for left in range(1, number):
-            table.scroll_to(x=left, animate=False)
-            await driver.settled()
-            for drawn in driver.screen().splitlines()[:3]:
-                assert not drawn[name : name + number - left].strip()
-            assert drawn[name + number - left :].split()[0] == "8"
-        table.scroll_to(x=number, animate=False)
-        await driver.settled()
-        assert driver.screen().splitlines()[1][name : name + number].split() == ["4242"]
-
-    with_table(test, rows, size=(40, 10))
-
-
-def test_an_arrow_moves_no_column_under_the_fixed_one() -> None:
-    """What begins beside the fixed column still does so where a header before it gets wider."""
-    rows = pa.table({"name": ["a"], **{f"n{i}": [i] for i in range(4)}, "why": ["w" * 30]})
+def test_a_column_stays_beside_the_fixed_one() -> None:
+    """No part of another one is seen there, also where a header before it gets wider."""
+    rows = pa.table(
+        {"name": ["a", "b"], **{f"number_{i}": [4242 + i, 8] for i in range(6)}, "y": ["z" * 9] * 2}
+    )
 
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         await driver.press("right", "right", "right")
-        at = starts(table._laid_out, 1).index(int(table.scroll_x))
-        assert at > 1
-        table.sort_by("n0")
+        before = table.seen_columns[1]
+        assert 3 == before[0]
+        assert ["a", "4244"] == driver.screen().splitlines()[1].split()[:2]
+        table.sort_by("number_0")
         await driver.settled()
-        assert starts(table._laid_out, 1)[at] == table.scroll_x
+        assert before[0] == table.seen_columns[1][0]
+        assert table.column_at(0) == 0
+        assert table.column_at(table.seen_columns[0][1]) == 3
+        assert table.column_at(200) is None
 
-    with_table(test, rows, size=(34, 10))
+    with_table(test, rows, size=(40, 10))
 
 
 def test_a_table_that_is_being_arranged_takes_another_size() -> None:

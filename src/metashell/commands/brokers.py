@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -29,9 +30,12 @@ from metashell.commands.shared.topic_arguments import (
 from metashell.errors import MetashellError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.answers.brokers import Racks
 
 _BY: Final = ("broker", "rack")
+_MOST_NAMED: Final = 12
 
 _LOAD: Final = (
     integer("leaders", "Partitions led.", priority=6),
@@ -177,16 +181,40 @@ class BrokersCommand(RowsCommand):
                 table = with_disk_bytes(query, brokers_table(health), "broker")
                 query.add(rows_named(query, table, "broker", "broker"))
             return
+        names = values["--without"].split(",")
         if by_rack:
-            down = _brokers_in(Racks.of(query.image), values["--without"].split(","))
+            down = _brokers_in(Racks.of(query.image), names)
         else:
             down = broker_ids("--without", values["--without"])
             refuse_unknown(query, health, "--without", down)
-        query.add(without_table(health, down))
+        rows = without_table(health, down)
+        query.verdict = (loss_text("rack" if by_rack else "broker", names, rows),)
+        query.add(rows)
 
     def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers."""
         return [] if "rack" in args else complete_brokers(context, word)
+
+
+def loss_text(what: str, names: Sequence[str], rows: pa.Table) -> str:
+    """Whether brokers or racks may stop, and how many partitions that takes.
+
+    Args:
+        what: ``broker`` or ``rack``.
+        names: Their ids or names; many are counted.
+        rows: The rows of ``--without``.
+    """
+    counts = Counter(zip(rows["result"].to_pylist(), rows["already"].to_pylist(), strict=True))
+    parts = []
+    for result, told in (("offline", "offline"), ("under-min-isr", "under min ISR")):
+        n, n_now = counts[result, False], counts[result, True]
+        parts += [f"{n:,} more partition{'s' * (n != 1)} {told}"] if n else []
+        parts += [f"{n_now:,} partition{'s' * (n_now != 1)} {told} already"] if n_now else []
+    stopped = f"{what}{'s' * (len(names) > 1)} {', '.join(names)}"
+    if len(names) > _MOST_NAMED:
+        stopped = f"{len(names)} {what}s"
+    may = "may stop" if all(is_now for _, is_now in counts) else "must not stop"
+    return f"{stopped} {may}: {', '.join(parts) or 'nothing else would fail'}"
 
 
 def _brokers_in(racks: Racks, names: Sequence[str]) -> frozenset[int]:

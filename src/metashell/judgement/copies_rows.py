@@ -22,7 +22,7 @@ from metashell.fs.nodes.quorum import fields_text
 from metashell.fs.nodes.tables import RowLeaf
 from metashell.judgement.log_copies import Doubt
 from metashell.judgement.lost_quorum import LostQuorum, examine
-from metashell.judgement.quorum_words import headline
+from metashell.judgement.quorum_words import furthest, headline, records_behind
 from metashell.places.place import Place, names_in
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def counts_of(changes: Mapping[str, int]) -> dict[str, int]:
 
 def copy_rows(found: LostQuorum) -> Iterator[CopiesRow]:
     """A row for each copy."""
+    last = furthest(found)
     for copy in found.copies:
         facts = found.facts[copy.name]
         yield {
@@ -84,6 +85,7 @@ def copy_rows(found: LostQuorum) -> Iterator[CopiesRow]:
             "log_epoch": copy.log.end.epoch,
             "log_start": facts["logStart"],
             "log_end_offset": copy.log.end.offset,
+            "behind": records_behind(copy.log, last),
             "departs_at": found.departures.get(copy.name),
             "checkpoints": facts["checkpoints"],
             "checkpoint_end": copy.checkpoint_end or None,

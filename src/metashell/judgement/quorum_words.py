@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.quorum.description import majority_of
 
 if TYPE_CHECKING:
+    from metashell.checks.votes import VoterLog
     from metashell.judgement.lost_quorum import LostQuorum
 
 _MOST_SETS: Final = 3
@@ -33,6 +34,30 @@ def headline(found: LostQuorum) -> str:
         wins = f"the copies of voters {spoken(best)} are equal and win"
     sets = [[log.node_id for log in running] for running in found.chosen]
     return f"{wins}; start {sets_text(sets)}"
+
+
+def furthest(found: LostQuorum) -> VoterLog:
+    """The copy whose log ends last; a vote compares ends so."""
+    return max((copy.log for copy in found.copies), key=lambda log: log.end)
+
+
+def records_behind(log: VoterLog, last: VoterLog) -> int | None:
+    """How many records a log ends before the one that ends last; None where epochs alone tell."""
+    n_records = last.end.offset - log.end.offset
+    return n_records if n_records > 0 or log.end == last.end else None
+
+
+def who_is_behind(found: LostQuorum) -> list[str]:
+    """Which copies end earlier than the last one, or have other records; a sentence each."""
+    last, told = furthest(found), list[str]()
+    for log in (copy.log for copy in found.copies):
+        n_records = records_behind(log, last)
+        if log.name in found.departures:
+            told.append(f"{log.name} has other records from offset {found.departures[log.name]} on")
+        elif n_records:
+            s = "s" * (n_records != 1)
+            told.append(f"{log.name} is {n_records:,} record{s} behind {last.name}")
+    return told or ["all copies end at the same record"]
 
 
 def needed_disks(found: LostQuorum) -> str | None:

@@ -31,6 +31,8 @@ TREE: Final = "explorer"
 IMAGE: Final = "image"
 FLEET: Final = "fleet"
 GROUPS: Final = "groups"
+QUORUM: Final = "quorum"
+"""It shows a cluster, or compares copies of one."""
 ASKED: Final = "asked"
 _TOLD_S: Final = 0.1
 """A view is laid out by then."""
@@ -268,6 +270,8 @@ class ViewSpec:
     def why_not(self, view_state: ViewState) -> str | None:
         """Why it can't show a view state; None where it can, or says itself why not."""
         if view_state.cluster is None:
+            if self.id == QUORUM and view_state.has_copies:
+                return None
             of_one = self.is_of_one or (self.needs == GROUPS and not view_state.is_all_of_fleet)
             return view_state.why_no_cluster if of_one else None
         if self.needs == IMAGE and not view_state.has_image:

@@ -78,6 +78,14 @@ class ViewState:
         return self.fleet is not None and self.cluster is None and self.problem is None
 
     @property
+    def has_copies(self) -> bool:
+        """Whether several directories of one cluster are looked at, and none in particular."""
+        if self.fleet is None or not self.is_all_of_fleet:
+            return False
+        ids = [member.cluster_id for member in self.fleet.members.values() if member.cluster_id]
+        return len(ids) > 1 == len(set(ids))
+
+    @property
     def has_image(self) -> bool:
         """Whether there is a cluster at hand that tells its metadata."""
         return self.cluster is not None and self.cluster.capabilities.has_image

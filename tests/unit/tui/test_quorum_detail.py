@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
+from metashell.commands.quorum.words import connection_text, majority_text, spans
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
-from metashell.tui.views.quorum import connection_text, epochs_table, lags_of, majority_text
+from metashell.tui.views.quorum import lags_of
 
 
 @pytest.mark.parametrize(
@@ -26,30 +26,17 @@ def test_majority(n_voters: int, n_silent: int | None, text: str) -> None:
     assert majority_text(n_voters, n_silent) == text
 
 
-def _epochs(times: list[int | None], starts: list[int | None]) -> pa.Table:
-    return pa.table(
-        {
-            "epoch": pa.array(range(1, len(times) + 1), pa.int64()),
-            "leader": pa.array([1] * len(times), pa.int64()),
-            "start_offset": pa.array(starts, pa.int64()),
-            "time": pa.array(times, pa.int64()).cast(pa.timestamp("ms", tz="UTC")),
-        }
-    )
-
-
-def test_reigns() -> None:
-    """Each lasts up to the next one, the newest up to now and first in the table."""
-    table = epochs_table(_epochs([0, 60_000, 90_000], [0, 100, 150]), 120_000)
-    assert table["epoch"].to_pylist() == [3, 2, 1]
-    assert table["lasted"].to_pylist() == ["30.0s", "30.0s", "1m 0s"]
-    assert table["offsets"].to_pylist() == [None, 50, 100]
-
-
-def test_reigns_of_unknown_length() -> None:
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([0, 60_000, 90_000, 120_000], [60_000, 30_000, 30_000]),
+        ([5_000, None, 2**62, 4, None], [None, None, None, None]),
+        ([0, 100, 150, None], [100, 50, None]),
+    ],
+)
+def test_spans(points: list[int | None], expected: list[int | None]) -> None:
     """Where a time is missing, or goes backwards, nothing is said; times may be absurd."""
-    table = epochs_table(_epochs([5_000, None, 2**62, 4], [0, None, 7, 9]), None)
-    assert table["lasted_ms"].to_pylist() == [None, None, None, None]
-    assert table["offsets"].to_pylist() == [None, 2, None, None]
+    assert expected == spans(points)
 
 
 def _status(**fields: object) -> LiveStatus:

@@ -7,12 +7,11 @@ from rich.style import Style
 from rich.text import Text
 
 from metashell.tui.rows.table_lines import Styles, draw_row
-from metashell.tui.rows.widths import TableColumn, column_at
+from metashell.tui.rows.widths import BLANKS, TableColumn, fitted, in_sight
 from metashell.tui.text import cell
 
 PLAIN = Style.parse("white on black")
 STYLES = Styles(
-    base=PLAIN,
     fixed=PLAIN + Style(bold=True),
     row=PLAIN,
     cursor=Style(reverse=True),
@@ -22,25 +21,11 @@ STYLES = Styles(
 )
 
 
-def columns(*widths: int) -> list[TableColumn]:
-    """Columns of some widths, without the blanks at their sides."""
-    return [TableColumn(Text(""), width, width) for width in widths]
-
-
-def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
-    """A row as text."""
-    strip = draw_row(
-        cells,
-        columns(*widths),
-        STYLES,
-        n_fixed=options.get("n_fixed", 0),
-        left=options.get("left", 0),
-        width=options.get("width", 12),
-        room=options.get("room", options.get("width", 12)),
-        is_cursor=False,
-        is_hover=False,
-    )
-    assert strip.cell_length == options.get("width", 12)
+def drawn(cells: list[Text], widths: tuple[int, ...], width: int = 12) -> str:
+    """A row as text; widths are those without the blanks at their sides."""
+    seen = [(i, wide + BLANKS) for i, wide in enumerate(widths)]
+    strip = draw_row(cells, seen, STYLES, n_fixed=0, width=width)
+    assert strip.cell_length == width
     return strip.text
 
 
@@ -61,31 +46,43 @@ def test_cells(text: str, to_the_right: bool, expected: str) -> None:
     assert expected == drawn([cell(text, to_the_right=to_the_right)], (4,))
 
 
-@pytest.mark.parametrize(
-    ("left", "expected"), [(0, " a  b  c "), (2, " a   c  d"), (3, " a  c  d "), (6, " a  d    ")]
-)
-def test_scrolled(left: int, expected: str) -> None:
-    """The first column stays, the others go below it, cut where they begin."""
-    cells = [cell(text) for text in "abcd"]
-    assert expected == drawn(cells, (1, 1, 1, 1), n_fixed=1, left=left, width=9)
+def wanted(*needed: int, texts: tuple[int, ...] = ()) -> list[TableColumn]:
+    """Columns that want so much room; texts keep 4 cells, and their header 6."""
+    return [
+        TableColumn(n, min(n, 6) if i in texts else n, min(n, 4) if i in texts else n, i in texts)
+        for i, n in enumerate(needed)
+    ]
 
 
 @pytest.mark.parametrize(
     ("room", "expected"),
+    [(40, [22, 12, 5]), (33, [16, 12, 5]), (25, [10, 10, 5]), (20, [7, 7, 5]), (9, [6, 6, 5])],
+)
+def test_texts_give_way(room: int, expected: list[int]) -> None:
+    """The widest does first, and headers after all texts; numbers stay whole."""
+    assert expected == fitted(wanted(20, 10, 3, texts=(0, 1)), room)
+
+
+@pytest.mark.parametrize(
+    ("room", "passed", "expected"),
     [
-        (12, " a  bc    42"),
-        (11, " a  bc   42"),
-        (10, " a  bc   …"),
-        (9, " a  bc   "),
-        (6, " a  bc"),
-        (5, " a  …"),
+        (30, 0, [(0, 6), (1, 8), (2, 8), (3, 8)]),
+        (25, 0, [(0, 6), (1, 8), (2, 8)]),
+        (25, 1, [(0, 6), (2, 8), (3, 8)]),
+        (5, 0, [(0, 5)]),
     ],
 )
-def test_a_text_that_goes_on_behind_what_is_seen(room: int, expected: str) -> None:
-    """Its end says so, also beside a scroll bar; a number moves to the left, or is not shown."""
-    cells = [cell("a"), cell("bc"), cell("42", to_the_right=True)]
-    seen = drawn(cells, (1, 3, 3), n_fixed=1, width=13, room=room)[: len(expected)]
-    assert expected == seen
+def test_columns_in_sight(room: int, passed: int, expected: list[tuple[int, int]]) -> None:
+    """The first one stays, others are passed over; a number has room for all of it."""
+    assert expected == in_sight(wanted(4, 6, 6, 6), room, 1, passed)
+
+
+def test_cells_left_over_go_to_texts() -> None:
+    """So does the room that the edge leaves of the last one, if it is enough for a part."""
+    columns = wanted(4, 20, 9, 9, texts=(1, 3))
+    assert [(0, 6), (1, 8), (2, 11)] == in_sight(columns, 25, 1, 0)
+    assert [(0, 6), (2, 11), (3, 8)] == in_sight(columns, 25, 1, 1)
+    assert [(0, 6), (1, 22), (2, 11), (3, 11)] == in_sight(columns, 60, 1, 0)
 
 
 def test_cursor_and_mark() -> None:
@@ -93,27 +90,15 @@ def test_cursor_and_mark() -> None:
     marked = Text.assemble(("• ", "bold"), cell("ab"), no_wrap=True)
     strip = draw_row(
         [marked, cell("c")],
-        columns(4, 1),
+        [(0, 6), (1, 3)],
         STYLES,
         n_fixed=0,
-        left=0,
         width=12,
-        room=12,
         is_cursor=True,
-        is_hover=False,
     )
     styles = [(s.text, s.style) for s in strip if s.style is not None and s.style.reverse]
     assert [" ", "• ", "ab ", " c ", "   "] == [text for text, _ in styles]
     assert [None, True, None, None, None] == [style.bold for _, style in styles]
-
-
-@pytest.mark.parametrize(
-    ("x", "left", "expected"),
-    [(0, 5, 0), (5, 5, 0), (6, 0, 1), (6, 3, 2), (9, 3, 2), (10, 3, None)],
-)
-def test_column_under_the_mouse(x: int, left: int, expected: int | None) -> None:
-    """The first column stays, the others are scrolled; nothing is behind the last one."""
-    assert expected == column_at(columns(4, 1, 2), 1, left, x)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +122,7 @@ def test_column_under_the_mouse(x: int, left: int, expected: int | None) -> None
 )
 def test_what_tells_it_from_others_stays(text: str, width: int, expected: str) -> None:
     """A path loses its beginning, a name its middle, and a list or a sentence its end."""
-    assert expected == drawn([cell(text)], (width,), n_fixed=0, left=0, width=width + 2)
+    assert expected == drawn([cell(text)], (width,), width=width + 2)
 
 
 def test_a_mark_is_no_part_of_a_name() -> None:
@@ -153,8 +138,5 @@ def test_no_part_of_a_number_is_shown(width: int, expected: str) -> None:
 
 
 def test_no_part_of_a_bar_is_shown() -> None:
-    """Longer ones would look alike; the edge of the table says that there is more."""
+    """Longer ones would look alike."""
     assert "     " == drawn([cell("███▌", "sign")], (3,), width=5)
-    assert "      …" == drawn([cell("ab"), cell("███▌", "sign")], (2, 4), width=7).replace(
-        "ab", "  "
-    )

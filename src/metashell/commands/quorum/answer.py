@@ -14,6 +14,7 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import shown, write_lines
 from metashell.commands.quorum.columns import EPOCHS, STATUS, TABLES
 from metashell.commands.quorum.report import Summary, epochs_of, summary_of
+from metashell.commands.quorum.words import age_text, quorum_lines, spans
 from metashell.commands.rows.columns import CellKind
 from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.commands.rows.query import RowMapping, RowsQuery
@@ -23,7 +24,7 @@ from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 from metashell.fs.node import JsonValue
 from metashell.image.quorum_members import Epoch
-from metashell.schema.timestamps import iso_time, span_text
+from metashell.schema.timestamps import iso_time
 
 _UNKNOWN = "-"
 
@@ -55,11 +56,14 @@ def answer(query: RowsQuery) -> None:
     source, parsed = query.context.needs_source(), query.parsed
     if EPOCHS in parsed.switches:
         epochs, notes = epochs_of(source)
-        query.add(map(_epoch_mapping, epochs))
+        query.add(_epoch_mappings(epochs, query.now_ms or source.image.provenance.timestamp_ms))
         query.status, remarks = _of_epochs(epochs, notes)
     else:
         summary = summary_of(source)
         is_status = STATUS in parsed.switches
+        live = None if source.newest.live is None else source.newest.live.status()
+        is_now = source.moment_offset is None
+        query.verdict = tuple(quorum_lines(summary, live, is_now=is_now))
         query.add([_status_mapping(summary)] if is_status else _mappings(summary))
         query.status, remarks = _of_summary(summary)
     query.remarks += remarks
@@ -160,19 +164,12 @@ def _members(summary: Summary, context: Context, *, ages_only: bool) -> Table:
 
 def _epochs_table(epochs: Sequence[Epoch], context: Context) -> Table:
     """A row for each leader epoch."""
-    rows = [*map(_epoch_mapping, epochs)]
+    rows = list(_epoch_mappings(epochs, None))
     columns = [
         (column, cells(column.kind, [row[column.name] for row in rows]), header)
-        for header, column in zip(_EPOCH_HEADERS, _COLUMNS[EPOCHS], strict=True)
+        for header, column in zip(_EPOCH_HEADERS, _COLUMNS[EPOCHS], strict=False)
     ]
     return Table.of_columns(columns, short=context.out.is_terminal)
-
-
-def age_text(ms: int) -> str:
-    """A span of time in short: ``232ms``, ``3.2s``, ``5m 3s``, ``2h 7m``, ``3d 4h``."""
-    if abs(ms) < 1000:
-        return f"{ms}ms"
-    return f"{ms / 1000:.1f}s" if abs(ms) < 60_000 else span_text(ms)
 
 
 def _age(summary: Summary, at: int | None) -> int | None:
@@ -219,10 +216,16 @@ def _mappings(summary: Summary) -> Iterator[RowMapping]:
         }
 
 
-def _epoch_mapping(epoch: Epoch) -> RowMapping:
-    return {
-        "epoch": epoch.epoch,
-        "start_offset": epoch.start_offset,
-        "leader": epoch.leader,
-        "time": epoch.timestamp_ms,
-    }
+def _epoch_mappings(epochs: Sequence[Epoch], now_ms: int | None) -> Iterator[RowMapping]:
+    """A row for each leader epoch; the last one lasts until now."""
+    lasted = spans([*(epoch.timestamp_ms for epoch in epochs), now_ms])
+    offsets = spans([*(epoch.start_offset for epoch in epochs), None])
+    for epoch, lasted_ms, n_offsets in zip(epochs, lasted, offsets, strict=True):
+        yield {
+            "epoch": epoch.epoch,
+            "start_offset": epoch.start_offset,
+            "leader": epoch.leader,
+            "time": epoch.timestamp_ms,
+            "lasted_ms": lasted_ms,
+            "offsets": n_offsets,
+        }

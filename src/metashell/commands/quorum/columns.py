@@ -107,6 +107,12 @@ TABLES: Final = (
             integer("start_offset", "The first offset written in it."),
             integer("leader", "The leader; null: no record says."),
             time_at("time", "The time of the leader change record; null: it is not there."),
+            integer(
+                "lasted_ms",
+                "How long it lasted, until now for the last one, in ms; null: not known.",
+                shown=False,
+            ),
+            integer("offsets", "How many offsets it has; null: not known.", shown=False),
         ),
     ),
     AnswerTable(
@@ -124,6 +130,12 @@ TABLES: Final = (
             integer(
                 "log_end_offset",
                 "The offset behind its log. A vote compares it second.",
+                priority=8,
+            ),
+            integer(
+                "behind",
+                "How many records its log ends before the copy that ends last; null: epochs alone "
+                "tell.",
                 priority=8,
             ),
             integer(

@@ -9,7 +9,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.quorum.columns import COPIES, STARTS, TABLES, VERDICTS
 from metashell.commands.rows.drawn_table import Table, write_table
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.query import FORMATS, RowMapping, RowsQuery, form_of
 from metashell.commands.rows.stream import cells
 from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode, UsageError
@@ -24,7 +24,14 @@ from metashell.judgement.copies_rows import (
 )
 from metashell.judgement.log_copies import misnamed
 from metashell.judgement.lost_quorum import LostQuorum, LostTail, examine
-from metashell.judgement.quorum_words import headline, needed_disks, one_of, sets_text, spoken
+from metashell.judgement.quorum_words import (
+    headline,
+    needed_disks,
+    one_of,
+    sets_text,
+    spoken,
+    who_is_behind,
+)
 from metashell.quorum.description import majority_of
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.rows import cluster_id_of
@@ -48,7 +55,11 @@ def answer(query: RowsQuery) -> None:
     nothing = dict.fromkeys(column.name for column in _COLUMNS[flag])
     query.add([{**nothing, **row} for row in _ROWS[flag](found)])
     query.status = _status(found)
-    query.remarks += [*found.doubts, *found.notes, headline(found)]
+    query.remarks += [*found.doubts, *found.notes]
+    if form_of(query.parsed) == FORMATS[0]:
+        query.verdict = (headline(found), *who_is_behind(found))
+    else:
+        query.remarks.append(headline(found))
 
 
 def write_text(context: Context) -> int:

@@ -6,10 +6,10 @@ Every row, word and finding is a command's own; nothing is judged or counted her
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from string import Template
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
@@ -31,6 +31,15 @@ from metashell.commands.report.markup import (
 from metashell.commands.rows.columns import Column, integer, sentence, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.shared.captured import CapturedAnswer
+from metashell.commands.shared.sections import (
+    BROKERS,
+    DISKS,
+    GROUPS,
+    HEALTH,
+    QUORUM,
+    TOPICS,
+    Section,
+)
 from metashell.commands.shared.status import items, status_of
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError
@@ -43,6 +52,7 @@ _MOST_ROWS: Final = 50
 _MOST_CLUSTERS: Final = 10
 _NOTES_TOLD: Final = 10
 _TABLE: Final = ("-o", "table")
+_FLEET: Final = Section(title="Directories", words="fleet")
 _CHANGED: Final = ("configs", "acls", "scram", "clientQuotas", "features", "cluster", "topics")
 """Parts of the image whose newest changes are shown, some of each."""
 
@@ -65,31 +75,17 @@ class _Answer:
         return self.command.nothing(self.parsed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
-    """A section: a title, a command, and the form in which its answer is shown."""
-
-    title: str
-    words: str
-    """The command that is asked."""
-    show: Callable[[_Section, _Answer], Iterator[str]]
-    lists_all: str = ""
-    """The command that lists all rows, where it is another one."""
-    about: str = ""
-    """Says which rows it has, where that is not plain."""
-
-    @property
-    def command(self) -> str:
-        return self.lists_all or self.words
+_Show: TypeAlias = Callable[[Section, _Answer], Iterator[str]]
+"""Makes a section of the answer of its command."""
 
 
-def _findings(_: _Section, answer: _Answer) -> Iterator[str]:
+def _findings(_: Section, answer: _Answer) -> Iterator[str]:
     for verdict in answer.out.verdicts:
         if isinstance(verdict, HealthVerdict):
             yield paragraphs_html(verdict)
 
 
-def _rows(section: _Section, answer: _Answer) -> Iterator[str]:
+def _rows(section: Section, answer: _Answer) -> Iterator[str]:
     yield _table(section, answer, answer.rows, answer.command.columns_of(answer.parsed))
 
 
@@ -102,7 +98,7 @@ _OF_CHANGES: Final = (
 )
 
 
-def _changes(section: _Section, answer: _Answer) -> Iterator[str]:
+def _changes(section: Section, answer: _Answer) -> Iterator[str]:
     rows = answer.rows
     if len(rows):
         texts = [
@@ -120,7 +116,7 @@ def _changes(section: _Section, answer: _Answer) -> Iterator[str]:
     yield _table(section, answer, rows, _OF_CHANGES)
 
 
-def _timeline(_: _Section, answer: _Answer) -> Iterator[str]:
+def _timeline(_: Section, answer: _Answer) -> Iterator[str]:
     rows = answer.rows
     if not len(rows):
         yield note_html(answer.nothing)
@@ -131,7 +127,7 @@ def _timeline(_: _Section, answer: _Answer) -> Iterator[str]:
     yield timeline_html(parts, times[-1].as_py())
 
 
-def _table(section: _Section, answer: _Answer, rows: pa.Table, columns: tuple[Column, ...]) -> str:
+def _table(section: Section, answer: _Answer, rows: pa.Table, columns: tuple[Column, ...]) -> str:
     if not len(rows):
         return "" if answer.notes else note_html(answer.nothing)
     note = section.about
@@ -140,42 +136,36 @@ def _table(section: _Section, answer: _Answer, rows: pa.Table, columns: tuple[Co
     return note_html(note) + rows_html(rows.slice(0, _MOST_ROWS), columns, section.title)
 
 
-_FINDINGS: Final = _Section(title="Findings", words="health", show=_findings)
-_FLEET: Final = _Section(title="Directories", words="fleet", show=_rows)
 _SECTIONS: Final = (
-    _FINDINGS,
-    _Section(title="Quorum", words="quorum", show=_rows),
-    _Section(title="Brokers", words="brokers", show=_rows),
-    _Section(title="Offline partitions", words="partitions --offline", show=_rows),
-    _Section(
-        title="Under-replicated partitions", words="partitions --under-replicated", show=_rows
-    ),
-    _Section(
-        title="Topics",
-        words="topics --sort=-offline,-under_replicated,-partitions,topic",
-        show=_rows,
-    ),
-    _Section(
+    HEALTH,
+    QUORUM,
+    BROKERS,
+    Section(title="Offline partitions", words="partitions --offline"),
+    Section(title="Under-replicated partitions", words="partitions --under-replicated"),
+    TOPICS,
+    Section(
         title="Timeline of the log",
         words="stats --section timeline -n 120 --columns all",
         lists_all="stats --section timeline",
-        show=_timeline,
     ),
-    _Section(
+    Section(
         title="Changes of the last day",
         words="changes --since -1d --records 10000 --newest 7 --columns all --sort=-offset "
         + " ".join(f"/image/{part}" for part in _CHANGED),
         lists_all="changes --since -1d /image",
         about="the newest few of each part of the image",
-        show=_changes,
     ),
-    _Section(title="Groups", words="groups", show=_rows),
-    _Section(title="Lag of groups", words="offsets --lag --summary --sort=-lag", show=_rows),
-    _Section(title="Disks", words="replicas --summary directory", show=_rows),
-    _Section(
-        title="Bytes of topics", words="replicas --summary topic --sort=-bytes,topic", show=_rows
-    ),
+    GROUPS,
+    Section(title="Lag of groups", words="offsets --lag --summary --sort=-lag"),
+    DISKS,
+    Section(title="Bytes of topics", words="replicas --summary topic --sort=-bytes,topic"),
 )
+_SHOWN_OTHERWISE: Final[Mapping[str, _Show]] = {
+    "health": _findings,
+    "stats": _timeline,
+    "changes": _changes,
+}
+"""By the command, where its rows alone would not do."""
 
 
 class _Page:
@@ -186,7 +176,7 @@ class _Page:
         self.links: list[str] = []
         self.status = int(ExitCode.OK)
 
-    def section(self, context: Context, section: _Section, *, has_link: bool = True) -> None:
+    def section(self, context: Context, section: Section, *, has_link: bool = True) -> None:
         """Add a section, or the line that says why its data is not at hand."""
         stop_if_cancelled(context)
         at = self._place(section.title if has_link else "")
@@ -201,7 +191,7 @@ class _Page:
             self.links.append(f'<a href="#{at}">{html(title)}</a>')
         return at
 
-    def _body(self, context: Context, section: _Section) -> Iterator[str]:
+    def _body(self, context: Context, section: Section) -> Iterator[str]:
         name, *words = section.words.split()
         command, out = get(name), CapturedAnswer(is_terminal=False, width=80)
         notes: list[str] = []
@@ -214,11 +204,11 @@ class _Page:
             yield note_html("; ".join(filter(None, (error.message, error.hint))), "not seen")
             return
         # The status of findings tells of the cluster, not of the reading.
-        if section is not _FINDINGS:
+        if section is not HEALTH:
             self.status = max(self.status, status)
         notes = [note.removeprefix(f"{name}: ") for note in notes]
         answer = _Answer(command=command, parsed=parsed, out=out, notes=notes)
-        yield from section.show(section, answer)
+        yield from _SHOWN_OTHERWISE.get(name, _rows)(section, answer)
         yield lines_html(notes, _NOTES_TOLD)
 
     def cluster(self, context: Context, name: str = "") -> None:
@@ -230,7 +220,7 @@ class _Page:
         head = len(self.parts) - 1
         if context.lost is not None:
             self.status = int(ExitCode.FAILED)
-        for section in _SECTIONS if context.lost is None else (_FINDINGS,):
+        for section in _SECTIONS if context.lost is None else (HEALTH,):
             self.section(context, section, has_link=not name)
         # Some remarks come to light as the log is decoded.
         self.parts[head] = _head(context)

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.command import Canvas, Context, PagedOutput, TableOutput
+from metashell.commands.framework.command import (
+    Canvas,
+    Context,
+    PagedOutput,
+    TableOutput,
+    VerdictOutput,
+)
 from metashell.commands.rows.cell_text import newest_day, short_times
 from metashell.commands.rows.columns import CLUSTER, DISK_BYTES, Column
 from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery, form_of, status_after
@@ -146,6 +152,7 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
     writer = RowWriter(context, columns, shape)
     remarks: list[str] = []
     query: RowsQuery | None = None
+    verdict = list[str]()
     if asks_clusters:
         from metashell.commands.rows.fleet import answers, with_cluster
 
@@ -153,6 +160,8 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
         for answered in answers(context, command, parsed, writer.looked_at):
             writer.add(with_cluster(answered))
             statuses.append(answered.status)
+            # That of several clusters is in their rows.
+            verdict = [*answered.verdict] if len(statuses) == 1 else []
         if not statuses:
             # Each cluster's reason is told by who runs commands on fleets: no rows are no answer.
             return ExitCode.FAILED
@@ -169,14 +178,21 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
             has_history=HISTORY in command.manual.options,
         )
         command.answer(query)
-        status, remarks = query.status, query.remarks
+        status, remarks, verdict = query.status, query.remarks, [*query.verdict]
     takes_table = isinstance(context.out, TableOutput)
+    if shape.form != "table" or shape.count:
+        verdict.clear()
+    if verdict and isinstance(context.out, VerdictOutput):
+        context.out.take_verdict(verdict)
+
+    def lead(table: pa.Table) -> str:
+        if verdict and context.out.is_terminal and not takes_table and len(table):
+            context.out.write("".join(f"{escape(line)}\n" for line in (*verdict, "")))
+        is_long = is_for_screen(context, shape, len(table))
+        return summary(command, parsed, table, query) if is_long else ""
+
     n_rows = writer.close(
-        lambda table: (
-            summary(command, parsed, table, query)
-            if is_for_screen(context, shape, len(table))
-            else ""
-        ),
+        lead,
         is_told=status != ExitCode.OK and not takes_table,
     )
     context.n_rows = None if shape.count else n_rows

@@ -11,7 +11,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.fs.path import decode_name, split
-from metashell.tui.node.history import NAME
 from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.part import shown_key
 from metashell.tui.rows.table import RowTable
@@ -118,11 +117,6 @@ class NodeTable(RowTable):
         ),
     ]
 
-    NARROW: ClassVar = {
-        **RowTable.NARROW, NAME: 6,
-        "state": 1, "pattern_type": 1, "operation": 1, "permission": 1,
-    }  # fmt: skip
-    """Words that decide what a row means stay whole: names leave them the room."""
     mode: DetailMode | None = None
     """How the node is looked at."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -12,10 +12,10 @@ from metashell.commands.framework.cluster import member_at
 from metashell.commands.rows.cell_colours import shows_the_worst
 from metashell.commands.rows.cell_text import is_list, plain_texts
 from metashell.dataclass import dataclass
-from metashell.errors import MetashellError, PathError
+from metashell.errors import PathError
 from metashell.fs.path import encode_path, resolve
 from metashell.tui.node.described import config_names
-from metashell.tui.view_state import ViewState, ask
+from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,40 +41,14 @@ class TableChanges:
     def between(cls, table: pa.Table, before: pa.Table, key: str) -> TableChanges:
         """Compare all of two tables of the same kind, by the column that names a row."""
         keys, keys_before = (rows.column(key).to_pylist() for rows in (table, before))
-        return cls(
-            changed_rows(table, before, key), changed_cells(table, before, keys, keys_before)
-        )
+        cells, known = changed_cells(table, before, keys, keys_before), set(keys_before)
+        rows = pa.array([key not in known for key in keys], pa.bool_())
+        for changed in cells.values():
+            rows = pc.or_(rows, changed)
+        return cls(rows, cells)
 
 
 UNCHANGED: Final = TableChanges(None, {})
-
-
-def changed_rows(
-    table: pa.Table, before: pa.Table | None, key: str, columns: Sequence[str] | None = None
-) -> pa.Array | None:
-    """Find the rows that are new or that changed.
-
-    Args:
-        table: The rows.
-        before: Rows of the same kind, from the state before; None without such a state.
-        key: The column that names a row.
-        columns: The columns to compare; None for all.
-
-    Returns:
-        bool[n]; None without a state before.
-    """
-    if before is None:
-        return None
-    names = [key, *(table.column_names if columns is None else columns)]
-    if any(name not in before.column_names for name in names):
-        return None
-    known = {row[0]: row for row in _rows(before, names)}
-    return pa.array([known.get(row[0]) != row for row in _rows(table, names)], pa.bool_())
-
-
-def _rows(table: pa.Table, names: Sequence[str]) -> list[tuple[str | None, ...]]:
-    texts = [plain_texts(table.column(name)).to_pylist() for name in names]
-    return list(zip(*texts, strict=True))
 
 
 def changed_cells(
@@ -190,36 +164,6 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
             found.append(["image", "cluster", "brokers", str(node)])
             found.append(["image", "cluster", "controllers", str(node)])
     return found
-
-
-_CLUSTER = "cluster"
-
-
-def cluster_rows(
-    view_state: ViewState,
-    command: str,
-    *words: str,
-    columns: str = "all",
-    cancelled: Callable[[], bool] = lambda: False,
-) -> tuple[pa.Table, tuple[str, ...]]:
-    """The rows that a command has of the cluster at hand.
-
-    Returns:
-        The rows, and the command's warnings without its name in front; escaped.
-
-    Raises:
-        MetashellError: It has no answer.
-        KeyboardInterrupt: It was cancelled.
-    """
-    asked = (command, "-o", "table", "--columns", columns, *words)
-    answer = ask(view_state, asked, cwd=view_state.prefix or "/", cancelled=cancelled)
-    warnings = tuple(told.removeprefix(f"{command}: ") for told in answer.warnings)
-    table = answer.table
-    if table is None:
-        raise MetashellError("; ".join(warnings) or f"{command} has no answer here")
-    if view_state.prefix and _CLUSTER in table.column_names:
-        table = table.drop_columns([_CLUSTER])
-    return table, warnings
 
 
 def applied_at(view_state: ViewState, path: str, offset: int, *, of_history: bool = False) -> int:

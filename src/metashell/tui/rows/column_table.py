@@ -1,6 +1,6 @@
 """A table whose columns are as wide as its rows need and the room allows, and its cursor's column.
 
-Columns without room scroll beside the first column, one column at a time.
+Columns without room are passed over beside the first column, one column at a time.
 """
 
 from __future__ import annotations
@@ -14,35 +14,28 @@ from rich.text import Text
 from textual.geometry import Size
 from textual.message import Message
 
+from metashell.commands.rows.cell_colours import colours_of
 from metashell.commands.rows.cell_text import is_number
+from metashell.commands.rows.columns import NOT_ZERO
 from metashell.commands.shared.columns import display_width
 from metashell.fs.escape import escape
 from metashell.tui.lines import LineList, moving_keys
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
-from metashell.tui.rows.table_lines import cut_column
-from metashell.tui.rows.widths import (
-    BLANKS,
-    Sort,
-    TableColumn,
-    column_at,
-    scrolled_to,
-    squeeze,
-    starts,
-    widen,
-)
+from metashell.tui.rows.widths import BLANKS, Sort, TableColumn, fitted, in_sight
 from metashell.tui.text import cell
 
 _WIDEST: Final = 60
-_NARROWEST: Final = 24
-"""No column is cut below that so that others fit."""
-_LEAST: Final = 5
-"""Cells that a header keeps."""
-_NARROW: Final = 48
-"""Columns of a narrow table."""
+_LEAST_HEADERS: Final = ((56, 8), (0, 4))
+"""(columns of the table, cells that a header keeps there)."""
+_LEAST_TEXT: Final = 8
+_LEAST_LIST: Final = 11
+"""Cells that are kept of each; a list of three brokers has room."""
+_PARTS: Final = 5
+"""A text keeps such a part of the room."""
 _WIDE: Final = 100
-"""Columns of the terminal from which on a text column may be as wide as it likes."""
+"""Columns of a table from which on the first column, which names the rows, is not cut."""
 _MOST_FIXED: Final = 0.6
 """Part of the room that columns may take and still stand where they are."""
 _UP, _DOWN = " ▲", " ▼"
@@ -51,23 +44,12 @@ _UP, _DOWN = " ▲", " ▼"
 class ColumnTable(LineList):
     """Lays out the columns; `RowTable` has the rows."""
 
-    NARROW: ClassVar[Mapping[str, int]] = {
-        "resource": 5,
-        "pattern_type": 6,
-        "principal": 5,
-        "host": 8,
-        "operation": 6,
-        "permission": 10,
-        "resource_type": 8,
-        "resource_name": 5,
-        "key": 4,
-        "state": 6,
-        "partition": 10,
-        "leader": 10,
-    }
-    """Columns that leave the room to others on a narrow screen, and what part of it they take."""
     STAYING: ClassVar[Collection[str]] = ("topic", "partition", "code")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
+    WORDS: ClassVar[Collection[str]] = (
+        "pattern_type", "operation", "permission", "resource_type", "status", "type", "result",
+    )  # fmt: skip
+    """Columns of words that decide about a row: beside those that have colours, none is cut."""
 
     BINDINGS: ClassVar = [
         shown_key("enter", "choose", "Open", "table.choose", "open what the row is about"),
@@ -86,6 +68,8 @@ class ColumnTable(LineList):
     """The column that the user chose."""
     n_fixed = 1
     """How many columns stay where they are."""
+    n_passed = 0
+    """How many of the others are passed over."""
 
     class Fitted(Message):
         """Columns are seen in other widths or at other places."""
@@ -93,6 +77,10 @@ class ColumnTable(LineList):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._laid_out: list[TableColumn] = []
+        self.seen_columns: Sequence[tuple[int, int]] = ()
+        """(column, width) of each column in sight."""
+        self.labels: Sequence[Text] = ()
+        """By column, the text of its header."""
         self.headers: Mapping[str, str] = {}
         """By column another name that it has here."""
         self.table: pa.Table | None = None
@@ -100,8 +88,6 @@ class ColumnTable(LineList):
         self._rows: TableRows | None = None
         self._sort: Sort | None = None
         self._first: tuple[str, ...] = ()
-        self._laid_at = 0
-        """The width for which the columns were laid out."""
 
     @property
     def columns_shown(self) -> tuple[str, ...]:
@@ -119,24 +105,17 @@ class ColumnTable(LineList):
         rows = self._rows
         if rows is None or not 0 <= self.cursor < len(rows):
             return ""
-        cells = rows.row(self.cursor)
-        room = self._room
-        at_edge = cut_column(
-            cells, self._laid_out, n_fixed=self.n_fixed, left=int(self.scroll_x), room=room
-        )
+        cells, names = rows.row(self.cursor), self.columns_shown
         cut = [
-            f"{in_words(name)}: {text.plain}"
-            for i, (name, text) in enumerate(zip(self.columns_shown, cells, strict=True))
-            if i == at_edge or text.cell_len > self._laid_out[i].width - BLANKS
+            f"{in_words(names[i])}: {cells[i].plain}"
+            for i, width in self.seen_columns
+            if cells[i].cell_len > width - BLANKS
         ]
         return "  ".join(cut)
 
     def on_resize(self) -> None:
         """Give columns the room that there is."""
-        if self.size.width != self._laid_at:
-            self._lay_out()
-        else:
-            self._tell_fit()
+        self._lay_out()
 
     def _cursor_name(self) -> str | None:
         names = self.columns_shown
@@ -145,42 +124,66 @@ class ColumnTable(LineList):
     # The column of the cursor.
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
         """Cells of a line that no scroll bar covers."""
-        return self.size.width - self.scrollbar_size_vertical
+        has_bar = self.n_lines + self.header_height > self.size.height
+        return max(self.size.width - has_bar * self.styles.scrollbar_size_vertical, 0)
 
-    def _column_at(self, x: int) -> int | None:
-        return column_at(self._laid_out, self.n_fixed, int(self.scroll_x), x)
+    @property
+    def goes_on(self) -> bool:
+        """Whether there are columns behind the last one in sight."""
+        return bool(self.seen_columns) and self.seen_columns[-1][0] < len(self._laid_out) - 1
+
+    @property
+    def _is_end_whole(self) -> bool:
+        """Whether the last column is seen with all that it needs, or nothing else gives way."""
+        if self.goes_on or not self.seen_columns:
+            return not self.seen_columns
+        last, width = self.seen_columns[-1]
+        is_alone = len(self.seen_columns) <= self.n_fixed + 1
+        return is_alone or width >= self._laid_out[last].needed + BLANKS
+
+    def column_at(self, x: int) -> int | None:
+        """The column that stands at a cell of the line; None behind the last one."""
+        ends = accumulate(width for _, width in self.seen_columns)
+        pairs = zip(self.seen_columns, ends, strict=True)
+        return next((column for (column, _), end in pairs if x < end), None)
 
     def action_column(self, at: int) -> None:
         """Go to the first (0) or the last column (-1)."""
         self._go_to_column(range(len(self._laid_out))[at] if self._laid_out else 0)
 
     def _go_to_column(self, column: int) -> None:
+        """Have the cursor on a column, or on the nearest one, and all of it in sight."""
         if not self._laid_out:
             return
-        column = max(0, min(column, len(self._laid_out) - 1))
-        if column != self.cursor_column:
-            self.cursor_column = column
-            self._lay_out()
-        self._bring_column_into_view(column)
+        self.cursor_column = max(0, min(column, len(self._laid_out) - 1))
+        beside = max(self.cursor_column - self.n_fixed, 0)
+        self.n_passed = min(self.n_passed, beside)
+        self._lay_out()
+        is_last = self.cursor_column == len(self._laid_out) - 1
+        least = fitted(self._laid_out, self.room)[self.cursor_column]
+        while self.n_passed < beside and (
+            dict(self.seen_columns).get(self.cursor_column, 0) < least
+            or (is_last and not self._is_end_whole)
+        ):
+            self._pass_over(self.n_passed + 1)
 
     def action_beside(self, by: int) -> None:
         """Go to the column beside; where columns do not fit, scroll by a column as well."""
-        column, first = self.cursor_column + by, int(self.scroll_x)
+        column, passed = self.cursor_column + by, self.n_passed
         self._go_to_column(column)
-        most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
-        begins = starts(self._laid_out, self.n_fixed)
-        if by > 0 and first < most and column < len(begins) and int(self.scroll_x) <= first:
-            least = next(start for start in begins if start > first)
-            if least <= begins[column]:  # the column itself is still seen
-                self.scroll_to(x=least, animate=False)
+        is_room = self.n_fixed + passed < column < len(self._laid_out)
+        if by > 0 and passed == self.n_passed and is_room and not self._is_end_whole:
+            self._pass_over(passed + 1)
 
-    def _bring_column_into_view(self, column: int) -> None:
-        """Scroll so that a column can be seen, and begin with a whole one."""
-        room, x = self.scrollable_content_region.width, int(self.scroll_x)
-        x = scrolled_to(self._laid_out, self.n_fixed, column, x, room)
-        self.scroll_to(x=x, animate=False)
+    def on_mouse_scroll_right(self) -> None:
+        """Go to the column beside."""
+        self.action_beside(1)
+
+    def on_mouse_scroll_left(self) -> None:
+        """Go to the column beside."""
+        self.action_beside(-1)
 
     # Widths.
 
@@ -189,77 +192,57 @@ class ColumnTable(LineList):
         rows = self._rows
         if rows is None:
             return
-        self._laid_at = self.size.width
-        room, x = self._laid_at or _WIDE, int(self.scroll_x)
-        before = starts(self._laid_out, self.n_fixed)
-        self._laid_out = self._columns(rows, room)
-        if sum(column.width for column in self._laid_out) > room:
-            # The first one names the rows: only a narrow table cuts it.
-            behind = range(room >= _NARROW, len(self._laid_out))
-            texts = [i for i in behind if self._is_text(self.columns_shown[i])]
-            if not squeeze(self._laid_out, room, texts, min(_NARROWEST, room // 2)):
-                self._laid_out = self._columns(rows, room, are_cut=True)
-        widen(self._laid_out, room)
-        for column in self._laid_out:
-            column.label.truncate(column.width - BLANKS, overflow="ellipsis")
-        widths = [column.width for column in self._laid_out]
-        self.n_fixed = self._n_staying(widths, room)
-        self.virtual_size = Size(sum(widths), len(rows) + self.header_height)
-        begins = starts(self._laid_out, self.n_fixed)
-        beside = before.index(x) if x > 0 and x in before[: len(begins)] else None
-        if beside is not None and begins[beside] != x:
-            # The column beside the fixed one stays there: a header before it can get wider.
-            self.scroll_to(x=begins[beside], animate=False)
-        self.refresh()
-        self._tell_fit()
-
-    def _n_staying(self, widths: Sequence[int], room: int) -> int:
-        """How many columns stay: what does not leave room for the others scrolls with them."""
+        room = self.room or _WIDE
+        self._laid_out = list(self._columns(rows, room))
         staying = takewhile(
-            lambda i: i == 0 or self.columns_shown[i] in self.STAYING, range(len(widths))
+            lambda i: i == 0 or self.columns_shown[i] in self.STAYING, range(len(self._laid_out))
         )
+        widths = fitted(self._laid_out, room)
         ends = accumulate(widths[i] for i in staying)
-        return sum(end <= room * _MOST_FIXED for end in ends)
+        self.n_fixed = sum(end <= room * _MOST_FIXED for end in ends)
+        self.virtual_size = Size(room, len(rows) + self.header_height)
+        self._pass_over(min(self.n_passed, max(len(widths) - self.n_fixed - 1, 0)))
+        while self.n_passed:
+            self._pass_over(self.n_passed - 1)
+            if not self._is_end_whole:
+                self._pass_over(self.n_passed + 1)
+                break
 
-    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Tell that other columns are seen."""
-        super().watch_scroll_x(old_value, new_value)
-        self._tell_fit()
-
-    def _tell_fit(self) -> None:
+    def _pass_over(self, n: int) -> None:
+        """Pass over so many columns beside those that stay."""
+        self.n_passed = n
+        self.seen_columns = in_sight(self._laid_out, self.room or _WIDE, self.n_fixed, n)
+        assert self._rows is not None
+        self.labels = [self._label(i, header) for i, header in enumerate(self._headers(self._rows))]
+        for i, width in self.seen_columns:
+            self.labels[i].truncate(width - BLANKS, overflow="ellipsis")
+        self.refresh()
         if self.is_attached:
             self.post_message(self.Fitted())
 
-    def _columns(self, rows: TableRows, room: int, *, are_cut: bool = False) -> list[TableColumn]:
-        """The columns, each as wide as it needs and may be.
-
-        Args:
-            rows: The rows of the table.
-            room: The width for all columns, in cells.
-            are_cut: Whether texts leave a narrow screen to others, because not all fit.
-        """
-        sorted_by = None if self._sort is None else self._sort[0]
-        found: list[TableColumn] = []
+    def _columns(self, rows: TableRows, room: int) -> Iterator[TableColumn]:
+        """The room that each column wants."""
+        assert self.table is not None
+        least_head = next(cells for least, cells in _LEAST_HEADERS if room >= least)
         for i, (header, width) in enumerate(zip(self._headers(rows), rows.widths, strict=True)):
-            arrow = len(_UP) if self.columns_shown[i] == sorted_by else 0
-            widest = self._widest(self.columns_shown[i], room, width) if are_cut else _WIDEST
-            is_last = i == len(rows.widths) - 1
-            # Nothing comes behind the last one: what is scrolled to it shows it whole.
-            most = max(widest, room - found[0].width - 2) if is_last and i else widest
-            found.append(
-                TableColumn(
-                    label=self._label(i, header, to_the_right=rows.to_the_right[i]),
-                    needed=max(display_width(escape(header)) + arrow, width),
-                    most=most,
-                )
-            )
-        return found
+            head, kept = display_width(escape(header + self._arrow(i))), min(width, _WIDEST)
+            needed, is_text = max(head, kept), self._is_text(self.columns_shown[i])
+            if is_text and (i or room < _WIDE):
+                is_list = pa.types.is_list(self.table.schema.field(self.columns_shown[i]).type)
+                kept = min(kept, max(_LEAST_LIST if is_list else _LEAST_TEXT, room // _PARTS))
+            yield TableColumn(
+                # Nothing comes behind the last one: what is scrolled to it shows it whole.
+                needed=max(needed, width) if i == len(rows.widths) - 1 else needed,
+                tight=max(head, kept), least=max(kept, min(head, least_head)), is_text=is_text,
+            )  # fmt: skip
 
     def _is_text(self, name: str) -> bool:
-        """Whether a column that is shown has texts or lists, of which a part tells something."""
+        """Whether a column that is shown has names, sentences or lists: a part tells something."""
         assert self.table is not None
-        kind = self.table.schema.field(name).type
-        return not (is_number(kind) or pa.types.is_timestamp(kind))
+        field = self.table.schema.field(name)
+        is_word = name in self.WORDS or any(w != NOT_ZERO for w in colours_of(field).values())
+        kind, others = field.type, (pa.types.is_timestamp, pa.types.is_boolean)
+        return not (is_word or is_number(kind) or any(is_kind(kind) for is_kind in others))
 
     def _headers(self, rows: TableRows) -> Iterator[str]:
         """The names of the columns in words, with the day that their times leave out."""
@@ -271,26 +254,15 @@ class ColumnTable(LineList):
                 called = self.headers.get(name, name)
                 yield in_words(called if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
 
-    def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
-        arrow = ""
-        if self._sort is not None and self._sort[0] == self.columns_shown[i]:
-            arrow = _DOWN if self._sort[1] else _UP
-        label = cell(header + arrow, to_the_right=to_the_right)
+    def _arrow(self, i: int) -> str:
+        """The sign of the column that decides about the order."""
+        if self._sort is None or self._sort[0] != self.columns_shown[i]:
+            return ""
+        return _DOWN if self._sort[1] else _UP
+
+    def _label(self, i: int, header: str) -> Text:
+        assert self._rows is not None
+        label = cell(header + self._arrow(i), to_the_right=self._rows.to_the_right[i])
         if i == self.cursor_column:
             label.stylize("underline")
         return label
-
-    def _widest(self, name: str, room: int, width: int) -> int:
-        """How wide a column may be at most, if not all fit: a number stays whole.
-
-        Args:
-            name: The column.
-            room: The width for all columns, in cells.
-            width: Cells of the widest text.
-        """
-        if room >= _WIDE:
-            return _WIDEST
-        part, least = self.NARROW.get(name), max(width, _LEAST)
-        if part is None:
-            return max(_NARROWEST, room // 3)
-        return min(room // part, least) if self._is_text(name) else least

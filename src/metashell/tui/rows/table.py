@@ -316,7 +316,7 @@ class RowTable(ColumnTable):
 
     def click_header(self, column: int) -> None:
         """Sort by the column that was clicked on."""
-        at = self._column_at(column)
+        at = self.column_at(column)
         if at is not None:
             self._go_to_column(at)
             self._sort_at(at)
@@ -373,18 +373,19 @@ class RowTable(ColumnTable):
             self._styles = styles_of(self), header_styles_of(self)
         is_header = y < self.header_height
         is_marked = self.has_focus or self.keeps_cursor
-        labels = [column.label for column in self._laid_out]
-        return draw_row(
-            labels if is_header or self._rows is None else self._rows.row(row),
-            self._laid_out,
+        strip = draw_row(
+            self.labels if is_header or self._rows is None else self._rows.row(row),
+            self.seen_columns,
             self._styles[is_header],
             n_fixed=self.n_fixed,
-            left=int(self.scroll_x),
             width=self.size.width,
-            room=self._room,
             is_cursor=not is_header and is_marked and row == self.cursor,
             is_hover=not is_header and row == self._hovered,
         )
+        if not (is_header and self.goes_on):
+            return strip
+        edge = Segment("›", self._styles[is_header].row)
+        return Strip([*strip.crop(0, self.room - 1), edge, *strip.crop(self.room)])
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw some lines, in styles that are asked for once."""
@@ -428,9 +429,10 @@ class RowTable(ColumnTable):
             at = 0 if self._afresh else min(self.cursor, max(self.n_lines - 1, 0))
         column = names.index(name) if name in names and not self._afresh else 0
         self.cursor, self.cursor_column = at, column
+        self.n_passed = 0 if self._afresh else self.n_passed
         self._lay_out()
         if self._afresh:
-            self.scroll_to(x=0, y=max(0, at - max(self.size.height - 2, 1) // 2), animate=False)
+            self.scroll_to(y=max(0, at - max(self.size.height - 2, 1) // 2), animate=False)
         else:
             self.scroll_to(y=0 if goes_up else max(0, at - line), animate=False)
         self._afresh, self._at = False, None

@@ -1,12 +1,9 @@
-"""The columns of a table: how wide they are, where they stand, and their order. Pure."""
+"""The columns of a table: how wide they are, which are in sight, and their order. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Final
-
-from rich.text import Text
 
 from metashell.dataclass import dataclass
 
@@ -23,102 +20,59 @@ def sort_again(name: str, current: Sort | None, *, descends: bool) -> Sort | Non
 
 BLANKS: Final = 2
 """Cells beside the text of a cell."""
+_LEAST_SEEN: Final = 6
+"""Cells from which on a text that the edge cuts is shown."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column as it is drawn."""
+    """The room that a column wants, in cells without the blanks beside its texts."""
 
-    label: Text
     needed: int
-    """Cells of its widest text, the label included."""
-    most: int
-    """Cells that a text takes at most."""
+    """All of its texts and its header."""
+    tight: int
+    """Its header, and of its texts what tells a row from others."""
+    least: int
+    """That of its texts, and a part of its header. Numbers and words stay whole."""
+    is_text: bool
+    """Whether a part of its texts tells something."""
 
-    @property
-    def width(self) -> int:
-        """Cells of the column."""
-        return min(self.needed, self.most) + BLANKS
+
+def fitted(columns: Sequence[TableColumn], room: int) -> list[int]:
+    """The widths at which all columns have room, if there are such: the widest gives way first.
+
+    Texts give way before headers do.
+    """
+    widths = [column.needed + BLANKS for column in columns]
+    for least in ([c.tight for c in columns], [c.least for c in columns]):
+        level = max(widths, default=0)
+        while sum(widths) > room and level:
+            level -= 1
+            pairs = zip(widths, least, strict=True)
+            widths = [max(min(width, level), kept + BLANKS) for width, kept in pairs]
+    return widths
 
 
-def squeeze(columns: Sequence[TableColumn], room: int, which: Sequence[int], least: int) -> bool:
-    """Narrow some columns, the widest first, if all columns fit then; else leave them.
-
-    The last column counts as narrowed, but keeps its width: one can scroll to what the edge cuts.
+def in_sight(
+    columns: Sequence[TableColumn], room: int, n_fixed: int, scrolled: int
+) -> list[tuple[int, int]]:
+    """(column, width) of each that has room, from the left; cells left over go to texts.
 
     Args:
         columns: All columns.
-        room: The width for all columns, in cells.
-        which: Places of the columns that may be narrowed.
-        least: The width that each of these keeps, without the blanks around it.
-
-    Returns:
-        Whether all columns fit.
+        room: Cells of a line.
+        n_fixed: How many of the first columns stay in sight.
+        scrolled: How many of the others are passed over.
     """
-    missing = sum(column.width for column in columns) - room
-    widths = {i: columns[i].width - BLANKS for i in which}
-    if missing > sum(max(width - least, 0) for width in widths.values()):
-        return False
-    for _ in range(missing):
-        widest = max(widths, key=lambda i: widths[i])
-        widths[widest] -= 1
-    widths.pop(len(columns) - 1, None)
-    for i, width in widths.items():
-        columns[i].most = width
-    return True
-
-
-def widen(columns: Sequence[TableColumn], room: int) -> None:
-    """Give the cells that no column takes to those that are cut, the first ones first.
-
-    Args:
-        columns: All columns.
-        room: Cells that there are.
-    """
-    left = room - sum(column.width for column in columns)
-    for column in columns:
-        more = min(max(column.needed - column.most, 0), max(left, 0))
-        column.most += more
+    widths, seen, left = fitted(columns, room), list[tuple[int, int]](), room
+    for i in (*range(n_fixed), *range(n_fixed + scrolled, len(columns))):
+        width = min(widths[i], left)
+        if width < widths[i] and seen and not (columns[i].is_text and left >= _LEAST_SEEN):
+            break
+        seen.append((i, width))
+        left -= width
+    for at, (i, width) in enumerate(seen):
+        more = min(max(columns[i].needed + BLANKS - width, 0), left)
+        seen[at] = i, width + more
         left -= more
-
-
-def starts(columns: Sequence[TableColumn], n_fixed: int) -> list[int]:
-    """By column, how far the table is scrolled where it stands first behind what is fixed."""
-    begins = list(accumulate((column.width for column in columns), initial=0))
-    return [begin - begins[n_fixed] for begin in begins[:-1]]
-
-
-def scrolled_to(
-    columns: Sequence[TableColumn], n_fixed: int, column: int, x: int, room: int
-) -> int:
-    """How far to scroll so that a column can be seen, and a whole one comes first.
-
-    Args:
-        columns: All columns.
-        n_fixed: How many of them stay where they are.
-        column: The one to be seen.
-        x: How far it is scrolled now.
-        room: Cells that all of them have.
-    """
-    begins, width = starts(columns, n_fixed), columns[column].width
-    room -= sum(one.width for one in columns[:n_fixed])
-    if column < n_fixed or begins[column] < x:
-        return max(0, begins[column])
-    least = begins[column] + width - room
-    if least <= x:
-        return x
-    return min(next((begin for begin in begins if begin >= least), begins[column]), begins[column])
-
-
-def column_at(columns: Sequence[TableColumn], n_fixed: int, left: int, x: int) -> int | None:
-    """The column that stands at a cell of the screen; None behind the last one.
-
-    Args:
-        columns: All columns.
-        n_fixed: How many of them stay where they are.
-        left: Cells by which the others are scrolled.
-        x: The cell.
-    """
-    ends = list(accumulate(column.width for column in columns))
-    at = x if x < sum(column.width for column in columns[:n_fixed]) else x + left
-    return next((i for i, end in enumerate(ends) if at < end), None)
+    return seen

@@ -69,6 +69,8 @@ class AnswerView(View, Generic[_A]):
     """Whether keys wait for the first answer."""
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
+    HEADLESS: ClassVar[Sequence[str]] = ()
+    """Those of sentences, which need no header."""
     BINDINGS: ClassVar = [
         quiet_key("backspace", "back", "Back", "answer.back", "go back to all rows"),
         quiet_key("ctrl+r", "refresh_rows", "Look again", "answer.refresh", "find it anew"),
@@ -179,7 +181,9 @@ class AnswerView(View, Generic[_A]):
     def compose_tables(self) -> ComposeResult:
         """The tables."""
         for name in self.TABLES:
-            yield AnswerRows(id=f"{self.id}-{name}")
+            table = AnswerRows(id=f"{self.id}-{name}")
+            table.header_height = int(name not in self.HEADLESS)
+            yield table
 
     def on_mount(self) -> None:
         """Nothing is known yet."""

@@ -31,7 +31,6 @@ _REGISTERED: Final = (
 """Columns of ``nodes``."""
 _BOTH: Final = 30
 """Lines of the view from which on brokers and racks have room."""
-_MOST_NAMED: Final = 12
 _BROKERS: Final = "brokers"
 _RACKS: Final = "racks"
 _WITHOUT: Final = "brokers-without"
@@ -147,9 +146,9 @@ class BrokersView(AnswerView[ViewAnswer]):
         key = self.explorer.session.key("brokers.without", "w")
 
         def work(job: Job) -> Content:
-            found = ViewQuestion(view_state, job).rows("brokers", "--without", _ids(asked)).table
-            told = f"{loss_text(asked, found)}{f' · {key} lists them' if len(found) else ''}"
-            return line(told, "bold")
+            found = ViewQuestion(view_state, job).rows("brokers", "--without", _ids(asked))
+            told = [*found.verdict, f"{key} lists them" if len(found.table) else None]
+            return line(joined(told), "bold")
 
         return work
 
@@ -161,10 +160,11 @@ class BrokersView(AnswerView[ViewAnswer]):
 
         def ask(question: ViewQuestion) -> ViewAnswer:
             found = question.rows("brokers", "--without", _ids(asked))
-            title, _, loss = loss_text(asked, found.table).partition(": ")
-            return ViewAnswer(title=title, words=(loss,), rows={_WITHOUT: found})
+            n = len(found.table)
+            heading = f"without {', '.join(map(str, asked))}: {n:,} partition{'s' * (n != 1)}"
+            return replace(found, heading=heading).alone(_WITHOUT)
 
-        self.open(f"listing what fails without {named(asked)}", ask)
+        self.open("listing what would fail", ask)
 
     # The user's actions.
 
@@ -256,26 +256,5 @@ def counted(brokers: pa.Table) -> tuple[list[str], str]:
     return [*counts, f"{lead}, {hold}"], "│ even share"
 
 
-def named(brokers: Sequence[int]) -> str:
-    """Brokers in words; many are counted."""
-    if len(brokers) == 1:
-        return f"broker {brokers[0]}"
-    if len(brokers) > _MOST_NAMED:
-        return f"{len(brokers)} brokers"
-    return f"brokers {', '.join(map(str, brokers))}"
-
-
 def _ids(brokers: Sequence[int]) -> str:
     return ",".join(map(str, brokers))
-
-
-def loss_text(brokers: Sequence[int], rows: pa.Table) -> str:
-    """How many partitions a loss takes, by the rows of ``brokers --without``."""
-    grouped = rows.group_by(["result", "already"]).aggregate([([], "count_all")]).to_pylist()
-    counts = {(row["result"], row["already"]): row["count_all"] for row in grouped}
-    parts = []
-    for result, what in (("offline", "offline"), ("under-min-isr", "under min ISR")):
-        n, n_now = counts.get((result, False), 0), counts.get((result, True), 0)
-        parts += [f"{n:,} more partition{'s' * (n != 1)} {what}"] if n else []
-        parts += [f"{n_now:,} partition{'s' * (n_now != 1)} {what} already"] if n_now else []
-    return f"without {named(brokers)}: {', '.join(parts) or 'nothing else would fail'}"

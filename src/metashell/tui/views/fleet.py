@@ -7,31 +7,28 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from textual.content import Content
 
-from metashell.checks.votes import OffsetAndEpoch
 from metashell.commands.fleet.columns import VERIFY_COLUMNS
-from metashell.commands.quorum.copies import examined
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 from metashell.errors import MetashellError
 from metashell.fs.path import cluster_path, encode_name
 from metashell.judgement.copies import DIFFERS, DIVERGED
-from metashell.judgement.quorum_words import headline
 from metashell.sources.engine import core_count
 from metashell.sources.fleet.source import SMALL_BYTES
 from metashell.tui.part import shown_key
-from metashell.tui.text import error_message, lines
-from metashell.tui.view_state import ask, quiet_context
+from metashell.tui.text import error_message, line
 from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
-    from metashell.judgement.lost_quorum import LostQuorum
     from metashell.sources.fleet.member import FleetRow
     from metashell.sources.fleet.source import FleetSource
     from metashell.tui.jobs import Job
@@ -70,7 +67,6 @@ FLEET_COLUMNS: Final = (
 )  # fmt: skip
 _COPY_COLUMNS: Final = ("cluster", "state", "verdict", "behind", "offset")
 """The first columns where a copy is behind another one."""
-_VERDICT: Final = ("cluster", "verdict")
 _COMPARISON: Final = (
     "verdict", "offset", "diverged_at", "epoch", "other_epoch", "checksum", "error",
 )  # fmt: skip
@@ -108,8 +104,13 @@ def _runner(fleet: FleetSource, came: Callable[[Sequence[FleetRow]], object]) ->
         weights: Sequence[int],
         stop: Callable[[], None],
     ) -> Iterator[tuple[int, FleetRow | None]]:
+        from metashell.sources.fleet.pool import run_all
+
+        n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
+        here = partial(run_all, function, jobs, n_workers, stop=stop)
+        results = here() if fleet.runner is None else fleet.runner(function, jobs, weights, stop)
         told, waiting = time.monotonic(), list[Any]()
-        for i, row in _results(fleet, function, jobs, weights, stop):
+        for i, row in results:
             if row is not None:
                 member = names[str(jobs[i][0])]
                 cluster_id = row.get("clusterId") or member.cluster_id
@@ -122,21 +123,6 @@ def _runner(fleet: FleetSource, came: Callable[[Sequence[FleetRow]], object]) ->
     return run
 
 
-def _results(
-    fleet: FleetSource,
-    function: Callable[..., FleetRow],
-    jobs: Sequence[tuple[object, ...]],
-    weights: Sequence[int],
-    stop: Callable[[], None],
-) -> Iterator[tuple[int, FleetRow | None]]:
-    from metashell.sources.fleet.pool import run_all
-
-    if fleet.runner is not None:
-        return fleet.runner(function, jobs, weights, stop)
-    n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
-    return run_all(function, jobs, n_workers, stop=stop)
-
-
 def fleet_table(
     rows: pa.Table, unread: Collection[str] = (), verified: pa.Table | None = None
 ) -> pa.Table:
@@ -147,18 +133,27 @@ def fleet_table(
         unread: Names of the directories that are being read.
         verified: The rows of ``fleet --verify``; None if it was not asked.
     """
-    told = None if verified is None else [verified[name].to_pylist() for name in _VERDICT]
-    verdicts = {} if told is None else dict(zip(*told, strict=True))
+    told = () if verified is None else verified.select(["cluster", "verdict"]).to_pylist()
+    verdicts = {row["cluster"]: row["verdict"] for row in told}
     counts = rows.select(["cluster", "error", *_COUNTED]).to_pylist()
-    states = [_state(row, unread, verdicts) for row in counts]
-    order = _worst_first(counts, states)
-    rows, states = rows.take(order), [states[at] for at in order]
-    table = rows.append_column("state", pa.array(states, pa.string()))
-    differing = [differences(rows[name].to_pylist()) for name in _COMPARED]
-    words = [
-        ",".join(name for name, is_unlike in zip(_COMPARED, row, strict=True) if is_unlike)
-        for row in zip(*differing, strict=True)
-    ]
+    for row in counts:
+        found = {verdicts.get(row["cluster"])}
+        found.update(word for word, by in _WORST_FIRST.items() if by and row[by])
+        worst = next((word for word in _WORST_FIRST if word in found), HEALTHY)
+        row["state"] = UNREAD if row["cluster"] in unread else worst
+    ranks = {word: rank for rank, word in enumerate(_WORST_FIRST)}
+
+    def how_bad(at: int) -> tuple[int, list[int], str]:
+        row = counts[at]
+        return ranks[row["state"]], [-int(row[name] or 0) for name in _COUNTED], row["cluster"]
+
+    order = sorted(range(len(counts)), key=how_bad)
+    rows = rows.take(order)
+    table = rows.append_column(
+        "state", pa.array([counts[at]["state"] for at in order], pa.string())
+    )
+    unlike = [differences(rows[name].to_pylist()) for name in _COMPARED]
+    words = [",".join(compress(_COMPARED, row)) for row in zip(*unlike, strict=True)]
     if any(words):
         table = table.append_column("differs_in", pa.array(words, pa.string()))
     if any(n_behind := behind(rows)):
@@ -166,30 +161,9 @@ def fleet_table(
     if verified is not None:
         at = pc.index_in(rows["cluster"], verified["cluster"].combine_chunks())
         for name in _COMPARISON:
-            table = table.append_column(f"compared_{name}".replace("compared_verdict", "verdict"),
-                                        verified[name].take(at))  # fmt: skip
+            called = name if name == "verdict" else f"compared_{name}"
+            table = table.append_column(called, verified[name].take(at))
     return with_colours(table, (_STATE, *(c for c in VERIFY_COLUMNS if c.name == "verdict")))
-
-
-def _state(row: Mapping[str, Any], unread: Collection[str], verdicts: Mapping[str, str]) -> str:
-    """The worst that is known of a directory, in a word."""
-    name = row["cluster"]
-    if name in unread:
-        return UNREAD
-    found = {verdicts.get(name), *(word for word, by in _WORST_FIRST.items() if by and row[by])}
-    return next((word for word in _WORST_FIRST if word in found), HEALTHY)
-
-
-def _worst_first(counts: Sequence[Mapping[str, Any]], states: Sequence[str]) -> list[int]:
-    """Rows in order: by their state, then by how much of each there is, then by name."""
-    ranks = {word: rank for rank, word in enumerate(_WORST_FIRST)}
-
-    def key(at: int) -> tuple[int, list[int], str]:
-        row = counts[at]
-        found = [-int(row[column] or 0) for column in _COUNTED]
-        return ranks[states[at]], found, row["cluster"]
-
-    return sorted(range(len(counts)), key=key)
 
 
 def differences(values: Sequence[object]) -> list[bool]:
@@ -203,45 +177,25 @@ def differences(values: Sequence[object]) -> list[bool]:
     return [value is not None and value != usual for value in values]
 
 
-def copies_words(found: LostQuorum) -> str:
-    """Copies of one cluster's log compared: whose wins a vote, which is behind, by how much."""
-    logs = {copy.name: copy.log for copy in found.copies}
-    furthest = max(logs.values(), key=lambda log: log.end)
-    told = [f"if the quorum is lost, {headline(found)}"]
-    for name, log in logs.items():
-        n_behind = _behind(log.end, furthest.end)
-        if name in found.departures:
-            told.append(f"{name} has other records from offset {found.departures[name]} on")
-        elif n_behind:
-            s = "s" * (n_behind != 1)
-            told.append(f"{name} is {n_behind:,} record{s} behind {furthest.name}")
-    if len(told) == 1:
-        told.append("all end at the same record")
-    return "; ".join(told)
-
-
-def _behind(end: OffsetAndEpoch, furthest: OffsetAndEpoch) -> int | None:
-    """How many records a log ends before the one that ends last; None where epochs alone tell."""
-    n_records = furthest.offset - end.offset
-    return n_records if n_records > 0 or end == furthest else None
-
-
 def behind(rows: pa.Table) -> list[int | None]:
-    """How many records each ends before the copy that ends last; None for one that is alone."""
-    ends: dict[str, list[OffsetAndEpoch]] = {}
-    found = list[tuple[str | None, OffsetAndEpoch | None]]()
-    for row in rows.select(["cluster_id", "log_epoch", "log_end_offset"]).to_pylist():
-        cluster_id, epoch, offset = row.values()
-        end = None if None in (cluster_id, epoch, offset) else OffsetAndEpoch(epoch, offset)
-        found.append((cluster_id, end))
-        if end is not None:
-            ends.setdefault(cluster_id, []).append(end)
-    return [
-        None
-        if end is None or len(ends[str(name)]) < _COPIES
-        else _behind(end, max(ends[str(name)]))
-        for name, end in found
-    ]
+    """How many records each ends before the copy that ends last.
+
+    None for one that is alone, and where epochs alone tell.
+    """
+    ends: dict[str, list[tuple[int, int]]] = {}
+    found = rows.select(["cluster_id", "log_epoch", "log_end_offset"]).to_pylist()
+    for cluster_id, *end in (row.values() for row in found):
+        ends.setdefault(cluster_id, []).append(tuple(end))
+    told = list[int | None]()
+    for cluster_id, epoch, offset in (row.values() for row in found):
+        known = [end for end in ends[cluster_id] if None not in end]
+        if None in (cluster_id, epoch, offset) or len(known) < _COPIES:
+            told.append(None)
+            continue
+        last = max(known)
+        n_records = last[1] - offset
+        told.append(n_records if n_records > 0 or last == (epoch, offset) else None)
+    return told
 
 
 def heading(table: pa.Table) -> str:
@@ -308,16 +262,12 @@ class FleetView(AnswerView[ViewAnswer]):
         """Read all directories; their names are there at once, for the keys that come next."""
         self.verified = None
         if self.rows is None:
-            self.take(*self._known())
+            # It imports what reads coordinators' logs, which a metadata log alone does not need.
+            from metashell.commands.fleet.answer import rows_table
+
+            known = _names_of(self.view_state)
+            self.take(rows_table(list(known.values())), frozenset(known))
         super().begin(is_silent=is_silent)
-
-    def _known(self) -> tuple[pa.Table, Collection[str]]:
-        """A row for each directory, and the names of those to be read: all."""
-        # It imports what reads coordinators' logs, which a metadata log alone does not need.
-        from metashell.commands.fleet.answer import rows_table
-
-        known = _names_of(self.view_state)
-        return rows_table(list(known.values())), frozenset(known)
 
     def ask(self, question: ViewQuestion) -> ViewAnswer:
         """Read all directories, and show the rows as they come."""
@@ -366,13 +316,14 @@ class FleetView(AnswerView[ViewAnswer]):
             return None
         if table["cluster_id"].to_pylist().count(cluster_id) < _COPIES:
             return None
-        of_one = replace(view_state, opened=fleet.of_cluster(cluster_id))
+        of_one = _whole(view_state, fleet.of_cluster(cluster_id))
 
         def work(job: Job) -> Content:
             try:
-                return lines(copies_words(examined(quiet_context(of_one, job.cancelled))))
+                asked = ViewQuestion(of_one, job).rows("quorum", "--copies")
+                return line(f"if the quorum is lost, {'; '.join(asked.verdict)}")
             except MetashellError as error:
-                return lines(error_message(error))
+                return line(error_message(error))
 
         return work
 
@@ -419,9 +370,10 @@ def _asked(view_state: ViewState, job: Job, *words: str, came: Any = None) -> pa
         job.progress = (done, whole)
 
     assert view_state.fleet is not None
-    watching = replace(view_state, opened=watched(view_state.fleet, tell, came))
-    line = ("fleet", *words, "-o", "table", "--columns", "all")
-    answer = ask(watching, line, cancelled=job.cancelled)
-    if answer.table is None:
-        raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
-    return answer.table
+    all_of_it = _whole(view_state, watched(view_state.fleet, tell, came))
+    return ViewQuestion(all_of_it, job).rows("fleet", *words).table
+
+
+def _whole(view_state: ViewState, fleet: FleetSource) -> ViewState:
+    """A view state of all of a fleet."""
+    return replace(view_state, opened=fleet, cluster=None, prefix="", previous=None)

@@ -14,6 +14,7 @@ from textual.content import Content
 
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
+from metashell.commands.shared.sections import GROUPS
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.pattern import quote
@@ -24,7 +25,6 @@ from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 if TYPE_CHECKING:
-    from metashell.image.coordinators.group_log import CommitTimes
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
 
@@ -64,20 +64,16 @@ class CommitLine:
         # A hostile span is wider than an integer.
         along = np.maximum.accumulate(self.times).astype(np.float64)
         first, last = float(along[0]), float(along[-1])
-        if last > first:
-            edges = first + (last - first) * (np.arange(width) + 1) / width
-            at = np.searchsorted(along, np.minimum(edges, last), side="right") - 1
-        else:
+        edges = first + (last - first) * (np.arange(width) + 1) / width
+        at = np.searchsorted(along, np.minimum(edges, last), side="right") - 1
+        if last <= first:
             at = np.arange(width) * n // width
-        known = self.offsets[self.offsets >= 0]
-        low, high = (int(known.min()), int(known.max())) if len(known) else (0, 0)
-        cells = []
-        for place in at.tolist():
-            value = int(self.offsets[place])
-            span = max(high - low, 1)
-            level = (value - low) * (len(_LEVELS) - 1) // span
-            cells.append(_GONE if value < 0 else _LEVELS[level])
-        return "".join(cells)
+        known = [int(offset) for offset in self.offsets if offset >= 0] or [0]
+        low, span = min(known), max(max(known) - min(known), 1)
+        return "".join(
+            _GONE if value < 0 else _LEVELS[(value - low) * (len(_LEVELS) - 1) // span]
+            for value in self.offsets[at].tolist()
+        )
 
     def text(self) -> str:
         """The commits in words."""
@@ -123,17 +119,16 @@ def find_commits(
     """
     from metashell.image.coordinators.group_log import GroupLog, commits_of
 
-    found: CommitTimes | None = None
+    none = np.empty(0, dtype=np.int64)
+    found = CommitLine(group, topic, partition, none, none)
     groups = source.coordinator_directories.get("groups")
     for number, records in () if groups is None else groups.records_about(group):
         if cancelled():
             raise KeyboardInterrupt
         one = commits_of(GroupLog(records, number), topic, partition)
-        if found is None or len(one.offset) > len(found.offset):
-            found = one
-    none = np.empty(0, dtype=np.int64)
-    times, offsets = (none, none) if found is None else (found.time_ms, found.offset)
-    return CommitLine(group, topic, partition, times, offsets)
+        if len(one.offset) > len(found.offsets):
+            found = CommitLine(group, topic, partition, one.time_ms, one.offset)
+    return found
 
 
 Extra = Mapping[str, pa.Table | None]
@@ -168,6 +163,13 @@ def groups_shown(groups: ViewRows, extra: Extra) -> ViewRows:
     )
 
 
+def groups_of(question: ViewQuestion) -> ViewRows:
+    """The groups with their lag, in the columns of a small table."""
+    lags = question.rows("offsets", "--lag").table if question.view_state.is_newest else None
+    shown = groups_shown(question.section(GROUPS, key="group"), {"offsets": lags})
+    return replace(shown, first=GROUPS.first)
+
+
 def groups_heading(shown: pa.Table) -> str:
     """How many groups there are, and what they need."""
     n = len(shown)
@@ -182,30 +184,26 @@ def needs_of_groups(shown: pa.Table) -> list[str]:
 
 def _with_attention(table: pa.Table, extra: Extra) -> pa.Table:
     """Rows of ``groups`` with their lag, how long offsets stand still, and what they need."""
-    groups = table["group"]
-    lag = _summed(groups, extra.get("offsets"), "lag", "sum")
+    groups, offsets = table["group"], extra.get("offsets")
+    lag = _summed(groups, offsets, "lag", "sum")
     stalled = _summed(groups, extra.get("stalled"), "stalled_ms", "max")
-    pending = pc.is_valid(_summed(groups, _pending(extra.get("offsets")), "partition", "max"))
+    # Offsets that a transaction commits, too.
+    commits = None if offsets is None else offsets.filter(offsets["pending"])
     has_members = pc.greater(table["members"], 0)
     is_behind = pc.fill_null(pc.greater(lag, 0), False)
     stands = pc.is_valid(stalled)
-    attention = pc.case_when(
-        pc.make_struct(
-            pc.and_(stands, has_members),
-            pc.is_in(table["state"], pa.array(_REBALANCING)),
-            pending,
-            pc.and_(pc.and_(is_behind, stands), pc.invert(has_members)),
-        ),
-        *_IN_ORDER,
+    needs = pc.make_struct(
+        pc.and_(stands, has_members),
+        pc.is_in(table["state"], pa.array(_REBALANCING)),
+        pc.is_valid(_summed(groups, commits, "partition", "max")),
+        pc.and_(pc.and_(is_behind, stands), pc.invert(has_members)),
     )
-    table = table.append_column("attention", attention)
-    table = table.append_column("lag", lag).append_column("stalled_ms", stalled)
+    columns = {
+        "attention": pc.case_when(needs, *_IN_ORDER), "lag": lag, "stalled_ms": stalled,
+    }  # fmt: skip
+    for name, column in columns.items():
+        table = table.append_column(name, column)
     return with_colours(table, [_ATTENTION])
-
-
-def _pending(offsets: pa.Table | None) -> pa.Table | None:
-    """Offsets that a transaction commits, too."""
-    return None if offsets is None else offsets.filter(offsets["pending"])
 
 
 def _summed(groups: pa.ChunkedArray, table: pa.Table | None, name: str, how: str) -> pa.Array:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 from textual import events
-from textual.app import ComposeResult
 from textual.content import Content
 
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
+from metashell.sources.older import read_older
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
 from metashell.tui.part import shown_key
@@ -25,7 +25,6 @@ from metashell.tui.views.health_text import (
     ROWS,
     HealthAnswer,
     ask_health,
-    ask_with_times,
     coloured_counts,
     subject_text,
     why_text,
@@ -34,6 +33,9 @@ from metashell.tui.views.question import ViewQuestion, ViewRows
 
 _BOTH: Final = 30
 """Lines of the view from which on there is room for the findings and the rows of one."""
+_MOMENT_TIP: Final = "go to the node at the offset where the finding began"
+_RUN_TIP: Final = "run the command of the finding or row"
+_DEEP_TIP: Final = "also run the command check, or leave it out"
 _NO_NODE: Final = "this finding has no node"
 
 
@@ -51,24 +53,11 @@ class HealthView(AnswerView[HealthAnswer]):
         "- `C` also runs the command `check`, which reads all files; `C` again leaves that out"
     )
     TABLES = (FINDINGS, ROWS)
+    HEADLESS = (FINDINGS,)
     BINDINGS: ClassVar = [
-        shown_key(
-            "m",
-            "moment",
-            "Its moment",
-            "health.moment",
-            "go to the node at the offset where the finding began",
-        ),
-        shown_key(
-            "!",
-            "run_command",
-            "Run command",
-            "health.run",
-            "run the command of the finding or row",
-        ),
-        shown_key(
-            "C", "deep", "Check", "health.deep", "also run the command check, or leave it out"
-        ),
+        shown_key("m", "moment", "Its moment", "health.moment", _MOMENT_TIP),
+        shown_key("!", "run_command", "Run command", "health.run", _RUN_TIP),
+        shown_key("C", "deep", "Check", "health.deep", _DEEP_TIP),
     ]
     DEFAULT_CSS = """
     HealthView #health-findings { height: auto; max-height: 40%; }
@@ -83,13 +72,6 @@ class HealthView(AnswerView[HealthAnswer]):
         self._looked_at = FINDINGS
         self._rows_of: str | None = None
         """The finding whose rows are shown."""
-
-    def compose_tables(self) -> ComposeResult:
-        """The findings are sentences, which need no header."""
-        for table in super().compose_tables():
-            if table.id == f"{self.id}-{FINDINGS}":
-                table.header_height = 0  # type: ignore[attr-defined]
-            yield table
 
     def on_resize(self, event: events.Resize) -> None:
         """Show both tables where there is room."""
@@ -122,15 +104,14 @@ class HealthView(AnswerView[HealthAnswer]):
         knows_times = before is not None and not before.lacks_times and view_state.is_newest
         # Long work holds up no other view: the check of a whole fleet, and the check of files.
         with question.job.turn() if in_cluster and not is_deep else nullcontext():
-            found = ask_health(
-                view_state, is_deep=is_deep, reads_older=knows_times,
-                cancelled=question.job.cancelled,
-            )  # fmt: skip
-        if not found.lacks_times:
+            found = ask_health(question, is_deep=is_deep, reads_older=knows_times)
+        if not found.lacks_times or view_state.cluster is None:
             return found
+        cluster = view_state.cluster
 
         def more(job: Job) -> HealthAnswer:
-            return ask_with_times(view_state, job.cancelled)
+            read_older(cluster, job.cancelled)
+            return ask_health(ViewQuestion(view_state, job), reads_older=True)
 
         return replace(found, more=more, more_title=READING_OLDER)
 

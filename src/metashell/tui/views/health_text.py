@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +21,10 @@ from metashell.dataclass import dataclass
 from metashell.findings.kind import SEVERITIES, Need
 from metashell.findings.known import all_kinds
 from metashell.schema.arena import I64
-from metashell.sources.older import is_unread, read_older
+from metashell.sources.older import is_unread
 from metashell.tui.text import line, seconds_text
-from metashell.tui.view_state import CommandAnswer, ViewState, ask
-from metashell.tui.views.question import ViewAnswer, ViewRows
+from metashell.tui.view_state import CommandAnswer, ask
+from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 
 _SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 _MARK: Final = text("mark", "", red=(_SYMBOLS["critical"],), yellow=(_SYMBOLS["warning"],))
@@ -35,6 +36,13 @@ _COLUMNS: Final = (
 """The columns of a row. Columns that tell rows apart come first."""
 _FIRST: Final = ("code", "cluster", "subject", "partitions", "since_time", "why", "count")
 """Columns that are shown at first. The first has the severity's colour."""
+_OF_WORST: Final = (("cluster", pa.string()), ("path", pa.string()), ("since_offset", pa.int64()))
+"""What a finding has of the worst of its rows."""
+_TEXTS: Final = pa.list_(pa.string())
+_SCHEMA: Final = (
+    *((name, pa.string()) for name in ("code", "mark", "finding", "command")),
+    *(("labels", _TEXTS), ("texts", _TEXTS), ("group", pa.int64()), *_OF_WORST),
+)
 FINDINGS, ROWS = "findings", "rows"
 """The tables: what is wrong, and the rows of one of these."""
 
@@ -58,71 +66,45 @@ class HealthAnswer(ViewAnswer):
         return self.found.take(pa.array(self.groups[finding["group"]]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A finding in words."""
-
-    severity: str
-    code: str
-    headline: str
-    lines: Sequence[tuple[str, str]]
-    """(label, text) of each sentence."""
-    command: str | None
-    rows: I64
-
-
 def ask_health(
-    view_state: ViewState, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
+    question: ViewQuestion, *, is_deep: bool = False, reads_older: bool = False
 ) -> HealthAnswer:
-    """Ask `health` about a view state; to be called in a job.
+    """Ask `health`; to be called in a job.
 
     Args:
-        view_state: A cluster, or of a fleet all of them.
+        question: A cluster, or of a fleet all of them.
         is_deep: Whether it runs every check.
         reads_older: Whether to wait for older files, which tell since when.
-        cancelled: Asked by long loops.
     """
+    view_state, cancelled = question.view_state, question.job.cancelled
     cluster = view_state.cluster
     # A fleet asks each cluster elsewhere, and slow checks run once: both read older files at once.
     reads_older = reads_older or is_deep or cluster is None
     words = ["health", "-o", "table", "--columns", "all", *(["--deep"] if is_deep else [])]
-    answer = ask(
-        view_state,
-        words,
-        cwd=view_state.prefix or "/",
-        cancelled=cancelled,
-        reads_older=reads_older,
-    )
+    cwd = view_state.prefix or "/"
+    answer = ask(view_state, words, cwd=cwd, cancelled=cancelled, reads_older=reads_older)
     found = _found_in(answer, in_cluster=cluster is not None, is_deep=is_deep)
     lacks_times = not reads_older and cluster is not None and is_unread(cluster)
     return replace(found, lacks_times=lacks_times)
-
-
-def ask_with_times(view_state: ViewState, cancelled: Callable[[], bool]) -> HealthAnswer:
-    """Ask `health` once older files are read; to be called in a job."""
-    if view_state.cluster is not None:
-        read_older(view_state.cluster, cancelled)
-    return ask_health(view_state, is_deep=False, reads_older=True, cancelled=cancelled)
 
 
 def _found_in(answer: CommandAnswer, *, in_cluster: bool, is_deep: bool) -> HealthAnswer:
     """Make findings of an answer with all columns."""
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
     rows = pa.table({}) if answer.table is None else answer.table
-    names = [name for name in _COLUMNS if name in rows.column_names]
-    if in_cluster and "cluster" in names:
-        names.remove("cluster")
-    rows = rows.select(names)
+    left_out = {"cluster"} if in_cluster else set()
+    rows = rows.select([n for n in _COLUMNS if n in rows.column_names and n not in left_out])
     if in_cluster:
         told = [_of_paragraph(one) for one in (verdicts[0].paragraphs if verdicts else ())]
     else:
         told = list(_of_kinds(rows)) if len(rows) else []
-    levels = [one.severity for one in told]
-    counts = [f"{_SYMBOLS[one]} {_counted(levels.count(one), one)}" for one in SEVERITIES
-              if one in levels]  # fmt: skip
-    if not set(SEVERITIES[:2]).intersection(levels) and verdicts:
-        counts.insert(0, verdicts[0].nothing if in_cluster else "nothing is wrong")
-    title, words = "  ".join(counts), [_of_check(rows)] if is_deep and len(rows) else []
+    counts = Counter(one["severity"] for one in told)
+    n_told = [
+        f"{_SYMBOLS[one]} {_counted(counts[one], one)}" for one in SEVERITIES if one in counts
+    ]
+    if not set(SEVERITIES[:2]).intersection(counts) and verdicts:
+        n_told.insert(0, verdicts[0].nothing if in_cluster else "nothing is wrong")
+    title, words = "  ".join(n_told), [_of_check(rows)] if is_deep and len(rows) else []
     if not title:
         title, words = "health is not available", [*answer.warnings]
     tables = {FINDINGS: _findings(told, rows), ROWS: ViewRows(table=rows, first=_FIRST)}
@@ -131,7 +113,7 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool, is_deep: bool) -> Heal
         words=words,
         rows=tables if len(rows) else {},
         found=rows,
-        groups=[*(one.rows for one in told), np.arange(len(rows))],
+        groups=[*(one["at"] for one in told), np.arange(len(rows))],
         warnings=answer.warnings,
         is_deep=is_deep,
     )
@@ -149,14 +131,16 @@ def _counted(n: int, severity: str) -> str:
     return f"{n:,} {severity}{'s' * (n != 1 and severity != SEVERITIES[0])}"
 
 
+_Told: TypeAlias = "dict[str, Any]"
+"""A finding as a row of `_findings`; ``at`` has its rows."""
+
+
 def _of_paragraph(one: Paragraph) -> _Told:
     """A finding as the command words it."""
-    texts = [(label, "; ".join(texts)) for label, texts in one.told if texts]
     more = f" (+{len(one.more)})" if one.more else ""
-    return _Told(
-        one.severity.value, one.codes[0], one.headline + more, [("", one.headline), *texts],
-        next(iter(one.see), None), one.rows,
-    )  # fmt: skip
+    told = {"": one.headline, **{label: "; ".join(texts) for label, texts in one.told if texts}}
+    return _told(one.severity.value, one.codes[0], one.headline + more, told, one.rows,
+                 next(iter(one.see), None))  # fmt: skip
 
 
 def _of_kinds(rows: pa.Table) -> Iterator[_Told]:
@@ -164,37 +148,40 @@ def _of_kinds(rows: pa.Table) -> Iterator[_Told]:
     codes = plain_texts(rows.column("code"))
     names = ("severity", "code", "subjects", "count", "explanation", "action")
     for kind in summary_of(rows).select(names).to_pylist():
-        at = np.flatnonzero(pc.equal(codes, kind["code"]))
-        lines = [("", str(kind["explanation"])), ("do", str(kind["action"]))]
+        told = {"": str(kind["explanation"]), "do": str(kind["action"])}
         headline = f"{kind['code']}  {told_count(kind):,}"
-        yield _Told(kind["severity"], kind["code"], headline, lines, None, at)
+        at = np.flatnonzero(pc.equal(codes, kind["code"]))
+        yield _told(kind["severity"], kind["code"], headline, told, at)
+
+
+def _told(
+    severity: str,
+    code: str,
+    finding: str,
+    told: Mapping[str, str],
+    at: I64,
+    command: str | None = None,
+) -> _Told:
+    labels, texts = list(told), list(told.values())
+    return {"severity": severity, "code": code, "mark": _SYMBOLS[severity], "finding": finding,
+            "command": command, "labels": labels, "texts": texts, "at": at}  # fmt: skip
 
 
 def _findings(told: Sequence[_Told], rows: pa.Table) -> ViewRows:
     """The findings as rows, and behind them all rows together."""
-    n = len(told)
-    words: dict[str, list[str | None]] = {
-        "code": [one.code for one in told],
-        "mark": [_SYMBOLS[one.severity] for one in told],
-        "finding": [one.headline for one in told],
-        "command": [one.command for one in told],
-    }
-    last = {"finding": f"all {len(rows):,} rows"}
-    columns = {
-        name: pa.array([*texts, last.get(name, "")], pa.string()) for name, texts in words.items()
-    }
-    for at, name in enumerate(("labels", "texts")):
-        cells = [[pair[at] for pair in one.lines] for one in told]
-        columns[name] = pa.array([*cells, []], pa.list_(pa.string()))
-    columns["group"] = pa.array(range(n + 1), pa.int64())
-    codes = plain_texts(rows["code"] if told else pa.array([], pa.string()))
-    worst = [int(one.rows[pc.index(codes.take(one.rows), one.code).as_py()]) for one in told]
-    firsts = pa.array(np.array([*worst, 0], np.int64))
-    firsts = pc.if_else(pc.less(columns["group"], n), firsts, None)
-    for name in ("cluster", "path", "since_offset"):
-        if name in rows.column_names:
-            columns[name] = rows[name].take(firsts)
-    return ViewRows(table=with_colours(pa.table(columns), [_MARK]), first=_SHOWN)
+    listed, of_worst = list[_Told](), [n for n, _ in _OF_WORST if n in rows.column_names]
+    codes = plain_texts(rows["code"]) if told else None
+    for group, one in enumerate(told):
+        at = one["at"]
+        worst = rows.slice(int(at[pc.index(codes.take(at), one["code"]).as_py()]), 1)  # type: ignore[union-attr]
+        values = {name: worst[name][0].as_py() for name in of_worst}
+        listed.append({**one, **values, "group": group})
+    listed.append({"code": "", "mark": "", "finding": f"all {len(rows):,} rows", "command": "",
+                   "labels": [], "texts": [], "group": len(told)})  # fmt: skip
+    names = {name for name, _ in _OF_WORST}.difference(of_worst)
+    schema = pa.schema([field for field in _SCHEMA if field[0] not in names])
+    table = pa.Table.from_pylist(listed, schema=schema)
+    return ViewRows(table=with_colours(table, [_MARK]), first=_SHOWN)
 
 
 def _of_check(rows: pa.Table) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from metashell.errors import MetashellError
 from metashell.fs.path import encode_path
 from metashell.fs.pattern import quote
-from metashell.tui.node.history import find_history
 from metashell.tui.rows.cluster_rows import joined
 from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
@@ -20,24 +19,17 @@ from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
 if TYPE_CHECKING:
     from metashell.tui.jobs import Job
 
-_TITLES: Final = {
-    "findings": "Findings",
-    "partitions": "Partitions",
-    "configs": "Configs",
-    "acls": "ACLs",
-    "groups": "Groups",
-    "changes": "Changes",
-}
-"""By the names of the tables, from above."""
 _FIRST: Final = {
     "findings": ("severity", "code", "partitions", "why", "since_time", "command"),
     "partitions": ("partition", "state", "leader", "isr", "replicas", "elr", "why", "since_time"),
     "configs": ("key", "value", "source", "changed_offset"),
     "acls": ("principal", "operation", "permission", "resource", "pattern_type", "host"),
     "groups": ("group", "partition", "lag", "offset", "log_end_offset", "committed_time"),
+    "changes": (),
 }
-_MOST_CHANGES: Final = 200
-_MOST_RECORDS: Final = 20_000
+"""The tables from above, and the first columns of each."""
+_CHANGES: Final = (200, 20_000)
+"""The newest changes that are listed, and the records that they are made from."""
 
 
 class TopicView(AnswerView[ViewAnswer]):
@@ -53,7 +45,7 @@ class TopicView(AnswerView[ViewAnswer]):
         "- `T` in any other view opens the topic of the row under the cursor"
     )
     ASKS = "looking at the topic"
-    TABLES = tuple(_TITLES)
+    TABLES = tuple(_FIRST)
     DEFAULT_CSS = """
     TopicView { overflow-y: auto; scrollbar-size: 0 1; }
     TopicView RowTable { height: auto; max-height: 12; }
@@ -78,7 +70,7 @@ class TopicView(AnswerView[ViewAnswer]):
     def ask(self, question: ViewQuestion) -> ViewAnswer:
         """Partitions, configs and ACLs; the others come later."""
         topic, path = self.topic, _path_of(self.topic)
-        found = {
+        found: dict[str, ViewRows | None] = {
             "partitions": question.rows("partitions", "--", quote(topic), key="partition"),
             "configs": question.rows("config", f"topic:{topic}"),
             "acls": question.rows("acls", "--resource", f"topic:{topic}"),
@@ -87,9 +79,9 @@ class TopicView(AnswerView[ViewAnswer]):
         def more(job: Job) -> ViewAnswer:
             asked = ViewQuestion(question.view_state, job)
             for name, find in _LATER.items():
-                rows = _or_none(partial(find, asked, topic, path))
-                if rows is not None:
-                    found[name] = rows
+                # Where a log can't be read, the page is shown without what it tells.
+                with suppress(MetashellError):
+                    found[name] = find(asked, topic, path)
             return _answer(topic, found)
 
         return replace(_answer(topic, found, waits=True), more=more, more_title=self.ASKS)
@@ -100,36 +92,31 @@ def _path_of(topic: str) -> str:
     return encode_path(["image", "topics", "byName", topic])
 
 
-def _answer(topic: str, found: Mapping[str, ViewRows], *, waits: bool = False) -> ViewAnswer:
+def _titled(name: str) -> str:
+    return "ACLs" if name == "acls" else name.capitalize()
+
+
+def _answer(topic: str, found: Mapping[str, ViewRows | None], *, waits: bool = False) -> ViewAnswer:
     """The content of the view, in the order of its tables."""
-    rows = {
-        name: replace(found[name], heading=f"{title} {len(found[name].table):,}",
-                      first=found[name].first or _FIRST[name])
-        for name, title in _TITLES.items() if name in found and len(found[name].table)
-    }  # fmt: skip
-    partitions = found["partitions"].table
+    rows = {}
+    for name, first in _FIRST.items():
+        known = found.get(name)
+        if known is not None and len(known.table):
+            heading = f"{_titled(name)} {len(known.table):,}"
+            rows[name] = replace(known, heading=heading, first=known.first or first)
+    none = [_titled(name) for name in _FIRST if name not in rows]
+    if "partitions" not in rows:
+        return ViewAnswer(title=topic, words=(f"no topic {topic} in the state shown",), rows=rows)
+    partitions = rows["partitions"].table
     n_offline = partitions["leader"].null_count
     title = joined((
         f"topic {topic}", f"{len(partitions):,} partition{'s' * (len(partitions) != 1)}",
         f"{n_offline:,} offline" if n_offline else None,
     ))  # fmt: skip
-    words: tuple[str, ...] = ()
-    none = [title for name, title in _TITLES.items() if name not in rows]
-    if not len(partitions):
-        words = (f"no topic {topic} in the state shown",)
-    elif waits:
-        words = ("looking for findings, groups and changes…",)
-    elif none:
-        words = (f"none: {', '.join(none)}",)
-    return ViewAnswer(title=title, words=words, rows=rows)
-
-
-def _or_none(find: Callable[[], ViewRows | None]) -> ViewRows | None:
-    """Rows, unless a log can't be read; the page is shown without them then."""
-    try:
-        return find()
-    except MetashellError:
-        return None
+    words = f"none: {', '.join(none)}" if none else ""
+    if waits:
+        words = "looking for findings, groups and changes…"
+    return ViewAnswer(title=title, words=(words,), rows=rows)
 
 
 def _findings(question: ViewQuestion, _topic: str, path: str) -> ViewRows:
@@ -152,13 +139,7 @@ def _groups(question: ViewQuestion, topic: str, _path: str) -> ViewRows | None:
 
 def _changes(question: ViewQuestion, _topic: str, path: str) -> ViewRows | None:
     """The newest changes of a topic and its configs."""
-    source, view_state = question.view_state.cluster, question.view_state
-    assert source is not None
-    found = find_history(
-        source, path, view_state.span, most_changes=_MOST_CHANGES, most_records=_MOST_RECORDS,
-        cancelled=question.job.cancelled,
-    )  # fmt: skip
-    return None if found.table is None else ViewRows(table=found.table, first=found.first)
+    return question.changes(path, *_CHANGES)
 
 
 _LATER: Final = {"findings": _findings, "groups": _groups, "changes": _changes}
