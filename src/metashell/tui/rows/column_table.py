@@ -39,6 +39,7 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that columns may take and still stand where they are."""
 _UP, _DOWN = " ▲", " ▼"
+_NOTHING: Final = ("", "-")
 
 
 class ColumnTable(LineList):
@@ -101,15 +102,15 @@ class ColumnTable(LineList):
 
     @property
     def cut_text(self) -> str:
-        """The cells of the cursor's row that are cut, whole and with their headers; else empty."""
+        """The cells of the cursor's row that are cut or out of sight, with their headers."""
         rows = self._rows
         if rows is None or not 0 <= self.cursor < len(rows):
             return ""
-        cells, names = rows.row(self.cursor), self.columns_shown
+        cells, seen = rows.row(self.cursor), dict(self.seen_columns)
         cut = [
-            f"{in_words(names[i])}: {cells[i].plain}"
-            for i, width in self.seen_columns
-            if cells[i].cell_len > width - BLANKS
+            f"{in_words(name)}: {cell.plain}"
+            for i, (name, cell) in enumerate(zip(self.columns_shown, cells, strict=True))
+            if cell.cell_len > seen.get(i, 0) - BLANKS and (i in seen or cell.plain not in _NOTHING)
         ]
         return "  ".join(cut)
 
