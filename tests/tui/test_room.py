@@ -58,7 +58,7 @@ def test_what_decides_is_in_sight(keys: str, row: str) -> None:
     [
         ("/image/acls", (
             r"PREFIXED +READ ", r"LITERAL +DESCRIBE ", "resource: CLUSTER:kafka-cluster",
-            "principal: User:billing", r"ACLs 39  d Children  r  h ", r" changed 1935  directory ─",
+            "principal: User:billing", r"ACLs 39  D Children  r  h ", r" changed 1935  directory ─",
         )),
         ("/image/topics/byName/clickstream", (r" 0 +under-replicated +102 ", r" created 208 ─")),
     ],

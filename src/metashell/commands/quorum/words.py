@@ -30,7 +30,7 @@ def quorum_lines(summary: Summary, live: LiveStatus | None, *, is_now: bool) -> 
     """The quorum as a whole, the leader first.
 
     Args:
-        summary: What is known of it.
+        summary: The quorum.
         live: How the connection stands; None for files.
         is_now: Whether it is the end of the log that is shown.
     """

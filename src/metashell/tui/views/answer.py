@@ -70,7 +70,7 @@ class AnswerView(View, Generic[_A]):
     TABLES: ClassVar[Sequence[str]] = ()
     """The names of its tables, from above."""
     HEADLESS: ClassVar[Sequence[str]] = ()
-    """Those of sentences, which need no header."""
+    """Tables of sentences, which need no header."""
     BINDINGS: ClassVar = [
         quiet_key("backspace", "back", "Back", "answer.back", "go back to all rows"),
         quiet_key("ctrl+r", "refresh_rows", "Look again", "answer.refresh", "find it anew"),

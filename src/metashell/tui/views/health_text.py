@@ -37,7 +37,7 @@ _COLUMNS: Final = (
 _FIRST: Final = ("code", "cluster", "subject", "partitions", "since_time", "why", "count")
 """Columns that are shown at first. The first has the severity's colour."""
 _OF_WORST: Final = (("cluster", pa.string()), ("path", pa.string()), ("since_offset", pa.int64()))
-"""What a finding has of the worst of its rows."""
+"""Columns of the worst row of a finding."""
 _TEXTS: Final = pa.list_(pa.string())
 _SCHEMA: Final = (
     *((name, pa.string()) for name in ("code", "mark", "finding", "command")),

@@ -1,7 +1,7 @@
 """The quorum: who leads, who votes and follows, how far each is behind, and who led when.
 
 While a live quorum is looked at it is asked again and again; once it was, lags are noted whatever
-view is seen. Of a fleet the copies of one cluster's log are compared.
+view is seen. In a fleet, the view compares the copies of one cluster's log.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class QuorumView(AnswerView[ViewAnswer]):
         "Each epoch, newest first, has its leader, its first offset, its time (`lasted_ms`, in "
         "milliseconds) and its number of offsets. The bar is proportional to the time. `enter` "
         "shows the cluster at the beginning of the epoch. `E` goes back to the end.\n\n"
-        "Outside of a fleet's clusters, directories of one cluster are compared, like `quorum "
-        "--copies`: whose copy wins a vote, which ones are behind and by how many records. `enter` "
-        "goes into the copy."
+        "Outside of a fleet's clusters, it compares directories of one cluster, like `quorum "
+        "--copies`. It says whose copy wins a vote, and by how many records others are behind. "
+        "`enter` goes into the copy."
     )
     ASKS = "asking for the quorum"
     TABLES = (_NODES, _EPOCHS, _COPIES)
