@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-from textual import events
 
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
@@ -319,15 +318,15 @@ class RecordPane(LineView):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.detail: RecordDetail | None = None
-        self._room = 0
-        """Columns of the screen where the details are beside the list; else 0."""
-        self._drawn_at = 0
-        """The width for which the bytes were drawn."""
+        self._columns = 0
+        """Columns for the text."""
 
-    def fit(self, room: int) -> None:
-        """Be beside the list on a screen of so many columns, or below it where they are 0."""
-        self._room = room
-        self.styles.width = min(_WIDTHS[room >= _LONG_ROWS], room // 2) if room else None
+    def fit(self, width: int, *, is_beside: bool) -> None:
+        """Fit a screen of so many columns, beside the list or below it."""
+        if is_beside:
+            width = min(_WIDTHS[width >= _LONG_ROWS], width // 2)
+        self.styles.width = width if is_beside else None
+        self._columns = width - _AROUND
         self._draw()
 
     def show_record(self, detail: RecordDetail) -> None:
@@ -342,19 +341,9 @@ class RecordPane(LineView):
         self.detail = self.border_title = None
         self.show([ValueLine(escape(text))], afresh=True)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Fit the bytes into the width."""
-        if self.size.width != self._drawn_at:
-            self._draw()
-
     def _draw(self, *, afresh: bool = False) -> None:
-        detail = self.detail
-        if detail is None:
-            return
-        self._drawn_at = self.size.width
-        is_long = not self._room or self._room >= _LONG_ROWS
-        width = (self._room // 2 or self.size.width) - _AROUND
-        self.show(list(_lines(detail, fitting_width(width if is_long else 0))), afresh=afresh)
+        if self.detail is not None:
+            self.show(list(_lines(self.detail, fitting_width(self._columns))), afresh=afresh)
 
 
 def _lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:

@@ -118,12 +118,8 @@ class ChipBar(AppPart, Widget, can_focus=True):
 
     def _n_skipped(self) -> int:
         """The chips that are left out on the left, so that the current one is seen."""
-        room, chips = self.size.width - 12, self._view.chips
-        for i in range(self.current, -1, -1):
-            room -= Content(_shown(chips[i])).cell_length + 5 if chips else 0
-            if room < 0:
-                return min(i + 1, self.current)
-        return 0
+        needed = sum(Content(_shown(chip)).cell_length + 5 for chip in self._view.chips)
+        return self.current if needed > self.size.width - 12 else 0
 
     def action_move(self, by: int) -> None:
         """Go to the chip beside."""

@@ -148,29 +148,25 @@ def find_next(
 
     Like it is one of the same topic, or where it is about none one of the same type.
     """
-    selection = _like(wanted.selection, like)
-    if by > 0:
-        first = max(selection.first_offset, like.offset + 1)
-        last = selection.last_offset if limit is None else min(selection.last_offset, limit)
-        selection = replace(selection, first_offset=first, last_offset=last)
-    else:
-        last = min(selection.last_offset, like.offset - 1)
-        selection = replace(selection, last_offset=last)
+    selection, last = _like(wanted.selection, like), wanted.selection.last_offset
+    low, high = like.offset + 1, last if limit is None else limit
+    if by < 0:
+        low, high = 0, like.offset - 1
+    selection = replace(
+        selection,
+        first_offset=max(selection.first_offset, low),
+        last_offset=min(last, high),
+    )
     narrowed = replace(wanted, selection=selection)
     names = reader.topic_names(selection, job.cancelled)
     for piece in pieces[::by]:
         if job.cancelled():
-            return None
-        if not narrowed.may_match(piece):
-            continue
-        last_found = None
-        for found in reader.search(piece, narrowed, names, job.cancelled):
-            if len(found.offsets):
-                if by > 0:
-                    return int(found.offsets[0])
-                last_found = int(found.offsets[-1])
-        if last_found is not None:
-            return last_found
+            break
+        if narrowed.may_match(piece):
+            found = reader.search(piece, narrowed, names, job.cancelled)
+            offsets = (each.offsets for each in found if len(each.offsets))
+            for one in offsets if by > 0 else reversed([*offsets]):
+                return int(one[0 if by > 0 else -1])
     return None
 
 

@@ -88,7 +88,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._facts: TimelineFacts | None = None
         """The facts about the log of the cluster that is shown."""
         self._jumper = Jumper(self)
-        self._waiting: Callable[[], object] | None = None
+        self._waiting: Callable[[Track], object] | None = None
         """The move that begins once the log is known."""
         self._job: Job | None = None
         self._looked_at: Source | None = None
@@ -205,7 +205,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.states_known()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
-            waiting()
+            self._move(waiting)
 
     def states_known(self) -> None:
         """Show what is known of the partitions, and look for what is not."""
@@ -221,24 +221,22 @@ class Timeline(AppPart, Widget, can_focus=True):
         has_states = history is not None and not history.is_well
         self.set_class(height >= _LOWEST_SCREEN and has_states, "-states")
 
-    def _with_track(self, action: Callable[[], object]) -> Track | None:
-        """The log to move along; where it is not known yet, the action is done once it is."""
+    def _move(self, move: Callable[[Track], object]) -> None:
+        """Move along the log; where it is not known yet, once it is."""
         view_state = self._view_state
         if view_state is None:
-            return None
+            return
         if not view_state.has_image:
             self.explorer.tell(view_state.why_no_image, "warning")
-            return None
-        if self.track is None:
-            self._waiting = action
+        elif self.track is None:
+            self._waiting = move
             if not self._is_looking:
                 self._looked_at = None
                 self._look()
-            return None
-        if self.track.has_one_state:
+        elif self.track.has_one_state:
             self.explorer.tell(self._one_state())
-            return None
-        return self.track
+        else:
+            move(self.track)
 
     # Moving.
 
@@ -286,23 +284,20 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def action_move(self, columns: int) -> None:
         """Move by columns."""
-        track = self._with_track(lambda: self.action_move(columns))
-        if track is None:
-            return
-        offset = track.beside(self.at, columns, self.width, self.axis)
-        self._aim_or_tell(offset, columns, by_column=True)
+
+        def move(track: Track) -> None:
+            offset = track.beside(self.at, columns, self.width, self.axis)
+            self._aim_or_tell(offset, columns, by_column=True)
+
+        self._move(move)
 
     def action_edge(self, is_end: bool) -> None:
         """Go to the oldest or the newest state."""
-        track = self._with_track(lambda: self.action_edge(is_end))
-        if track is not None:
-            self.aim(track.high if is_end else track.low)
+        self._move(lambda track: self.aim(track.high if is_end else track.low))
 
     def step(self, by: int) -> None:
         """Move to the next (or previous) batch that changes anything."""
-        track = self._with_track(lambda: self.step(by))
-        if track is not None:
-            self._aim_or_tell(track.step(self.at, by), by)
+        self._move(lambda track: self._aim_or_tell(track.step(self.at, by), by))
 
     def _aim_or_tell(self, offset: int | None, by: int, *, by_column: bool = False) -> None:
         if offset is None:
@@ -330,12 +325,14 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def jump(self, what: str, by: int, path: str) -> None:
         """Move to the next (1) or previous (-1) one of what `Jumper.jump` names, of a node."""
-        track, view_state = self._with_track(lambda: self.jump(what, by, path)), self._view_state
-        if track is None or view_state is None or self._facts is None:
-            return
-        if is_below(path, view_state.prefix):
-            path = path.removeprefix(view_state.prefix)
-        self._jumper.jump(what, by, path or "/", track, self._facts)
+
+        def move(track: Track) -> None:
+            prefix = "" if self._view_state is None else self._view_state.prefix
+            own = path.removeprefix(prefix) if is_below(path, prefix) else path
+            if self._facts is not None:
+                self._jumper.jump(what, by, own or "/", track, self._facts)
+
+        self._move(move)
 
     # Playing.
 
@@ -343,11 +340,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Play the log like a recording, or stop."""
         if self.player.is_playing:
             self.player.stop()
-            return
-        track = self._with_track(self.play)
-        if track is not None:
-            self.player.start(track)
-        self.refresh()
+        else:
+            self._move(self.player.start)
 
     def action_faster(self, factor: float) -> None:
         """Change how fast it plays."""
@@ -420,14 +414,13 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.step(1 if isinstance(event, events.MouseScrollDown) else -1)
 
     def _point_at(self, x: int) -> None:
-        track = self._with_track(lambda: self._point_at(x))
-        if track is None:
-            return
-        self.pointed = None
-        width = self.width
-        offset = track.offset_at(min(max(x, 0), width - 1), width, self.axis)
-        if offset != self.at:
-            self.aim(offset, by_column=True)
+        def move(track: Track) -> None:
+            self.pointed, width = None, self.width
+            offset = track.offset_at(min(max(x, 0), width - 1), width, self.axis)
+            if offset != self.at:
+                self.aim(offset, by_column=True)
+
+        self._move(move)
 
     # Drawing.
 

@@ -70,7 +70,6 @@ class RecordsView(FilteredRecords):
         self._scan: Job | None = None
         self._then: Callable[[RecordDetail], object] | None = None
         """The action for the record under the cursor, once its details are there."""
-        self._width = 0
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
@@ -94,13 +93,10 @@ class RecordsView(FilteredRecords):
         return self.query_one(RecordPane)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Put the details below or beside the list, no wider than they need."""
-        if event.size.width == self._width:
-            return
-        self._width = event.size.width
+        """Put the details below or beside the list."""
         is_wide = event.size.width >= _WIDE
         self.set_class(is_wide, "-wide")
-        self.pane.fit(event.size.width if is_wide else 0)
+        self.pane.fit(event.size.width, is_beside=is_wide)
 
     def focus_content(self) -> None:
         """Focus the list."""
