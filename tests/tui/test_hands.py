@@ -15,6 +15,7 @@ from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.relations import RelationsScreen
 from metashell.tui.screens.sql import SqlScreen
 from metashell.tui.tree.tree import NodeTree
+from metashell.tui.views.records import RecordsView
 from support.bindings import declared_bindings
 from support.fixtures import DEMO
 from support.node_sources import on
@@ -341,6 +342,21 @@ def test_an_age_says_what_it_counts_from() -> None:
         await driver.type("-1h")
         await driver.press("enter")
         assert "is before the log: shown is its oldest state, of 2026" in driver.told[-1]
+
+    drive(test, session_on(DEMO))
+
+
+def test_a_time_as_shown_leads_to_its_records() -> None:
+    """Records have the cursor there, and the last record of that second is among them."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("2", "home", "@")
+        await driver.type("12:39:49")
+        await driver.press("enter")
+        view = driver.view
+        assert isinstance(view, RecordsView)
+        assert 1891 == view.records.here
+        assert "1891 12:39:49" in driver.screen()
 
     drive(test, session_on(DEMO))
 

@@ -218,6 +218,9 @@ class Moving(AppPart):
         app.places.stay_in_time()
         if arrival.batch is None or app.view is None:
             self._arrived(arrival.view_state, arrival.point)
+            cluster = arrival.view_state.cluster
+            if app.view is not None and cluster is not None and cluster.moment_offset is not None:
+                app.view.show_offset(cluster.moment_offset)
             if arrival.note:
                 app.tell(arrival.note)
             return
