@@ -361,6 +361,22 @@ def test_a_time_as_shown_leads_to_its_records() -> None:
     drive(test, session_on(DEMO))
 
 
+def test_m_shows_the_record_applied() -> None:
+    """A record inside a batch counts once all of the batch does; the cursor stays with it."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("2", "home", "@")
+        await driver.type("1885")
+        await driver.press("enter", "up", "m")
+        view, cluster = driver.view, driver.view_state.cluster
+        assert isinstance(view, RecordsView)
+        assert cluster is not None
+        assert (1884, 1891) == (view.records.here, cluster.moment_offset)
+        assert "1884 lies inside the batch of offsets 1878 to 1891" in driver.told[-1]
+
+    drive(test, session_on(DEMO))
+
+
 def test_what_changed_since_the_previous_stop() -> None:
     """Neither more nor less, whichever way one went; the rows say which state they are about."""
 
