@@ -29,6 +29,7 @@ from metashell.tui.records.filters import (
     with_chip,
     without,
 )
+from metashell.tui.records.model import Matches
 from metashell.tui.screens.completing import CompletingInput
 from metashell.tui.screens.prompt import Prompt
 from metashell.tui.text import error_message, line
@@ -108,7 +109,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
             pieces.append(line(f"✗ {self.problem}", "bold $text-error"))
         elif not chips:
             # Without a filter the log does not show all of its records either.
-            key, n_hidden = self.explorer.session.key, self._view.n_hidden
+            key, n_hidden = self.explorer.session.key, self._view.model.n_hidden
             told = f"none: {key('records.add', 'a')} adds one, {key('filter', '/')} searches"
             if n_hidden:
                 show = key("records.noops", "H")
@@ -214,6 +215,8 @@ class FilteredRecords(View):
         self.chips: list[Chip] = []
         self._opened: tuple[list[Chip], list[Chip]] | None = None
         """The filters of the node's records that are shown, and those that held before."""
+        self.model = Matches()
+        self.bar = ChipBar(self)
         self.wanted = Filter()
         self.reader: LogReader | None = None
         self._newest: Source | None = None
@@ -221,11 +224,6 @@ class FilteredRecords(View):
         self._typing: Timer | None = None
         self._typed: str | None = None
         """The text to search for once the user stops typing; None if no search is waiting."""
-
-    @property
-    @abstractmethod
-    def n_hidden(self) -> int:
-        """How many NoOpRecords the list leaves out."""
 
     @abstractmethod
     def _show_matches(self, *, leads: bool) -> None:
@@ -248,14 +246,14 @@ class FilteredRecords(View):
 
         def done(wanted: Filter) -> None:
             self.wanted, self.chips = wanted, list(chips)
-            self.query_one(ChipBar).update()
+            self.bar.update()
             self._show_matches(leads=job.leads)
 
         def failed(error: MetashellError) -> None:
             if job.leads:
                 self.explorer.tell(error_message(error), "error")
             else:
-                self.query_one(ChipBar).update(error_message(error))
+                self.bar.update(error_message(error))
 
         job = self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,
@@ -267,7 +265,7 @@ class FilteredRecords(View):
         self._opened = [chip], self.chips if self._opened is None else self._opened[1]
         if self.reader is None:
             self.chips = [chip]  # held by the first look at the log
-            self.call_after_refresh(lambda: self.query_one(ChipBar).update())
+            self.bar.update()
         else:
             self._refilter([chip])
 
@@ -338,7 +336,7 @@ class FilteredRecords(View):
         if self._typing is not None:
             self._typing.stop()
         self._grep()
-        bar = self.query_one(ChipBar)
+        bar = self.bar
         if bar.problem and not self._goes_on("filter"):
             self.explorer.tell(bar.problem, "error")
         bar.update()
@@ -350,7 +348,7 @@ class FilteredRecords(View):
         if text is None:
             return
         if text == grep_of(self.chips):
-            self.query_one(ChipBar).update()
+            self.bar.update()
             return
         kept = without(self.chips, GREP)
         self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept, leads=False)

@@ -14,8 +14,8 @@ from metashell.records.window import PieceMatches, RecordLine
 from metashell.tui.jobs import Job
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.detail import RecordDetail, RecordPane, record_detail
-from metashell.tui.records.filtered import ChipBar, FilteredRecords
-from metashell.tui.records.model import Gap, Matches
+from metashell.tui.records.filtered import FilteredRecords
+from metashell.tui.records.model import Gap
 from metashell.tui.records.reading import (
     Opened,
     around,
@@ -62,7 +62,12 @@ class RecordsView(FilteredRecords):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.model = Matches()
+        self.records = RecordList(self.model, id="records-list")
+        """The list."""
+        self.pane = RecordPane(id="records-pane")
+        """The details."""
+        self._count = Static(id="records-count", markup=False)
+        self._columns = Static(id="records-columns", markup=False)
         self._prefix = ""
         self._was_newest = True
         self._seen: int | None = None
@@ -73,24 +78,14 @@ class RecordsView(FilteredRecords):
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
-        yield ChipBar(self)
+        yield self.bar
         with Container(id="records-body"):
             with Vertical(id="records-main"):
                 with Container(id="records-head"):
-                    yield Static(id="records-columns", markup=False)
-                    yield Static(id="records-count", markup=False)
-                yield RecordList(self.model, id="records-list")
-            yield RecordPane(id="records-pane")
-
-    @property
-    def records(self) -> RecordList:
-        """The list."""
-        return self.query_one(RecordList)
-
-    @property
-    def pane(self) -> RecordPane:
-        """The details."""
-        return self.query_one(RecordPane)
+                    yield self._columns
+                    yield self._count
+                yield self.records
+            yield self.pane
 
     def on_resize(self, event: events.Resize) -> None:
         """Put the details below or beside the list."""
@@ -100,26 +95,22 @@ class RecordsView(FilteredRecords):
 
     def focus_content(self) -> None:
         """Focus the list."""
-        for records in self.query(RecordList):
-            records.focus()
+        self.records.focus()
 
     def show_offset(self, offset: int) -> None:
         """Put the cursor on the record at an offset."""
-        for records in self.query(RecordList):
-            records.go_to(offset)
+        if self.is_composed:
+            self.records.go_to(offset)
 
     def follow(self) -> None:
         """Put the cursor on the newest record, and keep it there."""
-        for records in self.query(RecordList):
-            records.follow()
+        if self.is_composed:
+            self.records.follow()
 
     # The log.
 
     def show_view_state(self, view_state: ViewState) -> None:
         """Show the log up to where the view state stands."""
-        if not self.query(RecordList):
-            self.call_after_refresh(self.show_view_state, view_state)  # not composed yet
-            return
         cluster = view_state.cluster
         if cluster is None:
             self._drop(view_state.why_no_cluster)
@@ -326,7 +317,7 @@ class RecordsView(FilteredRecords):
 
     def _tell_count(self) -> None:
         model, records = self.model, self.records
-        self.query_one(ChipBar).refresh()
+        self.bar.refresh()
         parts = [f"{model.n_records:,} record{'' if model.n_records == 1 else 's'}"]
         if not model.is_complete:
             parts[0] += " so far"
@@ -342,14 +333,13 @@ class RecordsView(FilteredRecords):
         records.empty = self._not_found(what, *next_step)
         header = records.header()
         # The less important texts give way to the names of the columns.
-        room = self.query_one("#records-head").size.width - len(header.rstrip()) - 2
+        room = self.records.size.width - len(header.rstrip()) - 2
         for needless in (1 if model.n_hidden else None, 0):
             if needless is not None and len(" · ".join(parts)) > room > 0:
                 del parts[needless]
-        count = self.query_one("#records-count", Static)
-        count.display = bool(parts)
-        say(count, " · ".join(parts), sets_width=True)
-        say(self.query_one("#records-columns", Static), header)
+        self._count.display = bool(parts)
+        say(self._count, " · ".join(parts), sets_width=True)
+        say(self._columns, header)
 
     def _not_found(self, what: str, *next_steps: str) -> str:
         """Say that no record was found, up to which offset, and the next steps.
@@ -364,11 +354,6 @@ class RecordsView(FilteredRecords):
             what = f"{what} up to offset {limit}"
             next_steps = (f"{newest} shows the rest", *next_steps)
         return f"{what}: {', '.join(next_steps)}" if next_steps else what
-
-    @property
-    def n_hidden(self) -> int:
-        """How many NoOpRecords the list leaves out."""
-        return self.model.n_hidden
 
     @property
     def n_new(self) -> int:
