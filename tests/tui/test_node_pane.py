@@ -294,3 +294,17 @@ def test_every_directory() -> None:
         assert [] == [said for said in detail.driver.told if "not available" not in said]
 
     looking(test, size=(30, 8))
+
+
+@pytest.mark.parametrize(("broker", "leads"), [(104, True), (101, False)])
+def test_a_fenced_broker_says_so_first(broker: int, leads: bool) -> None:
+    """Its other fields keep their order, and so do those of an active broker."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(f"/image/cluster/brokers/{broker}")
+        await driver.settled()
+        words = driver.screen().split()
+        at = words.index("fenced") if "fenced" in words else len(words)
+        assert leads is (at < words.index("incarnationId"))
+
+    drive(test, session_on(DEMO))

@@ -56,6 +56,8 @@ _MARKED: Final = 200_000
 """Rows of which it is told whether they changed since the previous stop."""
 _COMPARED: Final = 20_000
 """Rows of a table whose cells are compared with those of the previous stop."""
+_LEADING: Final = ("fenced", "inControlledShutdown")
+"""Fields that come first where they are true: such a broker leads nothing."""
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
@@ -191,8 +193,8 @@ class NodeInspector:
         value = node.value()
         sides = self._sides(value)
         if sides is None:
-            return _of_lines(value_lines(value), lambda: _as_text(value))
-        content = _of_lines(changed_lines(*sides), lambda: _as_text(value))
+            return _of_lines(value_lines(_leading(value)), lambda: _as_text(value))
+        content = _of_lines(changed_lines(*map(_leading, sides)), lambda: _as_text(value))
         assert self._span is not None
         low, high = self._span
         told = f"• is → becomes, by offset {high}" if self._is_back else f"• was → is, since {low}"
@@ -438,6 +440,13 @@ def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:
             return None
         place = NodePlace(child, name, place)
     return place
+
+
+def _leading(value: JsonValue) -> JsonValue:
+    """The value of a node, where a fenced broker says first that it is."""
+    if not isinstance(value, Mapping):
+        return value
+    return {**{name: True for name in _LEADING if value.get(name) is True}, **value}
 
 
 def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:
