@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from textual.widgets import Static
 
 from metashell.tui.rows.table import RowTable
-from metashell.tui.views.answer import REFRESH, AnswerView
+from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
 from support.node_sources import D1, D2, on
 from support.pilot import Driver, drive, plain_title
@@ -22,7 +22,6 @@ class TopicsView(AnswerView[ViewAnswer]):
     HELP = "# Topics"
     ASKS = "listing topics"
     TABLES = ("topics", "changes")
-    BINDINGS: ClassVar = [REFRESH]
 
     def ask(self, question: ViewQuestion) -> ViewAnswer:
         """All topics."""

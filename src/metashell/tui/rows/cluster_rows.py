@@ -18,8 +18,6 @@ from metashell.tui.node.described import config_names
 from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.fs.node import Directory
 
 

@@ -5,7 +5,7 @@ Sorting and filtering work on whole columns, in a job; nothing is made for a row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
@@ -20,9 +20,16 @@ from textual.strip import Strip
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number, shown_texts
 from metashell.tui.jobs import Job
-from metashell.tui.lines import moving_keys, nothing_left, show_filter
+from metashell.tui.lines import nothing_left, show_filter
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
+from metashell.tui.rows.cells import (
+    TableRows,
+    columns_of,
+    order_of,
+    place_of,
+    row_at,
+    there,
+)
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.signs import stands_for
@@ -31,10 +38,6 @@ from metashell.tui.rows.widths import Sort, sort_again
 
 __all__ = ["RowTable", "order_of"]
 
-_MOVING: Final = frozenset(("enter", "left", "right")).union(
-    *(binding.key.split(",") for binding in moving_keys("table"))
-)
-"""Keys after which no row is marked because of the mouse."""
 _SORT_TIP: Final = "sort by the underlined column, which left and right choose"
 
 
@@ -102,11 +105,6 @@ class RowTable(ColumnTable):
             super().__init__()
             self.table, self.row = table, row
 
-        @property
-        def control(self) -> RowTable:
-            """The table."""
-            return self.table
-
     class Moved(Chosen):
         """The cursor went to a row."""
 
@@ -116,11 +114,6 @@ class RowTable(ColumnTable):
         def __init__(self, table: RowTable) -> None:
             super().__init__()
             self.table = table
-
-        @property
-        def control(self) -> RowTable:
-            """The table."""
-            return self.table
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -201,19 +194,16 @@ class RowTable(ColumnTable):
     @property
     def shown(self) -> pa.Table | None:
         """The rows as they are shown: filtered and sorted, with the columns chosen."""
-        if self.table is None:
-            return None
-        table = self.table.select(list(self.columns_shown))
-        return table if self._order is None else table.take(self._order)
+        return self._ordered(self.columns_shown)
 
     @property
     def taken(self) -> pa.Table | None:
         """The rows as they are shown, with the columns that those of signs stand for."""
-        if self.table is None:
-            return None
-        names = dict.fromkeys(map(self._sorted_column, self.columns_shown))
-        table = self.table.select(list(names))
-        return table if self._order is None else table.take(self._order)
+        return self._ordered(dict.fromkeys(map(self._sorted_column, self.columns_shown)))
+
+    def _ordered(self, names: Iterable[str]) -> pa.Table | None:
+        table = None if self.table is None else self.table.select(list(names))
+        return table if table is None or self._order is None else table.take(self._order)
 
     def texts(self) -> dict[str, str]:
         """The row that the cursor is on as texts, but for signs; empty where there is none."""
@@ -287,6 +277,7 @@ class RowTable(ColumnTable):
 
     def go_to_line(self, line: int) -> None:
         """Put the cursor on a row; new rows move it without this."""
+        self._hover(None)
         line = max(min(line, self.n_lines - 1), 0)
         self._is_moved = self._is_moved or line != self.cursor
         self.put_cursor(line)
@@ -351,11 +342,6 @@ class RowTable(ColumnTable):
         assert self._given is not None
         kind = self._given[0].schema.field(name).type
         return is_number(kind) or pa.types.is_timestamp(kind)
-
-    def on_key(self, event: events.Key) -> None:
-        """Mark no row because of the mouse any more."""
-        if event.key in _MOVING:
-            self._hover(None)
 
     # Drawing.
 

@@ -16,8 +16,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
+from metashell.tui.moving import MOMENT
 from metashell.tui.part import quiet_key
-from metashell.tui.rows.cluster_rows import path_of, why_no_node
+from metashell.tui.rows.cluster_rows import applied_at, path_of, why_no_node
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import error_lines, line, lines, shortened
@@ -35,6 +36,8 @@ _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what takes long to tell of a row."""
 _BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there)."""
+_BOTH: Final = 30
+"""Lines of a view from which on two large tables have room: it has the class ``-both`` then."""
 _CORNERS: Final = 6
 """Cells of a border that its title leaves free."""
 
@@ -156,11 +159,27 @@ class AnswerView(View, Generic[_A]):
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Do what Enter does with a row: by default its node is shown."""
+        self.to_node(name, row, self.explorer.go)
+
+    def to_node(self, name: str, row: Mapping[str, Any], then: Callable[[str], object]) -> None:
+        """Do something with the node of a row; say where it has none."""
         path = self.path_of(name, row)
         if path is None:
             self.explorer.tell(why_no_node(row, self.view_state))
         else:
-            self.explorer.go(path)
+            then(path)
+
+    def find_moment(
+        self, path: str, offset: int, done: Callable[[int], object], *, of_history: bool = False
+    ) -> None:
+        """Find the first offset at which a record counts; arguments as of `applied_at`."""
+        view_state = self.view_state
+        assert view_state is not None
+        self.explorer.jobs.start(
+            "finding the moment",
+            lambda _: applied_at(view_state, path, offset, of_history=of_history),
+            done, owner=self, key=MOMENT, leads=True,
+        )  # fmt: skip
 
     def aim(self, row: Mapping[str, Any]) -> None:
         """Have the cursor on the row of the first table that is about the same as another one."""
@@ -271,7 +290,7 @@ class AnswerView(View, Generic[_A]):
         if is_first:
             take_focus(self)  # there may have been nothing before that could have it
         if self._inside is not None:
-            self._open(*self._inside, leads=self.opened is None)
+            self._open(leads=self.opened is None)
         if self._is_stale:
             self.begin()
         elif answer.more is not None:
@@ -284,13 +303,13 @@ class AnswerView(View, Generic[_A]):
     def open(self, title: str, ask: Callable[[ViewQuestion], ViewAnswer]) -> None:
         """Show another answer in place of the view's own, until the user goes back."""
         self._inside = title, ask
-        self._open(title, ask, leads=True)
+        self._open(leads=True)
 
-    def _open(
-        self, title: str, ask: Callable[[ViewQuestion], ViewAnswer], *, leads: bool = False
-    ) -> None:
+    def _open(self, *, leads: bool = False) -> None:
         view_state = self.view_state
         assert view_state is not None
+        assert self._inside is not None
+        title, ask = self._inside
 
         def done(answer: ViewAnswer) -> None:
             self.opened = answer
@@ -372,8 +391,12 @@ class AnswerView(View, Generic[_A]):
         return bool(title) and not rows.heading
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw bars as wide as there is room."""
-        if self.answer is not None and self.bar_width != self._drawn_width:
+        """Draw bars as wide, and as many tables, as there is room for."""
+        had_room, has_room = self.has_class("-both"), event.size.height >= _BOTH
+        self.set_class(has_room, "-both")
+        if self.answer is not None and (
+            had_room != has_room or self.bar_width != self._drawn_width
+        ):
             self.draw()
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
@@ -451,11 +474,10 @@ class AnswerView(View, Generic[_A]):
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the node of the row under the cursor; say where it has none."""
         row = self.table.row if self.shows_rows else None
-        path = None if row is None else self.path_of(self.name_of(self.table), row)
-        if row is not None and path is None:
-            self.explorer.tell(why_no_node(row, self.view_state))
+        if row is None:
+            then(self.explorer.path)
         else:
-            then(path or self.explorer.path)
+            self.to_node(self.name_of(self.table), row, then)
 
     def filter_by(self, text: str) -> None:
         """Filter the table that is looked at."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from textual import events
 from textual.content import Content
 
 from metashell.tui.part import quiet_key, shown_key
@@ -29,8 +28,6 @@ _REGISTERED: Final = (
     "incarnation", "features",
 )  # fmt: skip
 """Columns of ``nodes``."""
-_BOTH: Final = 30
-"""Lines of the view from which on brokers and racks have room."""
 _BROKERS: Final = "brokers"
 _RACKS: Final = "racks"
 _WITHOUT: Final = "brokers-without"
@@ -88,12 +85,6 @@ class BrokersView(AnswerView[ViewAnswer]):
         }
         return ViewAnswer(title=heading(table), rows=rows)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Show brokers and racks where there is room."""
-        if self.has_class("-both") != (event.size.height >= _BOTH):
-            self.toggle_class("-both")
-            self.draw()
-
     def seen(self, answer: ViewAnswer) -> Sequence[str]:
         """Brokers or racks, or both."""
         if answer is not self.answer:
@@ -131,12 +122,16 @@ class BrokersView(AnswerView[ViewAnswer]):
     @property
     def asked(self) -> tuple[int, ...]:
         """The brokers whose loss is asked about, of those that are there at this state."""
+        if not self.picked and self.opened is None:
+            return self._at_cursor
+        there = self.answer.rows[_BROKERS].table["broker"].to_pylist() if self.answer else ()
+        return tuple(sorted(self.picked.intersection(there)))
+
+    @property
+    def _at_cursor(self) -> tuple[int, ...]:
+        """The brokers of the row under the cursor."""
         name, row = self.name_of(self.table), self.table.row
-        if self.picked or row is None or self.opened is not None:
-            answer = self.answer
-            there = answer.rows[_BROKERS].table["broker"].to_pylist() if answer else []
-            return tuple(sorted(self.picked.intersection(there)))
-        return self._brokers_of(name, row["rack" if name == _RACKS else "broker"])
+        return () if row is None else self._brokers_of(name, row[name.rstrip("s")])
 
     def slow_detail(self, name: str, row: Mapping[str, Any]) -> Callable[[Job], Content] | None:
         """The loss of the brokers in words."""
@@ -176,11 +171,7 @@ class BrokersView(AnswerView[ViewAnswer]):
 
     def action_pick(self) -> None:
         """Pick the broker under the cursor, or all of the rack, or take that back."""
-        table, row = self.table, self.table.row
-        if row is None:
-            return
-        name = self.name_of(table)
-        brokers = set(self._brokers_of(name, row["rack" if name == _RACKS else "broker"]))
+        table, brokers = self.table, set(self._at_cursor)
         self.picked = self.picked - brokers if brokers <= self.picked else self.picked | brokers
         self.draw()
         if table.cursor + 1 < table.n_lines:

@@ -294,7 +294,7 @@ class GroupsView(AnswerView[ViewAnswer]):
         "the node; `h` there shows each commit\n"
         "- `tab` goes to the next table, `backspace` back to all groups\n"
         "- `Y` copies the command that ends a hanging transaction; metashell never runs it\n"
-        "- `r` reads the logs again\n\n"
+        "- `ctrl+r` reads the logs again\n\n"
         "In the history of an offset time goes to the right, the highest offset is highest. `x` "
         "stands for a removed offset. Compaction removes older commits."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -15,9 +15,7 @@ from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.sources.older import read_older
 from metashell.tui.jobs import READING_OLDER, Job
-from metashell.tui.moving import MOMENT
 from metashell.tui.part import shown_key
-from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
 from metashell.tui.views.answer import AnswerView, with_labels
 from metashell.tui.views.health_text import (
@@ -31,8 +29,6 @@ from metashell.tui.views.health_text import (
 )
 from metashell.tui.views.question import ViewQuestion, ViewRows
 
-_BOTH: Final = 30
-"""Lines of the view from which on there is room for the findings and the rows of one."""
 _MOMENT_TIP: Final = "go to the node at the offset where the finding began"
 _RUN_TIP: Final = "run the command of the finding or row"
 _DEEP_TIP: Final = "also run the command check, or leave it out"
@@ -60,8 +56,8 @@ class HealthView(AnswerView[HealthAnswer]):
         shown_key("C", "deep", "Check", "health.deep", _DEEP_TIP),
     ]
     DEFAULT_CSS = """
-    HealthView #health-findings { height: auto; max-height: 40%; }
-    HealthView.-one #health-findings { height: 1fr; max-height: 100%; min-height: 4; }
+    HealthView #health-findings { height: 1fr; min-height: 4; }
+    HealthView.-both #health-findings { height: auto; max-height: 40%; min-height: 0; }
     HealthView .answer-detail { max-height: 12; }
     """
 
@@ -72,12 +68,6 @@ class HealthView(AnswerView[HealthAnswer]):
         self._looked_at = FINDINGS
         self._rows_of: str | None = None
         """The finding whose rows are shown."""
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show both tables where there is room."""
-        if self.has_class("-one") != (event.size.height < _BOTH):
-            self.toggle_class("-one")
-            self.draw()
 
     # Asking.
 
@@ -136,7 +126,7 @@ class HealthView(AnswerView[HealthAnswer]):
 
     def seen(self, answer: HealthAnswer) -> Sequence[str]:  # type: ignore[override]
         """Both, or on a small screen the one that is looked at."""
-        is_one = self.has_class("-one") and answer.rows
+        is_one = answer.rows and not self.has_class("-both")
         return (self._looked_at,) if is_one else tuple(answer.rows)
 
     @property
@@ -192,24 +182,12 @@ class HealthView(AnswerView[HealthAnswer]):
 
     # Ways from a row.
 
-    def with_node(self, then: Callable[[str], object]) -> None:
-        """Do something with the path that the finding or the row is about, if it has one."""
-        row = self.table.row
-        path = None if row is None else self.path_of(self.name_of(self.table), row)
-        if path is None:
-            super().with_node(then)
-        else:
-            then(path)
-
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Go to the finding's rows, or to the row's node."""
-        path = self.path_of(name, row)
         if name == FINDINGS:
             self._look_at(ROWS)
-        elif path is None:
-            self.explorer.tell(_NO_NODE)
         else:
-            self._go(path)
+            self.to_node(name, row, self._go)
 
     def _go(self, path: str, offset: int | None = None) -> None:
         """Go to a node; from outside of all clusters into its cluster, whose end is shown."""
@@ -252,10 +230,7 @@ class HealthView(AnswerView[HealthAnswer]):
                 began = "as it began" if end == offset else f"it began at {offset}, inside a batch"
                 self.explorer.tell(f"{began}: [ goes back, then = lists what changed")
 
-        self.explorer.jobs.start(
-            "finding the moment", lambda _: applied_at(view_state, path, offset), done,
-            owner=self, key=MOMENT, leads=True,
-        )  # fmt: skip
+        self.find_moment(path, offset, done)
 
     def action_run_command(self) -> None:
         """Run the command that helps with the row under the cursor, in the row's cluster."""
@@ -284,7 +259,3 @@ class HealthView(AnswerView[HealthAnswer]):
         if shown is None or finding is None:
             return (every,)
         return ((finding["code"] or "health", plain(shown)), every)
-
-    def copyable(self) -> tuple[str, str] | None:
-        """The command of the row under the cursor."""
-        return None if self.command is None else ("command", self.command)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
@@ -16,8 +17,6 @@ import pyarrow as pa
 from metashell.commands.quorum.words import age_text
 from metashell.fs.escape import diagnostic
 from metashell.fs.path import cluster_path
-from metashell.tui.moving import MOMENT
-from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.signs import bars, sparkline, with_signs
 from metashell.tui.views.answer import AnswerView
 from metashell.tui.views.question import ViewAnswer, ViewQuestion
@@ -206,18 +205,14 @@ class QuorumView(AnswerView[ViewAnswer]):
 
     def choose(self, name: str, row: dict[str, Any]) -> None:
         """Go to the node, to the copy, or to where the reign began."""
-        view_state, offset, path = self.view_state, row.get("start_offset"), self.explorer.path
+        offset, explorer = row.get("start_offset"), self.explorer
         if name != _EPOCHS:
             super().choose(name, row)
         elif offset is None:
-            self.explorer.tell(f"no record shows where epoch {row['epoch']} began", "warning")
-        elif view_state is not None:
-            self.explorer.jobs.start(
-                "finding the moment",
-                lambda _: applied_at(view_state, path, offset, of_history=True),
-                lambda end: self.explorer.travel(end, leads=True),
-                owner=self, key=MOMENT, leads=True,
-            )  # fmt: skip
+            explorer.tell(f"no record shows where epoch {row['epoch']} began", "warning")
+        else:
+            travel = partial(explorer.travel, leads=True)
+            self.find_moment(explorer.path, offset, travel, of_history=True)
 
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The nodes, the epochs, and the quorum as one row."""
