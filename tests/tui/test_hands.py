@@ -460,6 +460,25 @@ def test_rows_are_where_they_were() -> None:
     drive(test, session_on(DEMO))
 
 
+def test_a_view_is_as_it_was_left() -> None:
+    """Its number brings back the cursor, what was opened, the filter and the scrolled rows."""
+
+    async def test(driver: Driver) -> None:
+        for view, *keys in (
+            ("1", "end", "tab", "down"),
+            ("2", "pageup", "pageup", "up", "tab", "pagedown"),
+            ("3", "down", "enter", "slash", *"csv", "enter"),
+            ("4", "tab", "down", "s"),
+            ("5", "down", "w", "down", "right"),
+        ):
+            await driver.press(view, *keys)
+            before = driver.screen().splitlines()[1:-2]
+            await driver.press("0", "down", view)
+            assert before == driver.screen().splitlines()[1:-2], view
+
+    drive(test, session_on(DEMO), size=(100, 30))
+
+
 @pytest.mark.parametrize(("keys", "told"), [(("0",), "R x"), (("5",), "w"), (("1",), "R x")])
 def test_keys_that_matter_are_in_the_footer(keys: tuple[str, ...], told: str) -> None:
     """At 80 columns, too."""
