@@ -464,14 +464,14 @@ def test_a_view_is_as_it_was_left() -> None:
     """Its number brings back the cursor, what was opened, the filter and the scrolled rows."""
 
     async def test(driver: Driver) -> None:
-        for view, *keys in (
+        for view, *typed in (
             ("1", "end", "tab", "down"),
             ("2", "pageup", "pageup", "up", "tab", "pagedown"),
             ("3", "down", "enter", "slash", *"csv", "enter"),
             ("4", "tab", "down", "s"),
             ("5", "down", "w", "down", "right"),
         ):
-            await driver.press(view, *keys)
+            await driver.press(view, *typed)
             before = driver.screen().splitlines()[1:-2]
             await driver.press("0", "down", view)
             assert before == driver.screen().splitlines()[1:-2], view

@@ -9,13 +9,11 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.geometry import Region
 from textual.widgets import Static
 
 from metashell.kernel import threads
@@ -166,11 +164,9 @@ def test_a_job_in_the_place_of_another_begins_behind_it(monkeypatch: pytest.Monk
 def test_a_turning_sign_below_another_screen_turns_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each change below another screen has the whole of it drawn again."""
     drawn: list[StatusLine] = []
-    refresh = StatusLine.refresh
 
-    def count(line: StatusLine, *regions: Region, **options: Any) -> StatusLine:
+    def count(line: StatusLine) -> None:
         drawn.append(line)
-        return refresh(line, *regions, **options)
 
     async def test(driver: Driver) -> None:
         line = driver.one(StatusLine)
@@ -186,7 +182,7 @@ def test_a_turning_sign_below_another_screen_turns_slowly(monkeypatch: pytest.Mo
         await driver.settled()
         assert turn() == 2
 
-    monkeypatch.setattr(StatusLine, "refresh", count)
+    monkeypatch.setattr(StatusLine, "draw", count)
     drive(test)
 
 

@@ -155,7 +155,7 @@ class Following:
 
     def _refresh(self) -> None:
         for status in self._app.query(StatusLine):
-            status.refresh()
+            status.draw()
 
 
 def _watch(job: Job, source: Source, following: Following) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,7 +13,6 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.commands.shared.columns import display_width
@@ -35,8 +34,6 @@ from metashell.tui.text import cut, cut_front, fitting, line, say
 from metashell.tui.view import FLEET, VIEWS, ViewSpec
 
 if TYPE_CHECKING:
-    from textual.geometry import Region
-
     from metashell.tui.jobs import Job
     from metashell.tui.view_state import ViewState
 
@@ -264,23 +261,19 @@ _STYLES: Final[dict[Kind, str]] = {
 }
 
 
-class StatusLine(AppPart, Widget):
+class StatusLine(AppPart, Static):
     """Where everything stands."""
 
     HELP: ClassVar = "The shown place in the log, and the work in progress."
     DEFAULT_CSS = "StatusLine { height: 1; }"
 
-    _content: Content | None = None
-    """The content to draw; None until it is made."""
-
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(markup=False)
         self.view_state: ViewState | None = None
         """The view state that it tells of."""
         self.status: SourceStatus | None = None
         """Where that stands; None while it is computed."""
         self._jobs: Sequence[Job] = ()
-        self._drawn = ""
         self._frame = 0
         self._spinner: Timer | None = None
 
@@ -302,7 +295,7 @@ class StatusLine(AppPart, Widget):
             return status
 
         self.explorer.jobs.start("reading the log", work, self._know, owner=self, key="status")
-        self.refresh()
+        self.draw()
 
     def _know(self, status: SourceStatus | None) -> None:
         self.status = status
@@ -323,16 +316,12 @@ class StatusLine(AppPart, Widget):
             else:
                 self._spinner.pause()
         if not jobs:
-            self.refresh()
+            self.draw()
 
     def look(self) -> None:
         """Show how the connection is now, and tell what was said of the source."""
         self._tell(self.explorer.session.messages())
-        # A line that stays the same is not sent again.
-        content = self._made()
-        if content.plain != self._drawn:
-            self.refresh()
-            self._content = content
+        self.draw()
 
     def _tell(self, messages: Sequence[str]) -> None:
         """Show what was said of the source for a while."""
@@ -350,7 +339,7 @@ class StatusLine(AppPart, Widget):
         # Below another screen each change has all of that drawn again. A screen that can be seen
         # below another is current as well.
         if self.app.screen is self.screen or not self._frame % _SLOWLY:
-            self.refresh()
+            self.draw()
 
     @property
     def facts(self) -> LineState:
@@ -394,18 +383,12 @@ class StatusLine(AppPart, Widget):
             width=width,
         )
 
-    def render(self) -> Content:
-        """The line."""
-        content, self._content = self._content or self._made(), None
-        self._drawn = content.plain
-        return content
+    def on_resize(self) -> None:
+        """Say what there is room for."""
+        self.draw()
 
-    def refresh(self, *regions: Region, **options: Any) -> Self:
-        """Draw it again, with what there is to be said then."""
-        self._content = None
-        return super().refresh(*regions, **options)
-
-    def _made(self) -> Content:
+    def draw(self) -> None:
+        """Show all that there is to be said, unless it is shown."""
         width = self.size.width - 2
         is_open = self.view_state is not None
         work = self._work(width // 2 if is_open else width)
@@ -413,7 +396,9 @@ class StatusLine(AppPart, Widget):
         said = [piece for piece in pieces(self.facts) if is_open or piece.kind == "note"]
         text = fitting([self._piece(piece, left) for piece in said], left)
         room = " " * max(width - text.cell_length - display_width(work), 0)
-        return Content.assemble(" ", text, room, self._piece(StatusPiece(work, "work"), width))
+        made = Content.assemble(" ", text, room, self._piece(StatusPiece(work, "work"), width))
+        if made != self.content:
+            self.update(made, layout=False)
 
     def _piece(self, piece: StatusPiece, room: int) -> Content:
         """A piece; on the bar of an earlier state all have its colour.
