@@ -21,6 +21,7 @@ from textual.widgets import Input
 from metashell.commands.export.destination import STDOUT, ExportPlace
 from metashell.commands.export.tables import BINARY
 from metashell.commands.export.tables import WRITERS as TABLE_WRITERS
+from metashell.commands.framework.local_places import refuse_kafkas
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_colours import without_colours
 from metashell.commands.rows.cell_text import is_json, plain_texts
@@ -58,18 +59,24 @@ def show_in(explorer: Explorer, program: str, what: str, text: str) -> None:
         what: A name of the text for messages.
         text: The text; unsafe characters are escaped.
     """
-    command = command_of(program, os.environ)
+    is_pager, environ = program == "pager", dict(os.environ)
+    command = pager_command(environ) if is_pager else editor_command(environ)
+    if is_pager:
+        environ = pager_environment(environ)
+        # Without `-F` a text that fits one screen stays visible; nothing else would show it.
+        environ["LESS"] += " -+F"
     if command is None:
         explorer.tell(_HINTS[program], "warning")
         return
     try:
         path = write_copy(text)
-    except OSError as error:
-        explorer.tell(f"the {what} can't be written for the {program}: {error}", "error")
+    except (OSError, MetashellError) as error:
+        told = f"the {what} can't be written: {error}; set TMPDIR to another directory"
+        explorer.tell(told, "error")
         return
     try:
         with explorer.suspend():
-            status = run(command, path, environment_of(program, os.environ))
+            status = run(command, path, environ)
     except SuspendNotSupported:
         explorer.tell(f"no {program} here: this terminal can't run another program", "warning")
         return
@@ -82,49 +89,24 @@ def show_in(explorer: Explorer, program: str, what: str, text: str) -> None:
         explorer.tell(f"{command} {end}", "warning")
 
 
-def command_of(program: str, environ: Mapping[str, str]) -> str | None:
-    """The command line of the program; None where there is none."""
-    return pager_command(environ) if program == "pager" else editor_command(environ)
-
-
-def environment_of(program: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables of the program."""
-    if program != "pager":
-        return dict(environ)
-    given = pager_environment(environ)
-    # Without `-F` a text that fits one screen stays visible; nothing else would show it.
-    return {**given, "LESS": f"{given['LESS']} -+F"}
-
-
 def write_copy(text: str) -> Path:
     """Write a text to a new file that only the user can read.
 
     Raises:
-        OSError: It can't be written; the only directory for it is one of Kafka's.
+        OSError: It can't be written.
+        MetashellError: The directory for it is one of Kafka's.
     """
-    directory = Path(tempfile.gettempdir())
-    if is_of_kafka(directory):
-        raise OSError(f"{directory} is a Kafka directory: set TMPDIR to another one")
+    directory = os.path.realpath(tempfile.gettempdir())
+    refuse_kafkas("TMPDIR", directory, ())
     handle, name = tempfile.mkstemp(prefix="metashell-", suffix=".txt", dir=directory)
     path = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(to_bytes(escape_text(text)))
-            if not text.endswith("\n"):
-                file.write(b"\n")
+            file.write(to_bytes(escape_text(text.removesuffix("\n")) + "\n"))
     except BaseException:
         path.unlink()
         raise
     return path
-
-
-def is_of_kafka(directory: Path) -> bool:
-    """Whether a directory is one of Kafka's, or lies in one."""
-    whole = directory.resolve()
-    return any(
-        place.name == "__cluster_metadata-0" or (place / "meta.properties").exists()
-        for place in (whole, *whole.parents)
-    )
 
 
 def run(command: str, path: Path, environ: Mapping[str, str]) -> int:
