@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -34,9 +34,7 @@ from metashell.tui.text import error_text
 from metashell.tui.type_ahead import TypeAhead
 from metashell.tui.view import VIEWS, View, ViewSpec, first_view, leave_timeline, take_focus
 from metashell.tui.view_state import (
-    CommandAnswer,
     ViewState,
-    ask,
     cluster_at,
     settle,
     view_state_of,
@@ -44,7 +42,6 @@ from metashell.tui.view_state import (
 
 if TYPE_CHECKING:
     from textual.command import Provider
-    from textual.message_pump import MessagePump
 
     from metashell.commands.shared.status import SourceStatus
     from metashell.sources.source import Source
@@ -360,31 +357,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
             if not self.is_open:
                 self.is_open = True
 
-    # Asking.
-
-    def ask(
-        self,
-        words: Sequence[str] | str,
-        done: Callable[[CommandAnswer], object],
-        *,
-        owner: MessagePump,
-        title: str,
-        key: str = "",
-        cwd: str = "/",
-        width: int = 80,
-    ) -> Job | None:
-        """Run a command on the view state in a job. `done` gets its answer in the drawing thread.
-
-        Words are taken as they are; nothing of the user's habits counts.
-        """
-        view_state = self.view_state
-        if view_state is None:
-            return None
-
-        def work(job: Job) -> CommandAnswer:
-            return ask(view_state, words, cwd=cwd, cancelled=job.cancelled, width=width)
-
-        return self.jobs.start(title, work, done, owner=owner, key=key)
+    # Jobs.
 
     def on_told(self, told: Told) -> None:
         """Do what a job has to say, unless the program ends and the frame is gone."""

@@ -337,16 +337,13 @@ def ask(
 
     out = _Kept(is_terminal=True, width=width, on_text=on_text)
     warnings = list[str]()
-    context = Context(
-        root=view_state.root,
+    context = quiet_context(
+        *(view_state, cancelled),
         out=out,
         warn=lambda text: warnings.append(diagnostic(text)),
         cwd=cwd,
         interactive=interactive,
         history=history,
-        cancelled=cancelled,
-        source=view_state.source,
-        fleet=view_state.fleet,
         habits=habits,
         kept={} if kept is None else kept,
         reads_older=reads_older,
@@ -359,20 +356,11 @@ def ask(
     return CommandAnswer(status, out.text, out.tables, warnings, context, out.verdicts)
 
 
-def quiet_context(
-    view_state: ViewState, cancelled: Callable[[], bool], *, cwd: str = "/", **more: Any
-) -> Context:
-    """A context on a view state of which nothing is printed."""
-    return Context(
-        root=view_state.root,
-        out=Nowhere(is_terminal=True),
-        warn=lambda _: None,
-        cwd=cwd,
-        cancelled=cancelled,
-        source=view_state.source,
-        fleet=view_state.fleet,
-        **more,
-    )
+def quiet_context(view_state: ViewState, cancelled: Callable[[], bool], **more: Any) -> Context:
+    """A context on a view state; nothing is printed unless `more` says where to."""
+    quiet = {"out": Nowhere(is_terminal=True), "warn": lambda _: None, "cwd": "/", **more}
+    source, fleet = view_state.source, view_state.fleet
+    return Context(root=view_state.root, cancelled=cancelled, source=source, fleet=fleet, **quiet)
 
 
 def directory_at(view_state: ViewState, path: str) -> str:
