@@ -14,11 +14,11 @@ from textual.widgets.option_list import Option
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.errors import PathError
-from metashell.fs.node import Leaf
 from metashell.fs.path import NodePlace, encode_path, resolve
 from metashell.tui.frame.box import ListBox
 from metashell.tui.jobs import Job
 from metashell.tui.node.described import config_names, quota_names
+from metashell.tui.node.history import topic_name
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.filters import Chip
 from metashell.tui.rows.cells import rows_of
@@ -63,7 +63,6 @@ class Relations:
 
     path: str
     """The node, below the cluster's root."""
-    name: str
     groups: tuple[Relation, ...]
 
 
@@ -72,7 +71,8 @@ class _Asked:
 
     def __init__(self, view_state: ViewState, cancelled: Callable[[], bool]) -> None:
         assert view_state.cluster is not None
-        self.view_state = ViewState(opened=view_state.cluster, cluster=view_state.cluster)
+        self.cluster = view_state.cluster
+        self.view_state = ViewState(opened=self.cluster, cluster=self.cluster)
         self._cancelled = cancelled
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
@@ -103,7 +103,7 @@ def relations_of(
     for start, find in _KINDS.items():
         if names[: len(start)] == start and len(names) > len(start):
             groups = find(asked, place, names[len(start) :])
-            return Relations(path, names[-1], tuple(groups))
+            return Relations(path, tuple(groups))
     return None
 
 
@@ -123,7 +123,8 @@ def _records(flag: str, value: str) -> Relation:
 
 def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of a topic, or of a partition of it."""
-    topic = _name_of(place.parent if len(below) > 1 and place.parent else place, below[0])
+    directory = place.parent if len(below) > 1 and place.parent else place
+    topic = topic_name(asked.cluster, directory.encoded()) or below[0]
     yield Relation("topic", topic, encode_path((_IMAGE, "topics", "byName", topic)), key="t")
     yield _configs(asked, "TOPIC", topic)
     rows = asked.rows("partitions", "--", topic)
@@ -136,13 +137,6 @@ def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator
     yield _group("ACLs", "a", [_acl(row) for row in acls])
     yield _quotas(asked, {str(row["principal"]).partition(":")[2] for row in acls})
     yield _records("--topic", topic)
-
-
-def _name_of(place: NodePlace, name: str) -> str:
-    """The name of a topic, which `byId` has in a leaf."""
-    child = place.node.child("name") if place.node.is_dir else None  # type: ignore[union-attr]
-    value = child.value() if isinstance(child, Leaf) else None
-    return value if isinstance(value, str) else name
 
 
 def _configs(asked: _Asked, kind: str, name: str) -> Relation:
@@ -208,8 +202,12 @@ def _numbers(numbers: Sequence[int]) -> str:
     return " ".join(f"p{number}" for number in sorted(numbers))
 
 
-def _broker_path(broker: int) -> str:
+def _broker_path(broker: object) -> str:
     return encode_path((_IMAGE, "cluster", "brokers", str(broker)))
+
+
+def _topic(name: str) -> Relation:
+    return Relation(name, path=encode_path((_IMAGE, "topics", "byName", name)))
 
 
 def _acl(row: Row) -> Relation:
@@ -242,7 +240,7 @@ def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterat
         yield _brokers(asked, asked.rows("partitions", "--", name))
         yield _records("--topic", name)
     elif kind == "BROKER" and name:
-        yield Relation("broker", name, encode_path((_IMAGE, "cluster", "brokers", name)), key="b")
+        yield Relation("broker", name, _broker_path(name), key="b")
         yield _records("--broker", name)
 
 
@@ -255,8 +253,7 @@ def _of_broker(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterato
     partitions = _partitions(rows)
     yield _group("partitions", "p", partitions.children, f"{len(rows):,}, leads {n_led:,}")
     topics = sorted({row["topic"] for row in rows})
-    found = [Relation(name, "", encode_path((_IMAGE, "topics", "byName", name))) for name in topics]
-    yield _group("topics", "t", found)
+    yield _group("topics", "t", [_topic(name) for name in topics])
     yield _records("--broker", broker)
 
 
@@ -268,7 +265,7 @@ def _of_acl(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[R
     if row["resource_type"] == "TOPIC":
         name, is_prefix = row["resource_name"], row["pattern_type"] == "PREFIXED"
         topics = [
-            Relation(topic, "", encode_path((_IMAGE, "topics", "byName", topic)))
+            _topic(topic)
             for topic in (one["topic"] for one in asked.rows("topics"))
             if name in ("*", topic) or (is_prefix and topic.startswith(name))
         ]
