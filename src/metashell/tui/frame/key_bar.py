@@ -20,15 +20,13 @@ from metashell.dataclass import dataclass
 from metashell.tui.frame.keys import CANCEL
 from metashell.tui.part import AppPart
 
-_ORDER: Final = (
-    *("table.sort", "cancel", "command", "filter", "find", "go", "describe", "relations", "export"),
-    *("quit", "help"),
-)
-"""Ids of the keys that stand behind those of the focused part, in the order of the footer."""
-_NEEDED: Final = ("help", "command", "cancel", "filter")
-"""Ids of those that get room before the focused part's keys."""
-_RATHER: Final = ("describe", "relations", "export", "table.sort", "find", "go", "quit")
-"""Ids of the others, those first that get room first."""
+_RANKS: Final = {
+    "table.sort": 8, "cancel": 3, "command": 2, "filter": 4, "find": 9, "go": 10, "describe": 5,
+    "relations": 6, "export": 7, "quit": 11, "help": 1,
+}  # fmt: skip
+"""Ids of keys that many parts have, in the order of the footer: the least rank gets room first."""
+_OWN: Final = 4.5
+"""The rank of the focused part's other keys, which stand in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +47,13 @@ class Shown:
 
 def chosen(keys: Sequence[Shown], width: int) -> list[Shown]:
     """The keys for which there is room, in the order in which they are shown."""
-    of_all = {key.binding.id: key for key in keys if key.binding.id in _ORDER}
-    own = [key for key in keys if key.binding.id not in _ORDER]
-    needed = [of_all[name] for name in _NEEDED if name in of_all]
-    others = [of_all[name] for name in _RATHER if name in of_all]
     kept: list[Shown] = []
-    room = width
-    for key in (*needed, *own, *others):
-        if key.width <= room:
+    for key in sorted(keys, key=lambda key: _RANKS.get(key.binding.id or "", _OWN)):
+        if key.width <= width:
             kept.append(key)
-            room -= key.width
-    first = [key for key in own if key in kept]
-    return first + [of_all[name] for name in _ORDER if name in of_all and of_all[name] in kept]
+            width -= key.width
+    places = {name: place for place, name in enumerate(_RANKS)}
+    return sorted(kept, key=lambda key: places.get(key.binding.id or "", -1))
 
 
 class KeyBar(AppPart, Widget, can_focus=False):
