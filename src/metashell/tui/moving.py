@@ -54,16 +54,16 @@ class Arrival:
 class Moving(AppPart):
     """Mixed into the program."""
 
-    def go(self, path: str, *, offset: int | None = None, view: str = TREE) -> None:
+    def go(self, path: str, *, offset: int | str | None = None, view: str = TREE) -> None:
         """Go to a node, and to an offset where one is given; the place before is kept for `back`.
 
         Args:
             path: An absolute path of the whole tree.
-            offset: The last offset to be shown; None to stay in the view state.
+            offset: The last offset, or the time, to be shown; None to stay in the view state.
             view: Id of the view to see it in.
         """
         self.leave_place(is_for_a_time=offset is not None)
-        self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
+        self._go(path, offset, view, is_exact=offset is not None)
 
     def leave_place(self, *, is_for_a_time: bool = False) -> None:
         """Keep the place that is looked at for `back`, which may lead to its time, too."""
@@ -88,7 +88,7 @@ class Moving(AppPart):
     def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
         self.leave_place(is_for_a_time=True)
-        self._go(place, TREE, is_exact=True)
+        self._go(place.path, place.offset, TREE, is_exact=True)
 
     @property
     def here(self) -> VisitedNode:
@@ -105,26 +105,26 @@ class Moving(AppPart):
             return VisitedView(self.here, TREE)
         return VisitedView(self.here, view.id or "", view.result)
 
-    def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
+    def _go(self, path: str, point: int | str | None, view: str, *, is_exact: bool) -> None:
         app = self.explorer
         view_state = app.view_state
         if view_state is None:
             return
-        app.path = place.path
+        app.path = path
         app.show_view(view)
-        path, offset = place.path, place.offset if is_exact else None
+        point = point if is_exact else None
         at = None if view_state.cluster is None else view_state.cluster.moment_offset
-        if cluster_at(view_state, path) != view_state.prefix or (is_exact and offset != at):
+        if cluster_at(view_state, path) != view_state.prefix or (is_exact and point != at):
             self._renew(
-                f"going to {place}",
-                lambda: view_state_there(view_state, path, moves=is_exact, point=offset),
+                f"going to {path}" if point is None else f"going to {path}@{point}",
+                lambda: view_state_there(view_state, path, moves=is_exact, point=point),
                 leads=True,
-                point=offset,
+                point=point,
             )
         elif is_exact:
             app.jobs.cancel(app, VIEW_STATE)  # the way elsewhere is not gone any more
         if app.view is not None:
-            app.view.show_path(place.path)
+            app.view.show_path(path)
 
     def moved_to(self, path: str) -> None:
         """Note the node that a view went to by itself."""
@@ -147,7 +147,8 @@ class Moving(AppPart):
         if place is None:
             app.tell("no further place")
             return
-        self._go(place.node, place.view, is_exact=place.was_left_for_a_time)
+        node = place.node
+        self._go(node.path, node.offset, place.view, is_exact=place.was_left_for_a_time)
         if place.result is not None:
             app.show_rows(place.result)
 

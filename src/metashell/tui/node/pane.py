@@ -434,8 +434,8 @@ class NodePane(AppPart, Vertical):
         elif not view_state.has_image:
             self.explorer.tell(view_state.why_no_image, "warning")
         else:
-            self.explorer.go(path)
-            self.explorer.travel(time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z")
+            shown = time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z"
+            self.explorer.go(path, offset=shown)
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Show what is cut of the row."""
