@@ -27,7 +27,7 @@ def test_a_border_is_no_line_of_the_tree() -> None:
         assert lines[0].startswith("╭─")
         assert 1 == sum("quorum" in text for text in lines)
         await driver.press("z")
-        tree.filter.filter_by("qu")
+        tree.filter_by("qu")
         await driver.settled()
         assert "filter qu: 1 of " in picture(tree)[-1].text
 
@@ -44,7 +44,7 @@ def test_what_is_cut_and_marked_is_seen_beside_the_scroll_bar() -> None:
         await driver.press("right", "down")
         assert tree.show_vertical_scrollbar
         assert tree.line is not None
-        tree._marks._take({tree.line.key: True})
+        tree._marks.take({tree.line.key: True})
         left = tree.scrollable_content_region.width
         left += tree.gutter.left
         ends = {line[left - 3 : left] for line in driver.screen().splitlines() if "│ ├" in line}

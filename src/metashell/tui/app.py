@@ -28,6 +28,7 @@ from metashell.tui.frame.terminal import MainScreen, keep_terminal
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
 from metashell.tui.moving import VIEW_STATE, Moving, with_status
+from metashell.tui.part import AppPart
 from metashell.tui.remembered import Places, Remembered, bookmarked_cluster
 from metashell.tui.session import ExplorerSession
 from metashell.tui.text import error_text
@@ -398,7 +399,7 @@ class Explorer(Actions, Moving, PassingMessages, App[int]):
             self._drop_filter()
             return
         self.tell(f"cancelled: {job.title}")
-        if isinstance(job.owner, View):
+        if isinstance(job.owner, AppPart):
             job.owner.gave_up(job.key)
         view_state = self.view_state
         if (

@@ -19,6 +19,9 @@ class AppPart:
         app: Explorer = self.app  # type: ignore[attr-defined]
         return app
 
+    def gave_up(self, key: str) -> None:
+        """Take back what was said of a job of the part, which the user has cancelled."""
+
 
 def shown_key(
     keys: str,

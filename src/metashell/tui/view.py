@@ -127,9 +127,6 @@ class View(AppPart, Vertical):
     def follow(self) -> None:
         """Go to the newest record and stay there, where the view lists records."""
 
-    def gave_up(self, key: str) -> None:
-        """Take back what was said of a job of the view, which the user has cancelled."""
-
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path of the node that the cursor is on."""
         then(self.explorer.path_of_row() or self.explorer.path)
@@ -158,7 +155,7 @@ class View(AppPart, Vertical):
 
     def keep_filter(self) -> None:
         """Take the filter as it is typed now: the next keys are for what it leaves."""
-        self.explorer.jobs.lead(self, "arrange", "filter")
+        self.explorer.jobs.lead(self, "arrange", "filter", "look")
 
     @property
     def filter_text(self) -> str | None:

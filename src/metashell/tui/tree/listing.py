@@ -41,6 +41,8 @@ class TreeDetail:
     """The last names of the path, which are not there; empty if the node is there."""
     listings: dict[NodeKey, FetchedNames]
     """New ones."""
+    leaves: Sequence[NodeKey] = ()
+    """Nodes that were to be opened, and are no directories."""
 
 
 def check(cancelled: Cancelled) -> None:
@@ -89,9 +91,8 @@ def with_text(names: Sequence[str], text: str, cancelled: Cancelled) -> Sequence
 def list_tree(
     root: Directory,
     path: str,
-    wanted: Collection[NodeKey],
-    filters: Mapping[NodeKey, str],
-    known: Mapping[NodeKey, FetchedNames],
+    wanted: Mapping[NodeKey, str],
+    known: Collection[NodeKey],
     cancelled: Cancelled,
 ) -> TreeDetail:
     """Follow a path, and list the directories on the way and all other directories to open.
@@ -99,9 +100,8 @@ def list_tree(
     Args:
         root: The root.
         path: An absolute path; parts of it may not be there.
-        wanted: The other directories to open.
-        filters: Filters of directories.
-        known: Listings of the same tree that need not be made again.
+        wanted: The other directories to open, and by directory its filter.
+        known: Directories that need not be listed again.
         cancelled: Asked in between.
     """
     listings: dict[NodeKey, FetchedNames] = {}
@@ -109,7 +109,7 @@ def list_tree(
     def enter(key: NodeKey, directory: Directory) -> None:
         check(cancelled)
         if key not in known and key not in listings:
-            listings[key] = list_directory(directory, filters.get(key, ""), cancelled)
+            listings[key] = list_directory(directory, wanted.get(key, ""), cancelled)
 
     key, node = ROOT, root
     parts = split(normalise(path))
@@ -126,11 +126,14 @@ def list_tree(
             node = found[1]
     else:
         missing = []
+    leaves = []
     for other in sorted(wanted, key=len):
         directory = walk(root, other)
         if isinstance(directory, Directory):
             enter(other, directory)
-    return TreeDetail(key, tuple(map(decode_name, missing)), listings)
+        elif directory is not None:
+            leaves.append(other)
+    return TreeDetail(key, tuple(map(decode_name, missing)), listings, leaves)
 
 
 class ChangedNodes:

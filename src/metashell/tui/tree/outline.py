@@ -8,8 +8,8 @@ depends on the number of open directories, never on the number of names.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Final, TypeAlias
 
 from rich.cells import cell_len
@@ -183,12 +183,15 @@ class Outline:
     """A tree whose root is open.
 
     Args:
-        root: The root's children.
+        root: The root's children; None while they are being fetched.
     """
 
-    def __init__(self, root: FetchedNames) -> None:
-        self.wanted: set[NodeKey] = {ROOT}
-        """The directories to open. Missing ones stay here, because they may come back."""
+    def __init__(self, root: FetchedNames | None = None) -> None:
+        self.wanted: dict[NodeKey, str] = {ROOT: ""}
+        """The directories to open, with the texts that their shown names contain.
+
+        Missing ones stay here, because they may come back.
+        """
         self._root = _Open(None, root)
 
     # Lines.
@@ -280,30 +283,28 @@ class Outline:
         return None if here is None else here.listing
 
     def unlisted(self) -> list[NodeKey]:
-        """Open the directories, of those wanted, that came after `retarget`; returns their keys."""
+        """Open the directories that are wanted; returns those whose names are not as asked for."""
         found = []
         for key in sorted(self.wanted, key=len):
-            above = self._find(key[:-1])
-            if key and above is not None and above.find(key[-1]) is not None:
-                here = above.children.get(key[-1])
-                if here is None and above.listing is not None and above.listing.is_dir(key[-1]):
-                    self.open(key)
+            if self.is_open(key) or self.open(key):
+                listing = self.listing(key)
+                if listing is None or listing.text != self.wanted[key]:
                     found.append(key)
         return found
 
-    def listings(self) -> dict[NodeKey, FetchedNames]:
-        """The children of all open directories that have them."""
-        return {key: here.listing for key, here in self._walk() if here.listing is not None}
+    def listed(self) -> list[NodeKey]:
+        """The open directories whose names are as asked for."""
+        behind = set(self.unlisted())
+        return [key for key in self.wanted if self.is_open(key) and key not in behind]
 
     def filters(self) -> dict[NodeKey, str]:
         """The filters of open directories."""
-        return {key: listing.text for key, listing in self.listings().items() if listing.text}
+        return {key: text for key, text in self.wanted.items() if text and self.is_open(key)}
 
     def filtered_around(self, key: NodeKey) -> NodeKey | None:
         """The nearest directory with a filter, from one upwards; None where there is none."""
         for n in range(len(key), -1, -1):
-            listing = self.listing(key[:n])
-            if listing is not None and listing.text:
+            if self.wanted.get(key[:n]) and self.is_open(key[:n]):
                 return key[:n]
         return None
 
@@ -311,7 +312,7 @@ class Outline:
         """Open a directory; without a listing, say that it is being fetched.
 
         Returns:
-            Whether it is open now: not so where a directory above it is not.
+            Whether it is open now: not so where a directory above it is not, or has none like it.
         """
         if key == ROOT:
             here: _Open | None = self._root
@@ -319,11 +320,14 @@ class Outline:
             above = self._find(key[:-1])
             if above is None or above.listing is None:
                 return False
-            here = above.children.get(key[-1])
+            name = key[-1]
+            here = above.children.get(name)
             if here is None:
-                here = above.children[key[-1]] = _Open(above, None)
+                if above.find(name) is None or not above.listing.is_dir(name):
+                    return False
+                here = above.children[name] = _Open(above, None)
         assert here is not None
-        self.wanted.add(key)
+        self.wanted.setdefault(key, "")
         if listing is not None:
             here.listing = listing
         self._recount(here)
@@ -333,17 +337,11 @@ class Outline:
         """Close a directory, and forget what is open in it; the root stays open."""
         if key == ROOT:
             return
-        self.wanted = {other for other in self.wanted if other[: len(key)] != key}
+        for other in [other for other in self.wanted if other[: len(key)] == key]:
+            del self.wanted[other]
         above = self._find(key[:-1])
         if above is not None and above.children.pop(key[-1], None) is not None:
             self._recount(above)
-
-    def narrow(self, key: NodeKey, text: str, shown: Sequence[str] | None) -> None:
-        """Show only some of a directory's names: those that contain a text."""
-        here = self._find(key)
-        if here is not None and here.listing is not None:
-            here.listing = replace(here.listing, text=text, shown=shown if text else None)
-            self._recount(here)
 
     def retarget(self, listings: Mapping[NodeKey, FetchedNames]) -> None:
         """Take another state of the tree; directories to open are open if they are there.
@@ -376,13 +374,6 @@ class Outline:
         for name in key:
             here = here.children.get(name) if here is not None else None
         return here
-
-    def _walk(self) -> Iterable[tuple[NodeKey, _Open]]:
-        stack: list[tuple[NodeKey, _Open]] = [(ROOT, self._root)]
-        while stack:
-            key, here = stack.pop()
-            yield key, here
-            stack.extend(((*key, name), kid) for name, kid in here.children.items())
 
     def _recount(self, here: _Open | None) -> None:
         while here is not None:

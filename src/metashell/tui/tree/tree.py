@@ -7,25 +7,25 @@ this one draws the lines that can be seen, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from metashell.errors import MetashellError
 from metashell.tui.jobs import Job
-from metashell.tui.lines import LineList, SeenFacts, moving_keys, over_widget
+from metashell.tui.lines import LineList, SeenFacts, moving_keys, over_widget, show_filter
 from metashell.tui.part import quiet_key, shown_key
-from metashell.tui.tree.fetching import Fetching, TreeFilter
+from metashell.tui.text import error_text
 from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.tree.listing import ChangedNodes, TreeDetail, list_tree
 from metashell.tui.tree.outline import (
     LOADING,
     MARK,
     ROOT,
-    FetchedNames,
     NodeKey,
     Outline,
     TreeLine,
@@ -119,17 +119,18 @@ class NodeTree(LineList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.outline: Outline | None = None
-        """The tree's lines; None until the first view state was listed."""
+        self.outline: Final = Outline()
+        """The tree's lines."""
+        self.outline.wanted["image",] = ""
         self._view_state: ViewState | None = None
         """The view state whose nodes are drawn."""
         self._next: ViewState | None = None
         """The one asked for last."""
         self._goal = "/"
         """The path that the user wants to be at; it may not be there in this view state."""
-        self.filter = TreeFilter(self)
-        self._fetching = Fetching(self)
-        self._looking: Job | None = None
+        self._listing: Job | None = None
+        self._typed_for: NodeKey | None = None
+        """The directory for which a filter is being typed: matches in others take the cursor."""
         self._marks = SeenFacts[NodeKey, bool](self, self._marked_keys)
         self._needed = 0
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
@@ -137,9 +138,9 @@ class NodeTree(LineList):
     # Showing a view state and a path.
 
     @property
-    def line(self) -> TreeLine | None:
+    def line(self) -> TreeLine:
         """The line that the cursor is on."""
-        return None if self.outline is None else self.outline.line(self.cursor)
+        return self.outline.line(self.cursor)
 
     @property
     def path(self) -> str:
@@ -150,128 +151,120 @@ class NodeTree(LineList):
     def place(self) -> NodeKey:
         """The directory at hand: the open one that the cursor is on, else the one it is in."""
         line = self.line
-        if line is None:
-            return ROOT
         return line.key if line.is_open else line.place
 
     def show(self, view_state: ViewState, path: str) -> None:
         """Show a view state, with the cursor at a path; what is open stays open."""
-        is_led = self._looking is not None and self._is_led_by(self._looking)
-        leads = self.outline is None or path != self._goal or is_led
+        is_led = self._is_looking and self._listing is not None and self._listing.leads
+        leads = self._view_state is None or path != self._goal or is_led
         self._goal, self._next = path, view_state
-        outline = self.outline
-        wanted = {ROOT} if outline is None else set(outline.wanted)
-        if outline is None and view_state.fleet is None:
-            wanted.add(("image",))
-        same = outline is not None and view_state is self._view_state
-        known = outline.listings() if same and outline else {}
-        filters = {} if outline is None else outline.filters()
+        self._list(leads=leads)
+
+    def _list(self, *, leads: bool, narrowed: NodeKey | None = None) -> None:
+        """Look up the directories to open that are not listed as they are asked for.
+
+        Args:
+            leads: Whether the keys typed meanwhile are for the names.
+            narrowed: The directory whose filter changed, if one did.
+        """
+        view_state, path, wanted = self._next, self._goal, dict(self.outline.wanted)
+        assert view_state is not None
+        is_same = view_state is self._view_state
+        known = self.outline.listed() if is_same else ()
 
         def work(job: Job) -> tuple[TreeDetail, ChangedNodes | None]:
-            found = list_tree(view_state.root, path, wanted, filters, known, job.cancelled)
-            return found, None if same else ChangedNodes(view_state)
+            found = list_tree(view_state.root, path, wanted, known, job.cancelled)
+            return found, None if is_same else ChangedNodes(view_state)
 
         def done(found: tuple[TreeDetail, ChangedNodes | None]) -> None:
-            self._looked(view_state, path, *found)
+            self._listed(view_state, path, *found, narrowed=narrowed)
 
-        self._looking = self.explorer.jobs.start(
-            f"listing {path}", work, done, owner=self, key="look", leads=leads
+        def failed(error: MetashellError) -> None:
+            self.gave_up("look")
+            self.explorer.tell(error_text(error), "error")
+
+        self._listing = self.explorer.jobs.start(
+            f"listing {path}", work, done, owner=self, key="look", failed=failed, leads=leads
         )
 
-    def _looked(
-        self, view_state: ViewState, path: str, found: TreeDetail, changes: ChangedNodes | None
+    def gave_up(self, key: str) -> None:
+        """Close the directories that were to be listed; show names as before a filter."""
+        for unlisted in self.outline.unlisted():
+            listing = self.outline.listing(unlisted)
+            if listing is None:
+                self.close_at(unlisted)
+            else:
+                self.outline.wanted[unlisted] = listing.text
+
+    def _listed(
+        self,
+        view_state: ViewState,
+        path: str,
+        found: TreeDetail,
+        changes: ChangedNodes | None,
+        *,
+        narrowed: NodeKey | None,
     ) -> None:
-        anchor = self._anchor()
-        way = {found.key[:n] for n in range(len(found.key))}
-        if self.outline is None:
-            self.outline = Outline(found.listings[ROOT])
-            self.outline.wanted |= {key for key in found.listings if len(key) == 1}
-        outline = self.outline
-        outline.wanted |= way
+        at, anchor, outline = self.line, self._anchor(), self.outline
+        is_opened = at.key in found.listings and at.key in outline.unlisted()
+        for n in range(len(found.key)):
+            outline.wanted.setdefault(found.key[:n], "")
         if view_state is not self._view_state:
             self._view_state = view_state
             self._marks.begin(None if changes is None else changes.marks)
-            self._fetching.clear()
-            texts = outline.filters()
             outline.retarget(found.listings)
-            self.filter.renew(texts)
         for key in sorted(found.listings, key=len):
             if key in outline.wanted:
                 outline.open(key, found.listings[key])
+        for key in found.leaves:
+            outline.close(key)
         key = self._goal_key(path, found, anchor)
         self._resize()
         line = outline.nearest(key)
+        if narrowed is not None and (at.note or outline.line(line).key != at.key):
+            # Still within the directory: that is what the filter goes on with.
+            line = outline.nearest(narrowed) + 1
         self._keep_on_screen(anchor, line)
-        self._put(line)
-        leads = self._looking is not None and self._looking.leads
-        for key in outline.unlisted():
-            self._fetch(key, leads=leads)
+        self._put(line, tell=narrowed is not None)
+        if is_opened and at.key == key:
+            self._reveal(line, len(found.listings[key].names))
+        if outline.unlisted():
+            self._list(leads=self._listing is not None and self._listing.leads)
         self.post_message(self.Arrived(self._goal, len(found.missing)))
 
-    def _goal_key(
-        self, path: str, found: TreeDetail, anchor: tuple[NodeKey, int] | None
-    ) -> NodeKey:
+    def _goal_key(self, path: str, found: TreeDetail, anchor: tuple[NodeKey, int]) -> NodeKey:
         """Where the cursor goes when a path was followed."""
-        if self._goal != path and anchor is not None:  # the user went elsewhere meanwhile
+        if self._goal != path:  # the user went elsewhere meanwhile
             return anchor[0]
         if not found.missing:
-            assert self.outline is not None
             self._goal = self.outline.path_of(found.key)
         return found.key
 
-    def _anchor(self) -> tuple[NodeKey, int] | None:
+    def _anchor(self) -> tuple[NodeKey, int]:
         """The cursor's node, and how far below the top of the screen it stands."""
-        line = self.line
-        return None if line is None else (line.key, self.cursor - self.scroll_offset.y)
+        return self.line.key, self.cursor - self.scroll_offset.y
 
-    def _keep_on_screen(self, anchor: tuple[NodeKey, int] | None, line: int) -> None:
+    def _keep_on_screen(self, anchor: tuple[NodeKey, int], line: int) -> None:
         """Scroll so that the cursor's line, which may have another number now, stands still."""
-        if anchor is None or not 0 <= anchor[1] < self.size.height:
-            return
-        assert self.outline is not None
-        if self.outline.line(line).key == anchor[0]:
+        is_seen = 0 <= anchor[1] < self.size.height
+        if is_seen and self.outline.line(line).key == anchor[0]:
             self.scroll_to_line(line - anchor[1])
 
-    # Listing.
+    # Opening and closing.
 
     def open_at(self, key: NodeKey) -> None:
         """Open a directory: its names come as soon as they are known."""
-        if self.outline is not None and not self.outline.is_open(key) and self.outline.open(key):
-            self._fetch(key, leads=True)
+        if not self.outline.is_open(key) and self.outline.open(key):
             self._resize()
+            self._list(leads=True)
 
     def close_at(self, key: NodeKey) -> None:
         """Close a directory; the root stays open."""
-        if self.outline is None or key == ROOT:
-            return
-        self._fetching.cancel(key)
-        at = self.line
-        self.outline.close(key)
-        self._resize()
-        if at is not None:
+        if key != ROOT:
+            at = self.line
+            self.outline.close(key)
+            self._resize()
             self._put(self.outline.nearest(at.key), tell=at.key != key)
-
-    def _fetch(self, key: NodeKey, *, leads: bool = False) -> None:
-        assert self._view_state is not None
-        assert self.outline is not None
-        self._fetching.start(self._view_state.root, key, self.outline.path_of(key), leads=leads)
-
-    def fetched(self, key: NodeKey, listing: FetchedNames | None) -> None:
-        """Take the names of a directory that was opened; None where there are none to be had."""
-        if self.outline is None or not self.outline.is_open(key):
-            return
-        if listing is None:
-            self.close_at(key)
-            return
-        anchor = self._anchor()
-        self.outline.open(key, listing)
-        self._resize()
-        if anchor is not None:
-            line = self.outline.nearest(anchor[0])
-            self._keep_on_screen(anchor, line)
-            self._put(line, scroll=False)
-            if anchor[0] == key:
-                self._reveal(line, len(listing.names))
 
     def _reveal(self, line: int, n_below: int) -> None:
         """Have some of what was opened be seen: up to half of the screen of it."""
@@ -282,29 +275,59 @@ class NodeTree(LineList):
 
     # The filter.
 
-    def narrow(self, key: NodeKey, text: str, shown: list[str] | None) -> None:
-        """Show only some names of a directory; None for all."""
-        outline, at = self.outline, self.line
-        assert outline is not None
-        assert at is not None
-        outline.narrow(key, text, shown)
-        self._resize()
-        line = outline.line_of(at.key) if not at.note else None
-        if line is None:
-            # Still within the directory: that is what the filter goes on with.
-            line = outline.nearest(key) + 1
-        self._put(line, tell=outline.line(line).key != at.key)
+    @property
+    def filter_text(self) -> str:
+        """The filter of the directory at hand; empty for none."""
+        return self.outline.wanted.get(self.place, "")
+
+    def filter_by(self, text: str) -> None:
+        """Show only those names of the directory at hand that contain a text, as it is typed."""
+        if self._typed_for is None:
+            self._typed_for = self.place
+        self._narrow(self._typed_for, text)
+
+    def keep_filter(self) -> None:
+        """Take the text as it is typed now: the next one is for the directory at hand then."""
+        self._typed_for = None
+
+    def drop_filter(self) -> str:
+        """Drop the filter of the directory at hand, else of one above it, else of any.
+
+        Returns:
+            The filter that held; empty where no directory has one.
+        """
+        texts, key = self.outline.filters(), self.outline.filtered_around(self.place)
+        if key is None:
+            key = max(texts, key=len, default=None)
+        if key is None:
+            return ""
+        self._narrow(key, "")
+        return texts[key]
+
+    def _narrow(self, key: NodeKey, text: str) -> None:
+        if self.outline.is_open(key):
+            self.outline.wanted[key] = text
+            self._list(leads=False, narrowed=key)
+
+    def _show_filter(self) -> None:
+        """Say which filter holds where the cursor is."""
+        key = self.outline.filtered_around(self.place)
+        listing = None if key is None else self.outline.listing(key)
+        if listing is None:
+            show_filter(self, "", 0, 0)
+        else:
+            show_filter(self, listing.text, len(listing.visible), len(listing.names))
 
     # Moving.
 
     @property
     def n_lines(self) -> int:
         """The lines of open directories."""
-        return 0 if self.outline is None else self.outline.n_lines
+        return self.outline.n_lines
 
     def go_to_line(self, line: int) -> None:
         """Put the cursor on a line, and tell where the user went."""
-        if self.outline is not None:
+        if self._view_state is not None:
             self._put(min(max(line, 0), self.n_lines - 1), tell=True)
 
     def action_choose(self) -> None:
@@ -331,17 +354,15 @@ class NodeTree(LineList):
 
     def action_out(self) -> None:
         """Close a directory; with anything else go to the directory above."""
-        line = self.line
-        if line is not None and line.is_open:
-            self.close_at(line.key)
+        if self.line.is_open:
+            self.close_at(self.line.key)
         else:
             self.action_parent()
 
     def action_parent(self) -> None:
         """Go to the directory above."""
-        line = self.line
-        if line is not None and self.outline is not None and self.cursor:
-            self.go_to_line(self.outline.nearest(line.place))
+        if self.cursor:
+            self.go_to_line(self.outline.nearest(self.line.place))
 
     async def begin_jump(self) -> None:
         """Have the beginning of a name typed."""
@@ -357,8 +378,6 @@ class NodeTree(LineList):
             Whether there is one.
         """
         outline = self.outline
-        if outline is None:
-            return False
         for n in range(len(key), -1, -1):
             name = outline.first_like(key[:n], text)
             line = None if name is None else outline.line_of((*key[:n], name))
@@ -370,24 +389,19 @@ class NodeTree(LineList):
     def _line_or_look(self) -> TreeLine | None:
         """The line of the cursor; where listing was cancelled, begin it again."""
         is_old = self._next is not self._view_state
-        if self._next is not None and (self.outline is None or is_old) and not self._is_looking:
+        if self._next is not None and is_old and not self._is_looking:
             self.show(self._next, self._goal)
             return None
         return self.line
 
-    def _is_led_by(self, job: Job) -> bool:
-        """Whether a job is still on the way to where the user wants to be."""
-        return job.leads and self.explorer.jobs.goes_on(job)
-
     @property
     def _is_looking(self) -> bool:
-        return self.explorer.jobs.goes_on(self._looking)
+        return self.explorer.jobs.goes_on(self._listing)
 
     def _put(self, line: int, *, tell: bool = False, scroll: bool = True) -> None:
         """Put the cursor on a line; `tell` where the user went there."""
-        assert self.outline is not None
         self.put_cursor(line)
-        self.filter.show()
+        self._show_filter()
         if scroll:
             self.show_cursor()
         if tell:
@@ -408,15 +422,14 @@ class NodeTree(LineList):
 
     def _take_lines(self) -> None:
         """Take over that there are more lines or fewer."""
-        if self.outline is not None:
-            self.cursor = min(self.cursor, self.n_lines - 1)
-            self.virtual_size = Size(1, self.n_lines)
-            self.filter.show()
+        self.cursor = min(self.cursor, self.n_lines - 1)
+        self.virtual_size = Size(1, self.n_lines)
+        self._show_filter()
         self._come_into_sight()
 
     def takes_at(self, line: int, column: int) -> bool:
         """Whether a directory's arrow stands there: it opens and closes with one click."""
-        return self.outline is not None and column in arrow_columns(self.outline.line(line))
+        return column in arrow_columns(self.outline.line(line))
 
     # Marks.
 
@@ -446,36 +459,25 @@ class NodeTree(LineList):
 
     def visible_lines(self) -> Iterator[TreeLine]:
         """The lines on the screen."""
-        if self.outline is not None:
-            yield from map(self.outline.line, self.seen)
+        return map(self.outline.line, self.seen)
 
     # Drawing.
-
-    def _shown_in(self, y: int) -> str | tuple[TreeLine, bool, bool]:
-        """The content of a screen row: a text, or (line, is it marked, is the cursor on it)."""
-        at = y + self.scroll_offset.y
-        outline = self.outline
-        if outline is None or at >= self.n_lines:
-            return "" if y or outline is not None else self._said_at_first()
-        line = outline.line(at)
-        return line, self.is_marked(line.key) and not line.note, at == self.cursor
 
     def render_line(self, y: int) -> Strip:
         """Draw a line of the screen."""
         # A line that is too long ends before the scroll bar, which is drawn over the widget.
         width = self.scrollable_content_region.width or self.size.width
-        base, shown = self.rich_style, self._shown_in(y)
-        if isinstance(shown, str):
-            note = over_widget(self, "node-tree--note")
-            return Strip([Segment(shown, base + note)]).adjust_cell_length(width, base)
-        line, is_marked, is_cursor = shown
-        style = self.get_component_rich_style("node-tree--cursor") if is_cursor else base
+        at, style = y + self.scroll_offset.y, self.rich_style
+        if at >= self.n_lines:
+            return Strip.blank(width, style)
+        line, is_cursor = self.outline.line(at), at == self.cursor
+        if line.note == LOADING and self._next is not None and not self._is_looking:
+            line = replace(line, note="cancelled: enter lists again")
+        if is_cursor:
+            style = self.get_component_rich_style("node-tree--cursor")
 
         def part(name: str) -> Style:
             # The cursor has one colour that can be read on its background.
             return Style.null() if is_cursor else over_widget(self, name)
 
-        return draw_line(line, is_marked, style, part, width)
-
-    def _said_at_first(self) -> str:
-        return LOADING if self._next is None or self._is_looking else "cancelled: enter lists again"
+        return draw_line(line, self.is_marked(line.key) and not line.note, style, part, width)

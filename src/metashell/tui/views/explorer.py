@@ -268,7 +268,7 @@ class ExplorerView(View):
     def filtered(self) -> str:
         """The rows on the right, or the names of one directory."""
         tree = self.tree_side
-        if self._filters_pane or tree.outline is None:
+        if self._filters_pane:
             return super().filtered
         return f"names in {tree.outline.path_of(tree.place)}; f searches everywhere"
 
@@ -277,21 +277,21 @@ class ExplorerView(View):
         if self._filters_pane:
             self.pane.filter_by(text)
         else:
-            self.tree_side.filter.filter_by(text)
+            self.tree_side.filter_by(text)
 
     @property
     def filter_text(self) -> str | None:
         """The filter that holds there."""
-        return self.pane.filter_text if self._filters_pane else self.tree_side.filter.filter_text
+        return self.pane.filter_text if self._filters_pane else self.tree_side.filter_text
 
     def keep_filter(self) -> None:
         """Take the filter as it is typed now."""
         super().keep_filter()
-        self.tree_side.filter.keep_filter()
+        self.tree_side.keep_filter()
 
     def drop_filter(self) -> str:
         """Drop the filter of the side that is looked at, else that of the other one."""
-        pane, tree = self.pane, self.tree_side.filter
+        pane, tree = self.pane, self.tree_side
         for side in (pane, tree) if self._on_the_right else (tree, pane):
             if text := side.drop_filter():
                 self.keep_filter()
