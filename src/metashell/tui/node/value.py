@@ -52,7 +52,18 @@ _SHORT: Final = 24
 """Characters of a value that is told before longer ones."""
 _NOTHING: Final[Sequence[JsonValue]] = (None, "", [], {})
 
-_Item: TypeAlias = "tuple[str, JsonValue, int, int]"
+MARK: Final = "• "
+"""Before the name of a field that changed."""
+_NO_MARK: Final = "  "
+_NONE: Final = "none"
+
+
+class _Absent:
+    """The value of a field that is missing."""
+
+
+_ABSENT: Final = _Absent()
+_Value: TypeAlias = "JsonValue | _Absent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +110,21 @@ def text_lines(text: str) -> Iterator[ValueLine]:
 
 def value_lines(value: JsonValue) -> Iterator[ValueLine]:
     """The lines of a value."""
-    if _is_scalar(value):
-        yield ValueLine(scalar_text(value))
-        return
-    # A stack in place of recursion: how deep a value is nested is not ours to say.
-    stack: list[Iterator[ValueLine | _Item]] = [_children(value, 0, 0)]
-    while stack:
-        item = next(stack[-1], None)
-        if item is None:
-            stack.pop()
-        elif isinstance(item, ValueLine):
-            yield item
-        else:
-            head, inner, indent, depth = item
-            yield ValueLine(head, len(head), indent + _STEP)
-            stack.append(_children(inner, indent + _STEP, depth + 1))
+    return _lines(value, value, "")
+
+
+def changed_lines(old: JsonValue, new: JsonValue) -> Iterator[ValueLine]:
+    """The lines of a value, marked where it differs from an older or newer one.
+
+    Args:
+        old: The value of the lower offset.
+        new: The value of the higher offset.
+
+    Yields:
+        Lines as `value_lines` has them, all indented by the width of the mark. A field that
+        differs has both values on its line.
+    """
+    return _lines(old, new, _NO_MARK)
 
 
 def scalar_text(value: JsonValue) -> str:
@@ -150,41 +161,72 @@ def held_text(node: Node) -> str:
     return ", ".join(f"{key} {text}" for key, text in pairs if text)[:_LONGEST_HELD]
 
 
-def _children(value: JsonValue, indent: int, depth: int) -> Iterator[ValueLine | _Item]:
-    """Lines of what is in a value, and what has lines of its own."""
-    if isinstance(value, Mapping):
-        yield from _of_mapping(value, indent, depth)
-        return
-    assert isinstance(value, Sequence)
-    pad = " " * indent
-    for i, item in enumerate(value):
-        text = _inline(item, depth)
-        mark = f"{pad}- "
-        if text is not None:
-            yield ValueLine(mark + text, len(mark), indent + _STEP)
-        else:
-            yield f"{mark}#{i}", item, indent, depth
+def _lines(old: JsonValue, new: JsonValue, margin: str) -> Iterator[ValueLine]:
+    """The lines of two values, behind a margin; both are the same where nothing is compared."""
+    sides = inline_text(old), inline_text(new)
+    if None in sides:
+        yield from _fields(old, new, 0, 0, margin)
+    else:
+        yield _line("", _told(*sides), 0, margin, changed=sides[0] != sides[1])
 
 
-def _of_mapping(
-    value: Mapping[str, JsonValue], indent: int, depth: int
-) -> Iterator[ValueLine | _Item]:
-    pad = " " * indent
-    texts = {key: _inline(item, depth) for key, item in value.items()}
-    keys = {key: escape(key) or '""' for key in value}
-    widths = [display_width(keys[key]) for key, text in texts.items() if text is not None]
-    width = min(max(widths, default=0), _WIDEST_KEY)
-    for key, item in value.items():
-        text, name = texts[key], keys[key]
-        if text is None:
-            yield pad + name, item, indent, depth
+def _fields(old: _Value, new: _Value, indent: int, depth: int, margin: str) -> Iterator[ValueLine]:
+    """The lines of the fields of two values, or of the items of two lists."""
+    before, after = _named(old), _named(new)
+    pad, below = " " * indent, indent + _STEP
+    width = min(max(_widths(after, depth), default=0), _WIDEST_KEY)
+    for name in {**after, **before}:
+        a, b = before.get(name, _ABSENT), after.get(name, _ABSENT)
+        sides, called = (_inline(a, depth), _inline(b, depth)), _called(name)
+        if None not in sides:
+            head, at = f"{pad}- ", below
+            if isinstance(name, str):
+                head = f"{pad}{called}{' ' * (width - display_width(called))}  "
+                at = min(below + width, _WIDEST_KEY)
+            yield _line(head, _told(*sides), at, margin, changed=sides[0] != sides[1])
             continue
-        head = f"{pad}{name}{' ' * (width - display_width(name))}  "
-        yield ValueLine(head + text, len(head), min(indent + width + _STEP, _WIDEST_KEY))
+        # One that only one value has is told by its head; its own lines are not compared.
+        verb = "created" if isinstance(a, _Absent) else "removed" if isinstance(b, _Absent) else ""
+        yield _line(f"{pad}{called}{'  ' * bool(verb)}", verb, below, margin, changed=a != b)
+        one = b if isinstance(a, _Absent) else a
+        yield from _fields(one, one if verb else b, below, depth + 1, margin)
 
 
-def _inline(value: JsonValue, depth: int) -> str | None:
+def _told(before: str | None, after: str | None) -> str:
+    """The text of a value, or of what it was and is."""
+    return f"{before}{ARROW}{after}" if before != after else str(after)
+
+
+def _line(head: str, text: str, indent: int, margin: str, *, changed: bool) -> ValueLine:
+    mark = MARK if changed else margin
+    key = len(mark + head) if head else 0
+    return ValueLine(mark + head + text, key, indent + len(mark), is_marked=changed)
+
+
+def _named(value: _Value) -> Mapping[str | int, _Value]:
+    """The fields of a mapping; the items of a list by their numbers; any other under no name."""
+    if isinstance(value, Mapping):
+        return value  # type: ignore[return-value]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return dict(enumerate(value))
+    return {} if isinstance(value, _Absent) or value is None else {"": value}
+
+
+def _called(name: str | int) -> str:
+    return f"- #{name}" if isinstance(name, int) else escape(name) or '""'
+
+
+def _widths(fields: Mapping[str | int, _Value], depth: int) -> Iterator[int]:
+    """Columns of the names of fields that have a line with their value."""
+    for name, item in fields.items():
+        if isinstance(name, str) and _inline(item, depth) is not None:
+            yield display_width(_called(name))
+
+
+def _inline(value: _Value, depth: int) -> str | None:
     """A value as the rest of a line; None where it needs lines of its own."""
+    if isinstance(value, _Absent):
+        return _NONE
     if _is_scalar(value):
         return scalar_text(value)
     if not value:
@@ -211,108 +253,6 @@ def _is_scalar(value: JsonValue) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-MARK: Final = "• "
-"""Before the name of a field that changed."""
-_NO_MARK: Final = "  "
-_NONE: Final = "none"
-_DEEPEST_COMPARED: Final = 8
-"""The deepest level that is compared by its members; deeper levels are compared as a whole."""
-
-
-class _Absent:
-    """The value of a field that is missing."""
-
-
-_ABSENT: Final = _Absent()
-_Value: TypeAlias = "JsonValue | _Absent"
-
-
-def changed_lines(old: JsonValue, new: JsonValue) -> Iterator[ValueLine]:
-    """The lines of a value, marked where it differs from an older or newer one.
-
-    Args:
-        old: The value of the lower offset.
-        new: The value of the higher offset.
-
-    Yields:
-        Lines as `value_lines` has them, all indented by the width of the mark. A field that
-        differs has both values on its line.
-    """
-    before, after = inline_text(old), inline_text(new)
-    if before is not None and after is not None:
-        changed = before != after
-        text = f"{before}{ARROW}{after}" if changed else after
-        yield ValueLine((MARK if changed else _NO_MARK) + text, indent=_STEP, is_marked=changed)
-    else:
-        yield from _fields(old, new, 0, 0)
-
-
-def _fields(old: _Value, new: _Value, indent: int, depth: int) -> Iterator[ValueLine]:
-    """The fields of two values, or the items of two lists."""
-    before, after = _named(old), _named(new)
-    names = list(dict.fromkeys([*after, *before]))
-    shown = {name: escape(name) or '""' for name in names}
-    texts = {name: (_text(before, name), _text(after, name)) for name in names}
-    inline = [name for name, sides in texts.items() if None not in sides]
-    width = min(max((display_width(shown[name]) for name in inline), default=0), _WIDEST_KEY)
-    for name in names:
-        sides, pad = texts[name], " " * indent
-        if name in inline:
-            changed = sides[0] != sides[1]
-            head = f"{pad}{shown[name]}{' ' * (width - display_width(shown[name]))}  "
-            text = ARROW.join(map(str, sides)) if changed else str(sides[1])
-            yield _line(
-                head,
-                text,
-                min(indent + width + _STEP, _WIDEST_KEY),
-                changed=changed,
-            )
-            continue
-        a, b = before.get(name, _ABSENT), after.get(name, _ABSENT)
-        changed = a != b
-        # One that only one value has is told by its head; its own lines are not compared.
-        verb = "created" if isinstance(a, _Absent) else "removed" if isinstance(b, _Absent) else ""
-        head = pad + shown[name]
-        yield _line(
-            head + _STEP * " " if verb else head,
-            verb,
-            indent + _STEP,
-            changed=changed,
-        )
-        if changed and not verb and depth < _DEEPEST_COMPARED:
-            yield from _fields(a, b, indent + _STEP, depth + 1)
-        else:
-            yield from _as_it_is(a if isinstance(b, _Absent) else b, indent + _STEP)
-
-
-def _line(head: str, text: str, indent: int, *, changed: bool) -> ValueLine:
-    mark = MARK if changed else _NO_MARK
-    return ValueLine(mark + head + text, len(mark + head), indent + len(mark), is_marked=changed)
-
-
-def _as_it_is(value: _Value, indent: int) -> Iterator[ValueLine]:
-    """The lines of a value that is not compared."""
-    assert not isinstance(value, _Absent)
-    pad = _NO_MARK + " " * indent
-    for line in value_lines(value):
-        yield ValueLine(pad + line.text, line.key and line.key + len(pad), line.indent + len(pad))
-
-
-def _named(value: _Value) -> Mapping[str, _Value]:
-    """The fields of a mapping; the items of a list by their numbers; any other under no name."""
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return {f"- #{i}": item for i, item in enumerate(value)}
-    return {} if isinstance(value, _Absent) or value is None else {"": value}
-
-
-def _text(fields: Mapping[str, _Value], name: str) -> str | None:
-    """A field on one line; None where it needs more."""
-    value = fields.get(name, _ABSENT)
-    return _NONE if isinstance(value, _Absent) else inline_text(value)
-
-
 _FACTS: Final = ("offset", "time", "epoch", "type", "version", "control", "topic", "file", "pos")
 
 
@@ -336,8 +276,8 @@ def record_lines(cluster: Source, table: pa.Table) -> Iterator[ValueLine]:
     if data:
         yield ValueLine("")
         yield ValueLine("data", 4)
-        for line in value_lines(with_words(row["type"] or "", data)):
-            yield ValueLine(f"  {line.text}", line.key + 2 if line.key else 0, line.indent + 2)
+        said = with_words(row["type"] or "", data)
+        yield from _fields(said, said, _STEP, 0, "")
     if row["error"] is not None:
         yield ValueLine("")
         yield ValueLine(f"not decoded: {escape(row['error'])}")
