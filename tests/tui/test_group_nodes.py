@@ -20,7 +20,7 @@ OFFSET = "/groups/k-uniform/offsets/orders/0"
 
 def looked(source: Source, path: str, *modes: DetailMode) -> NodeDetail:
     """What the right side shows of a node."""
-    return NodeInspector(view_state_of(source, path), path, lambda: False).look(modes, modes)
+    return NodeInspector(view_state_of(source, path), path, lambda: False).look(modes)
 
 
 def said(detail: NodeDetail) -> list[str]:

@@ -78,7 +78,7 @@ async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
     assert isinstance(view, ExplorerView)
     look = view.pane._detail
     assert look is not None
-    assert look.kind != "gone", path
+    assert look.head[0] != "gone", path
     for mode in look.modes:
         view.pane.action_look(mode)
         await driver.settled()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult
@@ -17,7 +17,7 @@ from metashell.tui.node import inspector
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.pane import NodePane
+from metashell.tui.node.pane import MODE_KEYS, NodePane
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.session import ExplorerSession
@@ -32,9 +32,15 @@ ORDERS = "/image/topics/byName/orders"
 class OnePane(AppPart, Screen[None]):
     """A screen with nothing but the pane."""
 
+    BINDINGS: ClassVar = MODE_KEYS
+
     def compose(self) -> ComposeResult:
         """The pane."""
         yield NodePane()
+
+    def action_look(self, mode: str) -> None:
+        """Look at the node in another way."""
+        self.query_one(NodePane).look(DetailMode(mode))
 
 
 class Looking:
@@ -143,7 +149,7 @@ def test_marks_the_same_going_back(path: str, mode: DetailMode, key: str) -> Non
     later = view_state_at(earlier, None)
     seen = []
     for view_state in (earlier, later):
-        detail = NodeInspector(view_state, path, lambda: False).look([mode], [mode])
+        detail = NodeInspector(view_state, path, lambda: False).look([mode])
         assert mode is detail.mode
         marks = {"": "•" in "".join(detail.head)}
         if detail.table is not None:
@@ -162,7 +168,7 @@ def test_tells_ahead_what_is_compared() -> None:
     for view_state, is_told in ((newest, False), (view_state_at(newest, 3879), True)):
         told: list[NodeDetail] = []
         modes = [DetailMode.TABLE]
-        detail = NodeInspector(view_state, ORDERS, lambda: False).look(modes, modes, told.append)
+        detail = NodeInspector(view_state, ORDERS, lambda: False).look(modes, told.append)
         assert [one.changed for one in told] == [None] * is_told
         assert (detail.changed is not None) is is_told
 

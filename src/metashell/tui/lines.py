@@ -25,7 +25,6 @@ from metashell.tui.text import line
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from metashell.tui.jobs import Job
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Fact = TypeVar("_Fact")
@@ -201,6 +200,10 @@ class LineList(AppPart, ScrollView, can_focus=True):
         self.scroll_to(y=max(top, 0), animate=False, force=True, immediate=True)
 
 
+_Finder: TypeAlias = "Callable[[Callable[[], bool], list[_Key]], dict[_Key, _Fact]]"
+"""Finds facts; asks the first argument whether it is still wanted."""
+
+
 class SeenFacts(Generic[_Key, _Fact]):
     """Facts about the lines of a list, found in a job for lines that are seen, and kept.
 
@@ -214,11 +217,11 @@ class SeenFacts(Generic[_Key, _Fact]):
         self, lines: LineList, keys: Callable[[], Iterable[_Key]], title: str = ""
     ) -> None:
         self._lines, self._keys, self._title = lines, keys, title
-        self._find: Callable[[Job, list[_Key]], dict[_Key, _Fact]] | None = None
+        self._find: _Finder[_Key, _Fact] | None = None
         self._timer: Timer | None = None
         self.known: dict[_Key, _Fact] = {}
 
-    def begin(self, find: Callable[[Job, list[_Key]], dict[_Key, _Fact]] | None) -> None:
+    def begin(self, find: _Finder[_Key, _Fact] | None) -> None:
         """Forget all facts, and find others from now on; None for none."""
         self._find = find
         self.known.clear()
@@ -239,7 +242,11 @@ class SeenFacts(Generic[_Key, _Fact]):
                 self.take(found)
 
         self._lines.explorer.jobs.start(
-            self._title, lambda job: find(job, asked), done, owner=self._lines, key="facts"
+            self._title,
+            lambda job: find(job.cancelled, asked),
+            done,
+            owner=self._lines,
+            key="facts",
         )
 
     def take(self, found: Mapping[_Key, _Fact]) -> None:

@@ -44,7 +44,7 @@ _OF_STATE: Final = (
     *_TAKING,
 )  # fmt: skip
 """The actions of keys that wait for the end of a move in time."""
-_OF_NODE: Final = ("look", "other_table", *_TAKING)
+_OF_NODE: Final = ("look", *_TAKING)
 """The actions of keys that wait for the node or the record that the cursor went to."""
 _LOOK_S: Final = 0.01
 """How often a key that waits looks whether it may go on."""

@@ -8,7 +8,6 @@ from metashell.fs.node import JsonValue
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
-    Lines,
     ValueLine,
     clipped,
     scalar_text,
@@ -77,14 +76,14 @@ def test_deep_values() -> None:
 
 def test_much_is_cut() -> None:
     """No more is kept than is shown, and it is told that there is more."""
-    many = clipped(ValueLine("x") for _ in range(MOST_LINES + 1))
-    assert (MOST_LINES, False) == (len(many.lines), many.is_whole)
-    wide = clipped([ValueLine("x" * (MOST_CHARACTERS + 1)), ValueLine("y")])
-    assert [MOST_CHARACTERS] == [len(line.text) for line in wide.lines]
-    assert not wide.is_whole
+    many, is_whole = clipped(ValueLine("x") for _ in range(MOST_LINES + 1))
+    assert (MOST_LINES, False) == (len(many), is_whole)
+    wide, is_whole = clipped([ValueLine("x" * (MOST_CHARACTERS + 1)), ValueLine("y")])
+    assert [MOST_CHARACTERS] == [len(line.text) for line in wide]
+    assert not is_whole
     full = ValueLine("x" * MOST_CHARACTERS)
-    assert Lines([full], is_whole=False) == clipped([full, ValueLine("y")])
-    assert Lines([full]) == clipped([full])
+    assert ([full], False) == clipped([full, ValueLine("y")])
+    assert ([full], True) == clipped([full])
 
 
 def test_text_lines() -> None:

@@ -6,8 +6,7 @@ of a fleet therefore needs no special case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,7 +24,6 @@ from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_detail import DetailMode, NodeDetail, head_of
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
-    MOST_LINES,
     ValueLine,
     changed_lines,
     clipped,
@@ -102,40 +100,24 @@ class NodeInspector:
         self._view_state, self._reads_older = view_state, reads_older
         self._context = quiet_context(view_state, cancelled)
 
-    def read_older(self) -> None:
-        """Read older files ahead; see `metashell.sources.older.read_older`."""
-        if self._view_state.cluster is not None and self._view_state.has_image:
-            read_older(self._view_state.cluster, self._cancelled)
-
     def look(
-        self,
-        of_leaf: Sequence[DetailMode],
-        of_directory: Sequence[DetailMode],
-        tell: Callable[[NodeDetail], object] = lambda _: None,
+        self, wanted: Sequence[DetailMode], tell: Callable[[NodeDetail], object] = lambda _: None
     ) -> NodeDetail:
         """Look at it in the first of the ways wanted that there are for it.
 
         Args:
-            of_leaf: Ways to look at a leaf.
-            of_directory: Ways to look at a directory.
+            wanted: Ways to look at a node.
             tell: Takes what is known already of what takes longer.
         """
         try:
             place = resolve(self._view_state.root, self._inner)
         except PathError:
             return self._gone()
-        node = place.node
-        wanted = of_directory if node.is_dir else of_leaf
-        described = None
+        node, described = place.node, None
+        modes = [DetailMode.VALUE, DetailMode.TEXT]
         if isinstance(node, Directory):
             described = description_of(place.names(), place, in_fleet=self._is_in_fleet)
-            modes = (
-                [DetailMode.CHILDREN]
-                if described is None
-                else [DetailMode.TABLE, DetailMode.CHILDREN]
-            )
-        else:
-            modes = [DetailMode.VALUE, DetailMode.TEXT]
+            modes = [DetailMode.TABLE] * (described is not None) + [DetailMode.CHILDREN]
         head, offset = self._head(place)
         if offset is not None and not self._is_of_coordinator:
             modes.append(DetailMode.RECORD)
@@ -147,15 +129,19 @@ class NodeInspector:
             "serial": self._serial,
             "mode": mode,
             "modes": modes,
-            "kind": "directory" if node.is_dir else "leaf",
             "head": head,
             "title": "" if described is None else described.title,
             "offset": offset,
         }
         content = self._content(mode, place, described, offset)
         if mode is DetailMode.TABLE and described is not None:
-            content["lacks_times"] = _hides_times(content.get("table")) and self._lacks_times
-            if not content["lacks_times"] and self._compares(content):
+            if _hides_times(content.get("table")) and self._lacks_times:
+                tell(NodeDetail(**base, **content, lacks_times=True))
+                assert self._view_state.cluster is not None
+                read_older(self._view_state.cluster, self._cancelled)
+                self._reads_older = True
+                return self.look(wanted, tell)
+            if self._compares(content):
                 tell(NodeDetail(**base, **content))
                 content |= self._cells(described, content)
         return NodeDetail(**base, **self._with_legend(content))
@@ -185,7 +171,7 @@ class NodeInspector:
             return self._children(place, node)
         if mode is DetailMode.TEXT:
             text = node.text()
-            return _of_lines(list(_clipped_text(text)), lambda: text)
+            return _of_lines(text_lines(text[: MOST_CHARACTERS + 1]), lambda: text)
         return self._value(node)
 
     def _value(self, node: Leaf) -> dict[str, Any]:
@@ -223,7 +209,6 @@ class NodeInspector:
             serial=self._serial,
             mode=DetailMode.HISTORY,
             modes=[DetailMode.HISTORY] if self._has_history else [],
-            kind="gone",
             head=["gone", f"not there {where}"],
             **content,
         )
@@ -247,8 +232,7 @@ class NodeInspector:
         kind = "directory" if place.node.is_dir else "leaf"
         if self._is_in_fleet:
             return [kind], None
-        is_marked = self._span is not None and self._has_changed(place)
-        return head_of(place, self._inner, self._ask, is_marked=is_marked)
+        return head_of(place, self._inner, self._ask, is_marked=self._has_changed(place))
 
     def _record(self, offset: int) -> tuple[list[ValueLine], Callable[[], str]]:
         answer = self._ask(
@@ -302,31 +286,23 @@ class NodeInspector:
             found = None if base is None or names is None else path_below(base, names)
             return None if found is None else self._outer(found)
 
-        marked = None
-        if base is not None and self._span is not None and len(table) <= _MARKED:
-            marked = self._marks_of_rows(described, base, table)
+        below = [described.names(row) for row in rows_of(table)]
+        start = None if base is None else base.names()
+        marked = self._marks([start and names and (*start, *names) for names in below])
         first = [name for name in described.first if name in table.column_names]
         note = "; ".join(answer.warnings)
         return {
             "table": table, "first": first, "marked": marked, "note": note, "path_of": path_of,
         }  # fmt: skip
 
-    def _marks_of_rows(self, described: Description, base: NodePlace, table: pa.Table) -> pa.Array:
-        """Which rows are about a node that changed since the previous stop."""
-        below = [described.names(row) for row in rows_of(table)]
-        asked: dict[tuple[str, ...], set[str]] = {}
-        for names in below:
-            if names:
-                asked.setdefault(tuple(names[:-1]), set()).add(names[-1])
-        changed = {
-            (*above, name)
-            for above, children in asked.items()
-            for name, is_changed in self._changed(base, above, sorted(children))
-            if is_changed
-        }
-        return pa.array(
-            [names is not None and tuple(names) in changed for names in below], pa.bool_()
-        )
+    def _marks(self, nodes: Sequence[Sequence[str] | None]) -> pa.Array | None:
+        """bool[n]: which nodes, by their names, changed since the previous stop; None without."""
+        if self._span is None or len(nodes) > _MARKED:
+            return None
+        above = tuple(split(self._prefix))
+        keys = [None if names is None else (*above, *names) for names in nodes]
+        found = self._changes.marks(self._cancelled, {key for key in keys if key})
+        return pa.array([key is not None and found.get(key, False) for key in keys], pa.bool_())
 
     def _compares(self, content: Mapping[str, Any]) -> bool:
         """Whether a described table is compared with that of the previous stop."""
@@ -373,11 +349,7 @@ class NodeInspector:
             found = None if name is None else path_below(place, (name,))
             return None if found is None else self._outer(found)
 
-        marked = None
-        if self._span is not None:
-            marked = pa.array(
-                [is_changed for _, is_changed in self._changed(place, (), names)], pa.bool_()
-            )
+        marked = self._marks([(*place.names(), name) for name in names])
         return {"table": pa.table(columns), "marked": marked, "note": "", "path_of": path_of}
 
     def _child(self, node: Directory, name: str, i: int) -> Node | None:
@@ -385,21 +357,12 @@ class NodeInspector:
             raise KeyboardInterrupt
         return node.child(name)
 
-    def _changed(
-        self, base: NodePlace, above: Sequence[str], names: Sequence[str]
-    ) -> Iterator[tuple[str, bool]]:
-        """Which children of a directory below a place changed since the previous stop."""
-        key = (*split(self._prefix), *base.names(), *above)
-        return zip(names, self._changes.of(key, names), strict=True)
-
     def _has_changed(self, place: NodePlace) -> bool:
         """Whether a node, or anything in it, changed since the previous stop."""
-        if place.parent is not None:
-            found = self._changed(place.parent, (), [place.names()[-1]])
-        else:
-            assert isinstance(place.node, Directory)
-            found = self._changed(place, (), place.node.names())
-        return any(is_changed for _, is_changed in found)
+        names = place.names()
+        nodes = [names] if names else [(name,) for name in self._view_state.root.names()]
+        marked = self._marks(nodes)
+        return marked is not None and pc.any(marked).as_py() is True
 
     @property
     def _lacks_times(self) -> bool:
@@ -450,14 +413,9 @@ def _leading(value: JsonValue) -> JsonValue:
 
 
 def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:
-    shown = clipped(lines)
-    note = "" if shown.is_whole else "cut: `o` shows all of it in the pager, `Y` copies it"
-    return {"lines": shown.lines, "note": note, "copy": copy}
-
-
-def _clipped_text(text: str) -> Any:
-    """The lines of a text, of which no more is split than can be shown."""
-    return islice(text_lines(text[: MOST_CHARACTERS + 1]), MOST_LINES + 1)
+    shown, is_whole = clipped(lines)
+    note = "" if is_whole else "cut: `o` shows all of it in the pager, `Y` copies it"
+    return {"lines": shown, "note": note, "copy": copy}
 
 
 def _as_text(value: Any) -> str:

@@ -43,8 +43,6 @@ class NodeDetail:
     mode: DetailMode
     modes: Sequence[DetailMode]
     """The modes that the node has."""
-    kind: str
-    """``leaf`` or ``directory``; ``gone`` where nothing is there."""
     head: Sequence[str]
     """Facts about it, the most important first."""
     title: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from textual import events
@@ -30,41 +30,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABS: Final = (
-    (DetailMode.TABLE, "D", "Table"),
-    (DetailMode.CHILDREN, "D", "Children"),
-    (DetailMode.VALUE, "v", "Value"),
-    (DetailMode.TEXT, "V", "Text"),
-    (DetailMode.RECORD, "r", "Record"),
-    (DetailMode.HISTORY, "h", "History"),
+    (DetailMode.TABLE, "D", "Table", ""),
+    (DetailMode.CHILDREN, "D", "Children", "show the plain children of a directory, or its table"),
+    (DetailMode.VALUE, "v", "Value", "show the value, and what changed in it"),
+    (DetailMode.TEXT, "V", "Text", "show Kafka's text, as cat prints it"),
+    (DetailMode.RECORD, "r", "Record", "show the record that last changed the node"),
+    (DetailMode.HISTORY, "h", "History", "show the changes of the node, newest first"),
 )
-"""(mode, key, title) in the order of the tabs."""
-_TOLD: Final = {
-    DetailMode.VALUE: "show the value, and what changed in it",
-    DetailMode.TEXT: "show Kafka's text, as cat prints it",
-    DetailMode.RECORD: "show the record that last changed the node",
-    DetailMode.HISTORY: "show the changes of the node, newest first",
-}
-"""Tooltips of the keys that are shown while the tree has the focus, too."""
+"""(mode, key, title, tooltip) in the order of the tabs; one key goes between the first two."""
 _MOST_CUT: Final = 5
 """Lines for what is cut of the row under the cursor."""
 _BEFORE_TITLE, _AROUND_TITLE, _AROUND_TABS = 3, 4, 2
 _REMEMBERED: Final = 4
-_OLDER: Final = "older"
-"""Key of the job that reads older files."""
-MODE_KEYS: Final = (
-    *(
-        quiet_key(key, f"look('{mode.value}')", title, f"node.{mode.value}", _TOLD[mode])
-        for mode, key, title in _TABS
-        if key != "D"
-    ),
-    quiet_key(
-        "D",
-        "other_table",
-        "Children",
-        "node.children",
-        "show the plain children of a directory, or its table",
-    ),
-)
+MODE_KEYS: Final = [
+    quiet_key(key, f"look('{mode.value}')", title, f"node.{mode.value}", tooltip)
+    for mode, key, title, tooltip in _TABS
+    if tooltip
+]
 """The keys of the tabs, which are seen from the tree too: so they work there as well."""
 
 
@@ -106,7 +88,6 @@ class NodePane(AppPart, Vertical):
     }
     """
     ALLOW_MAXIMIZE = True
-    BINDINGS: ClassVar = list(MODE_KEYS)
 
     class AskedFor(Message):
         """A part of the path was clicked on."""
@@ -119,8 +100,7 @@ class NodePane(AppPart, Vertical):
         super().__init__(id=id, classes=classes)
         self._view_state: ViewState | None = None
         self._path: str | None = None
-        self._of_leaf: tuple[DetailMode, ...] = ()
-        self._of_directory: tuple[DetailMode, ...] = ()
+        self._wanted: tuple[DetailMode, ...] = ()
         """Ways to look that the user took, the last one first."""
         self._seeks_change = False
         """Whether the field that a move in time changed is yet to be scrolled to."""
@@ -135,7 +115,7 @@ class NodePane(AppPart, Vertical):
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
         with Horizontal(id="node-tabs"):
-            for mode, key, title in _TABS:
+            for mode, key, title, _ in _TABS:
                 tab = ModeTab(mode, key, title)
                 tab.display = False
                 yield tab
@@ -157,7 +137,7 @@ class NodePane(AppPart, Vertical):
         if before is not None and (before.serial, path_before) == (view_state.serial, path):
             return
         if path.rpartition("/")[0] != (path_before or "").rpartition("/")[0]:
-            self._of_leaf = self._of_directory = ()  # other kinds of nodes have other questions
+            self._wanted = ()  # other kinds of nodes have other questions
         self._view_state, self._path = view_state, path
         is_news = (
             before is not None and before.is_newest and view_state.is_newest and path == path_before
@@ -186,11 +166,9 @@ class NodePane(AppPart, Vertical):
 
     def look(self, mode: DetailMode) -> None:
         """Look at the node in another way; the next keys are for that."""
-        kind = None if self._detail is None or self.is_behind else self._detail.kind
-        if kind in (None, "directory"):
-            self._of_directory = (mode, *self._of_directory)[:_REMEMBERED]
-        if kind != "directory":
-            self._of_leaf = (mode, *self._of_leaf)[:_REMEMBERED]
+        if mode is DetailMode.CHILDREN and self.mode is mode:
+            mode = DetailMode.TABLE  # the same key leads back
+        self._wanted = (mode, *self._wanted)[:_REMEMBERED]
         self._start(leads=True)
 
     @property
@@ -218,34 +196,21 @@ class NodePane(AppPart, Vertical):
         return None if self._detail is None else self._detail.path
 
     def _start(self, *, reads_older: bool = False, leads: bool = False) -> None:
-        """Look at the node; without waiting for older files they are read when it is shown."""
-        view_state, path = self._view_state, self._path
-        of_leaf, of_directory = self._of_leaf, self._of_directory
+        """Look at the node."""
+        view_state, path, wanted = self._view_state, self._path, self._wanted
         if view_state is None or path is None:
             return
-
-        jobs = self.explorer.jobs
-        jobs.cancel(self, _OLDER)
 
         def work(job: Job) -> NodeDetail:
             def tell(detail: NodeDetail) -> None:
                 job.tell(self._show, detail)
+                job.title = READING_OLDER if detail.lacks_times else job.title
 
             seen = NodeInspector(view_state, path, job.cancelled, reads_older=reads_older)
-            return seen.look(of_leaf, of_directory, tell)
+            return seen.look(wanted, tell)
 
-        def with_times(job: Job) -> NodeDetail:
-            seen = NodeInspector(view_state, path, job.cancelled, reads_older=True)
-            seen.read_older()
-            return seen.look(of_leaf, of_directory)
-
-        def done(detail: NodeDetail) -> None:
-            self._show(detail)
-            if detail.lacks_times:
-                jobs.start(READING_OLDER, with_times, self._show, owner=self, key=_OLDER)
-
-        self._reading = jobs.start(
-            f"reading {path}", work, done, owner=self, key="node", failed=self._failed,
+        self._reading = self.explorer.jobs.start(
+            f"reading {path}", work, self._show, owner=self, key="node", failed=self._failed,
             leads=leads,
         )  # fmt: skip
 
@@ -260,7 +225,6 @@ class NodePane(AppPart, Vertical):
                 serial=self._view_state.serial,
                 mode=DetailMode.VALUE,
                 modes=(),
-                kind="error",
                 head=["can't be read"],
                 lines=lines,
                 copy=lambda: error_text(error),
@@ -290,7 +254,7 @@ class NodePane(AppPart, Vertical):
                 self._seeks_change = not lines.show_change()
         lines.display, table.display = detail.table is None, detail.table is not None
         if had_focus:
-            (lines if detail.table is None else table).focus(scroll_visible=False)
+            self._content.focus(scroll_visible=False)
         note = self.query_one("#node-note", Static)
         say(note, detail.note)
         note.display = bool(detail.note)
@@ -347,8 +311,8 @@ class NodePane(AppPart, Vertical):
 
     def _show_cut(self) -> None:
         """Show the cells of the row under the cursor that the table cuts."""
-        is_table = self._detail is not None and self._detail.table is not None
-        self.query_one(WholeText).show(self._table.cut_text if is_table else None)
+        table = self._content
+        self.query_one(WholeText).show(table.cut_text if isinstance(table, NodeTable) else None)
 
     def on_mount(self) -> None:
         """Follow the focus."""
@@ -367,6 +331,12 @@ class NodePane(AppPart, Vertical):
         self._show_cut()
 
     @property
+    def _content(self) -> LineView | NodeTable:
+        """The part that shows the node."""
+        is_table = self._detail is not None and self._detail.table is not None
+        return self._table if is_table else self._lines
+
+    @property
     def _lines(self) -> LineView:
         return self.query_one(LineView)
 
@@ -381,29 +351,12 @@ class NodePane(AppPart, Vertical):
 
     # The user's actions.
 
-    def action_look(self, mode: str) -> None:
-        """Look at the node in another way."""
-        self.look(DetailMode(mode))
-
-    def action_other_table(self) -> None:
-        """Show the plain children of a directory, or again the table that describes it."""
+    def has(self, mode: str) -> bool:
+        """Whether the node can be looked at so, as far as that is known."""
         detail = self._detail
-        if detail is None:
-            return
-        is_table = detail.mode is DetailMode.TABLE
-        self.look(DetailMode.CHILDREN if is_table else DetailMode.TABLE)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer only what there is for the node."""
-        detail = self._detail
-        if action == "look":
-            return detail is not None and (self.is_behind or parameters[0] in detail.modes)
-        if action == "other_table":
-            has_two = (
-                detail is not None and DetailMode.CHILDREN in detail.modes and len(detail.modes) > 1
-            )
-            return detail is not None and (self.is_behind or has_two)
-        return True
+        if detail is None or self.is_behind:
+            return detail is not None
+        return mode in detail.modes and not (mode == DetailMode.CHILDREN == detail.modes[0])
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to what the row is about; in a history, to the offset of the change."""
@@ -456,24 +409,17 @@ class NodePane(AppPart, Vertical):
 
     def focus_content(self) -> None:
         """Put the focus on what is shown."""
-        is_table = self._detail is not None and self._detail.table is not None
-        (self._table if is_table else self._lines).focus()
+        self._content.focus()
 
     def filter_by(self, text: str) -> None:
         """Filter the table or the lines that are shown."""
-        if self._detail is None:
-            return
-        if self._detail.table is not None:
-            self._table.filter_by(text)
-        else:
-            self._lines.filter_by(text)
+        if self._detail is not None:
+            self._content.filter_by(text)
 
     @property
     def filter_text(self) -> str | None:
         """The filter that holds; None where nothing is shown."""
-        if self._detail is None:
-            return None
-        return (self._lines if self._detail.table is None else self._table).filter_text
+        return None if self._detail is None else self._content.filter_text
 
     def drop_filter(self) -> str:
         """Drop the filter; returns its text. See `View.drop_filter`."""
@@ -490,7 +436,7 @@ class NodePane(AppPart, Vertical):
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """The shown table with a name for its file. See `View.tables`."""
         detail = self._detail
-        shown = None if detail is None or detail.table is None else self._table.shown
+        shown = None if self._content is self._lines else self._table.shown
         if detail is None or shown is None:
             return ()
         title = detail.title if detail.mode is DetailMode.TABLE else detail.mode.value

@@ -79,27 +79,16 @@ class ValueLine:
     """Whether it differs from the previous stop in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Lines to be shown, and whether there are more."""
-
-    lines: Sequence[ValueLine]
-    is_whole: bool = True
-
-
-def clipped(lines: Iterable[ValueLine]) -> Lines:
-    """The lines up to the limits of lines and characters; a long line is cut."""
+def clipped(lines: Iterable[ValueLine]) -> tuple[list[ValueLine], bool]:
+    """The lines up to the limits of lines and characters, a long one cut; and whether it is all."""
     kept: list[ValueLine] = []
     left = MOST_CHARACTERS
     for line in lines:
         if len(kept) >= MOST_LINES or left <= 0:
-            return Lines(kept, is_whole=False)
-        if len(line.text) > left:
-            kept.append(replace(line, text=line.text[:left]))
-            return Lines(kept, is_whole=False)
-        kept.append(line)
+            return kept, False
+        kept.append(replace(line, text=line.text[:left]))
         left -= len(line.text)
-    return Lines(kept)
+    return kept, left >= 0
 
 
 def text_lines(text: str) -> Iterator[ValueLine]:

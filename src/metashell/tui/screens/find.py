@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -162,7 +163,7 @@ def _find(
     return answer, stream.count
 
 
-def _held(root: Directory, paths: Sequence[str], cancelled: Callable[[], bool]) -> dict[str, str]:
+def _held(root: Directory, cancelled: Callable[[], bool], paths: Sequence[str]) -> dict[str, str]:
     """The contents of the nodes of some paths; some are missing where it is cancelled."""
     found = {}
     for path in paths:
@@ -288,7 +289,7 @@ class FindScreen(Box[None]):
         if view_state is None:
             return
         where, root = self._where, view_state.root
-        results.held.begin(lambda job, paths: _held(root, paths, job.cancelled))
+        results.held.begin(partial(_held, root))
         self._tell_start(where)
         try:
             if find_words(text, "/") is None:

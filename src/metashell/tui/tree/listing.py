@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from metashell.image.touched import Moment, Moments
     from metashell.schema.arena import I64
     from metashell.sources.source import Source
-    from metashell.tui.jobs import Job
     from metashell.tui.view_state import ViewState
 
 _KNOWN_KINDS: Final = 64
@@ -164,14 +163,14 @@ class ChangedNodes:
             return [False] * len(names)
         return self._of(self._later, key[n:], names)
 
-    def marks(self, job: Job, keys: Iterable[NodeKey]) -> dict[NodeKey, bool]:
-        """Which nodes changed, or anything in them; some are missing where the job is cancelled."""
+    def marks(self, cancelled: Cancelled, keys: Iterable[NodeKey]) -> dict[NodeKey, bool]:
+        """Which nodes changed, or anything in them; some are missing where it is cancelled."""
         asked: dict[NodeKey, list[str]] = {}
         for key in keys:
             asked.setdefault(key[:-1], []).append(key[-1])
         found: dict[NodeKey, bool] = {}
         for place, names in asked.items():
-            if not job.cancelled():
+            if not cancelled():
                 marks = zip(names, self.of(place, names), strict=True)
                 found.update(((*place, name), is_changed) for name, is_changed in marks)
         return found

@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from metashell.tui.node.node_detail import DetailMode
 from metashell.tui.node.pane import MODE_KEYS, NodePane
 from metashell.tui.part import quiet_key
 from metashell.tui.tree.tree import NodeTree
@@ -227,11 +228,7 @@ class ExplorerView(View):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
-        self.pane.action_look(mode)
-
-    def action_other_table(self) -> None:
-        """Show the children of the directory, or what describes it."""
-        self.pane.action_other_table()
+        self.pane.look(DetailMode(mode))
 
     def catches_up(self) -> bool:
         """Show the node of the cursor without waiting until the user rests."""
@@ -241,9 +238,9 @@ class ExplorerView(View):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what there is for the node."""
-        if action in ("look", "other_table"):
+        if action == "look":
             is_late = self._timer is not None
-            return self.is_composed and (is_late or self.pane.check_action(action, parameters))
+            return self.is_composed and (is_late or self.pane.has(str(parameters[0])))
         return super().check_action(action, parameters)
 
     # The interface of a view.
