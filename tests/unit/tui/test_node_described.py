@@ -52,16 +52,12 @@ def test_every_row_leads_to_its_node(source: Source, path: str, title: str, belo
     assert table is not None
     assert len(table) > 0
     assert set(described.first) <= set(table.column_names)
-    base = NodePlace(source.root)
-    for name in described.base:
-        child = base.node.child(name)  # type: ignore[union-attr]
-        assert child is not None
-        base = NodePlace(child, name, base)
+    root = NodePlace(source.root)
     for row in table.to_pylist():
         names = described.names(row)
         if names is None:
             continue
-        target = path_below(base, names)
+        target = path_below(root, described.base, names)
         assert target is not None
         assert target.startswith(below)
         assert len(described.base) + len(names) == len(resolve(source.root, target).names())

@@ -23,6 +23,7 @@ RowValues: TypeAlias = Mapping[str, Any]
 _ANY: Final = "*"
 """Any name in a pattern."""
 _IMAGE: Final = ("image",)
+_TOPIC_DEPTH: Final = 4
 _PARTITION_COLUMNS: Final = (
     "partition", "state", "leader", "isr", "replicas", "why", "since_time", "elr", "min_isr",
 )  # fmt: skip
@@ -80,18 +81,28 @@ def _of_part(names: ColumnNames) -> Description | None:
     return None
 
 
-def path_below(place: NodePlace, names: Sequence[str]) -> str | None:
-    """The path of a node some names below a place, or of the last of them that is there.
+def path_below(root: NodePlace, base: Sequence[str], names: Sequence[str]) -> str | None:
+    """The path of a node some names below a directory, or of the last of them that is there.
 
     None where not even the first one is.
     """
-    start = place
-    for name in names:
+    place = root
+    for name in (*base, *names):
         child = place.node.child(name) if isinstance(place.node, Directory) else None
         if child is None:
             break
         place = NodePlace(child, name, place)
-    return None if place is start else place.encoded()
+    return place.encoded() if len(place.names()) > len(base) else None
+
+
+def topic_at(place: NodePlace) -> str | None:
+    """The name of the topic that a place is the directory of; None for another place."""
+    names, node = place.names(), place.node
+    if len(names) != _TOPIC_DEPTH or names[:2] != (*_IMAGE, "topics"):
+        return None
+    leaf = node.child("name") if isinstance(node, Directory) else None
+    name = leaf.value() if isinstance(leaf, Leaf) else None
+    return name if isinstance(name, str) else None
 
 
 def _table(
@@ -116,12 +127,8 @@ def _column(name: str) -> Callable[[RowValues], ColumnNames | None]:
 
 
 def _partitions(names: ColumnNames, place: NodePlace) -> Description | None:
-    node = place.node
-    name = node.child("name") if isinstance(node, Directory) else None
-    if not isinstance(name, Leaf):
-        return None
-    topic = name.value()
-    if not isinstance(topic, str):
+    topic = topic_at(place)
+    if topic is None:
         return None
     words = ("partitions", "-o", "table", "--columns", "all", "--", topic)
     return Description("Partitions", words, names, _column("partition"), _PARTITION_COLUMNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,9 +15,9 @@ from metashell.commands.shared.resources import NAMED_NODES
 from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
-from metashell.fs.node import Leaf
 from metashell.fs.path import decode_name, encode_path, resolve, split
 from metashell.schema.resource_types import ResourceType
+from metashell.tui.node.described import topic_at
 from metashell.tui.view_state import CommandResult, ViewState, ask
 
 if TYPE_CHECKING:
@@ -81,26 +82,6 @@ def thing_of_path(path: str) -> tuple[str, str]:
     return "", ""
 
 
-def topic_name(source: Source, path: str) -> str | None:
-    """The name of the topic that a path is the directory of; None for another path.
-
-    Args:
-        source: The cluster.
-        path: A path of the cluster's own tree.
-    """
-    names = split(path)
-    if len(names) != _TOPIC_DEPTH or tuple(names[:2]) != _TOPICS:
-        return None
-    if names[2] == "byName":
-        return decode_name(names[-1])
-    try:
-        node = resolve(source.root, f"{path}/name").node
-    except PathError:
-        return None
-    name = node.value() if isinstance(node, Leaf) else None
-    return name if isinstance(name, str) else None
-
-
 def history_paths(source: Source, path: str) -> list[str]:
     """The paths whose changes are the history of a node: of a topic also its configs.
 
@@ -108,7 +89,10 @@ def history_paths(source: Source, path: str) -> list[str]:
         source: The cluster.
         path: A path of the cluster's own tree.
     """
-    name = topic_name(source, path)
+    *above, last = split(path) or [""]
+    name = decode_name(last) if tuple(above) == (*_TOPICS, "byName") else None
+    with suppress(PathError):
+        name = name or topic_at(resolve(source.root, path))
     return [path] if name is None else [path, encode_path((*_CONFIGS, f"TOPIC:{name}"))]
 
 
@@ -280,7 +264,7 @@ def _marks(table: pa.Table, span: tuple[int, int] | None) -> pa.Array | None:
     if span is None:
         return None
     low, high = span
-    places = zip(table["offset"].to_pylist(), table["log"].to_pylist(), strict=True)
-    return pa.array(
-        [at is not None and log is None and low < at <= high for at, log in places], pa.bool_()
-    )
+    offset = table["offset"]
+    is_within = pc.and_(pc.greater(offset, low), pc.less_equal(offset, high))
+    is_marked = pc.and_(is_within, pc.is_null(table["log"]))
+    return pc.fill_null(is_marked, False).combine_chunks()

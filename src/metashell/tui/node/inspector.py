@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from metashell.commands.shared.node_times import NodeTimeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
-from metashell.fs.node import Directory, JsonValue, Leaf, Node
+from metashell.fs.node import Directory, JsonValue, Leaf
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.dump import to_json
 from metashell.sources.older import is_unread, read_older
@@ -34,7 +34,7 @@ from metashell.tui.node.value import (
 )
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.cluster_rows import changed_cells
-from metashell.tui.tree.listing import ChangedNodes
+from metashell.tui.tree.listing import ChangedNodes, check
 from metashell.tui.view_state import (
     CommandAnswer,
     ViewState,
@@ -279,26 +279,34 @@ class NodeInspector:
         table = answer.table
         if table is None:
             return _of_lines([ValueLine(text) for text in answer.warnings or ["no answer"]], str)
-        base = self._find(described.base)
-
-        def path_of(row: Mapping[str, Any]) -> str | None:
-            names = described.names(row)
-            found = None if base is None or names is None else path_below(base, names)
-            return None if found is None else self._outer(found)
-
-        below = [described.names(row) for row in rows_of(table)]
-        start = None if base is None else base.names()
-        marked = self._marks([start and names and (*start, *names) for names in below])
         first = [name for name in described.first if name in table.column_names]
         note = "; ".join(answer.warnings)
-        return {
-            "table": table, "first": first, "marked": marked, "note": note, "path_of": path_of,
+        return self._of_rows(table, described.base, described.names) | {
+            "first": first, "note": note,
         }  # fmt: skip
 
-    def _marks(self, nodes: Sequence[Sequence[str] | None]) -> pa.Array | None:
-        """bool[n]: which nodes, by their names, changed since the previous stop; None without."""
-        if self._span is None or len(nodes) > _MARKED:
-            return None
+    def _of_rows(
+        self,
+        table: pa.Table,
+        base: Sequence[str],
+        names_of: Callable[[Mapping[str, Any]], tuple[str, ...] | None],
+    ) -> dict[str, Any]:
+        """Rows about nodes, marked where these changed; `names_of` names one below `base`."""
+
+        def path_of(row: Mapping[str, Any]) -> str | None:
+            names = names_of(row)
+            root = NodePlace(self._view_state.root)
+            found = None if names is None else path_below(root, base, names)
+            return None if found is None else self._outer(found)
+
+        marked = None
+        if self._span is not None and len(table) <= _MARKED:
+            below = map(names_of, rows_of(table))
+            marked = self._marks([names and (*base, *names) for names in below])
+        return {"table": table, "marked": marked, "note": "", "path_of": path_of}
+
+    def _marks(self, nodes: Sequence[Sequence[str] | None]) -> pa.Array:
+        """bool[n]: which nodes, by their names, changed since the previous stop."""
         above = tuple(split(self._prefix))
         keys = [None if names is None else (*above, *names) for names in nodes]
         found = self._changes.marks(self._cancelled, {key for key in keys if key})
@@ -325,15 +333,17 @@ class NodeInspector:
         """The children as rows: kind, value, when made and changed."""
         names = node.names()
         touches = NodeTimeline(self._context).of(place).children(names)
-        nodes = [self._child(node, name, i) for i, name in enumerate(names)]
+        nodes = []
+        for name in names:
+            check(self._cancelled)
+            nodes.append(node.child(name))
         columns: dict[str, pa.Array] = {
             "name": pa.array([_storable(name) for name in names], pa.string()),
             "kind": pa.array(["directory" if n is None or n.is_dir else "leaf" for n in nodes]),
         }
         if 0 < len(names) <= _VALUES and any(isinstance(n, Leaf) for n in nodes):
-            columns["value"] = pa.array(
-                [(n and not n.is_dir and held_text(n)) or None for n in nodes], pa.string()
-            )
+            held = [held_text(n) if isinstance(n, Leaf) else None for n in nodes]
+            columns["value"] = pa.array(held, pa.string())
         for which in ("changed", "created"):
             moments = [getattr(touch, which) for touch in touches]
             times = [None if m is None else m.timestamp_ms for m in moments]
@@ -344,25 +354,19 @@ class NodeInspector:
         columns["changed_type"] = pa.array(types, pa.string())
         by_shown = {_storable(name): name for name in names}
 
-        def path_of(row: Mapping[str, Any]) -> str | None:
-            name = by_shown.get(row["name"])
-            found = None if name is None else path_below(place, (name,))
-            return None if found is None else self._outer(found)
-
-        marked = self._marks([(*place.names(), name) for name in names])
-        return {"table": pa.table(columns), "marked": marked, "note": "", "path_of": path_of}
-
-    def _child(self, node: Directory, name: str, i: int) -> Node | None:
-        if not i % 1024 and self._cancelled():
-            raise KeyboardInterrupt
-        return node.child(name)
+        return self._of_rows(
+            pa.table(columns),
+            place.names(),
+            lambda row: (by_shown[row["name"]],),
+        )
 
     def _has_changed(self, place: NodePlace) -> bool:
         """Whether a node, or anything in it, changed since the previous stop."""
+        if self._span is None:
+            return False
         names = place.names()
         nodes = [names] if names else [(name,) for name in self._view_state.root.names()]
-        marked = self._marks(nodes)
-        return marked is not None and pc.any(marked).as_py() is True
+        return pc.any(self._marks(nodes)).as_py() is True
 
     @property
     def _lacks_times(self) -> bool:
@@ -376,9 +380,6 @@ class NodeInspector:
         return ask(
             self._view_state, words, cancelled=self._cancelled, reads_older=self._reads_older
         )
-
-    def _find(self, names: Sequence[str]) -> NodePlace | None:
-        return _down(NodePlace(self._view_state.root), names)
 
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
@@ -394,15 +395,6 @@ def _hides_times(table: pa.Table | None) -> bool:
 
 def _offset_of(view_state: ViewState) -> int | None:
     return None if view_state.cluster is None else view_state.cluster.status().offset
-
-
-def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:
-    for name in names:
-        child = place.node.child(name) if isinstance(place.node, Directory) else None
-        if child is None:
-            return None
-        place = NodePlace(child, name, place)
-    return place
 
 
 def _leading(value: JsonValue) -> JsonValue:

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.dataclass import dataclass
-from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import NodePlace
 from metashell.fs.pattern import quote
+from metashell.tui.node.described import topic_at
 from metashell.tui.rows.cells import row_at
 from metashell.tui.text import seconds_text
 from metashell.tui.view_state import CommandAnswer
@@ -65,8 +65,6 @@ class NodeDetail:
     """The path of the node that a row is about."""
 
 
-_TOPICS: Final = ("image", "topics")
-_PARTITION_DEPTH: Final = 5
 _TABLE: Final = ("-o", "table", "--columns")
 _STATE: Final = "state,since_offset,since_time,since_before,why"
 
@@ -96,8 +94,8 @@ def head_of(
 
 def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
     """A partition's problem, its reason and its start; empty for all other nodes."""
-    topic = _topic_of(place)
-    if topic is None:
+    topic = None if place.parent is None else topic_at(place.parent)
+    if topic is None or not place.names()[-1].isdecimal():
         return ""
     partition = f"{quote(topic)}-{place.names()[-1]}"
     table = ask("partitions", *_TABLE, _STATE, "--", partition).table
@@ -107,17 +105,6 @@ def _state(place: NodePlace, ask: Callable[..., CommandAnswer]) -> str:
     since, why = _moment(row, "since"), row["why"]
     told = row["state"][0] if why is None else f"{row['state'][0]}: {why}"
     return f"{told}, since {' '.join(since)}" if since else str(told)
-
-
-def _topic_of(place: NodePlace) -> str | None:
-    """The name of the topic that a node is a partition of; None for other nodes."""
-    names = place.names()
-    if len(names) != _PARTITION_DEPTH or names[:2] != _TOPICS or not names[-1].isdecimal():
-        return None
-    above = None if place.parent is None else place.parent.node
-    leaf = above.child("name") if isinstance(above, Directory) else None
-    topic = leaf.value() if isinstance(leaf, Leaf) else None
-    return topic if isinstance(topic, str) else None
 
 
 def _moment(row: Mapping[str, Any], which: str) -> list[str]:

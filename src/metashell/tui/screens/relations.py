@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -17,13 +17,12 @@ from metashell.errors import PathError
 from metashell.fs.path import NodePlace, encode_path, resolve
 from metashell.tui.frame.box import ListBox
 from metashell.tui.jobs import Job
-from metashell.tui.node.described import config_names, quota_names
-from metashell.tui.node.history import topic_name
+from metashell.tui.node.described import config_names, quota_names, topic_at
 from metashell.tui.part import quiet_key, shown_key
 from metashell.tui.records.filters import Chip
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.text import line
-from metashell.tui.view_state import CommandAnswer, ViewState, ask
+from metashell.tui.view_state import ViewState, ask
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
@@ -66,22 +65,8 @@ class Relations:
     groups: tuple[Relation, ...]
 
 
-class _Asked:
-    """Asks a cluster."""
-
-    def __init__(self, view_state: ViewState, cancelled: Callable[[], bool]) -> None:
-        assert view_state.cluster is not None
-        self.cluster = view_state.cluster
-        self.view_state = ViewState(opened=self.cluster, cluster=self.cluster)
-        self._cancelled = cancelled
-
-    def rows(self, *words: str) -> list[dict[str, Any]]:
-        """The rows of a command; none where it has no answer."""
-        command, *rest = words
-        answer: CommandAnswer = ask(
-            self.view_state, [command, *_TABLE, *rest], cancelled=self._cancelled
-        )
-        return [] if answer.table is None else list(rows_of(answer.table))
+Rows = Callable[..., list[dict[str, Any]]]
+"""Gives the rows of a command; none where it has no answer."""
 
 
 def relations_of(
@@ -94,15 +79,22 @@ def relations_of(
         path: A path of the cluster's own tree.
         cancelled: Asked by long loops.
     """
-    asked = _Asked(view_state, cancelled)
+    cluster = view_state.cluster
+    assert cluster is not None
+
+    def rows(command: str, *words: str) -> list[dict[str, Any]]:
+        alone = ViewState(opened=cluster, cluster=cluster)
+        table = ask(alone, [command, *_TABLE, *words], cancelled=cancelled).table
+        return [] if table is None else list(rows_of(table))
+
     try:
-        place = resolve(asked.view_state.root, path)
+        place = resolve(cluster.root, path)
     except PathError:
         return None
     names = place.names()
     for start, find in _KINDS.items():
         if names[: len(start)] == start and len(names) > len(start):
-            groups = find(asked, place, names[len(start) :])
+            groups = find(rows, place, names[len(start) :])
             return Relations(path, tuple(groups))
     return None
 
@@ -121,47 +113,52 @@ def _records(flag: str, value: str) -> Relation:
     return Relation("records", f"log {flag} {value}", chip=Chip(flag, value), key="r")
 
 
-def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _path(*names: object) -> str:
+    return encode_path((_IMAGE, *map(str, names)))
+
+
+def _topic_path(topic: str, *partition: int) -> str:
+    return _path("topics", "byName", topic, *partition)
+
+
+def _of_topic(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of a topic, or of a partition of it."""
     directory = place.parent if len(below) > 1 and place.parent else place
-    topic = topic_name(asked.cluster, directory.encoded()) or below[0]
-    yield Relation("topic", topic, encode_path((_IMAGE, "topics", "byName", topic)), key="t")
-    yield _configs(asked, "TOPIC", topic)
-    rows = asked.rows("partitions", "--", topic)
+    topic = topic_at(directory) or below[0]
+    yield Relation("topic", topic, _topic_path(topic), key="t")
+    yield _configs(rows, "TOPIC", topic)
+    found = rows("partitions", "--", topic)
     if len(below) > 1:
-        rows = [row for row in rows if str(row["partition"]) == below[1]]
+        found = [row for row in found if str(row["partition"]) == below[1]]
     else:
-        yield _partitions(rows)
-    yield _brokers(asked, rows)
-    acls = asked.rows("acls", "--resource", f"topic:{topic}")
+        yield _partitions(found)
+    yield _brokers(rows, found)
+    acls = rows("acls", "--resource", f"topic:{topic}")
     yield _group("ACLs", "a", [_acl(row) for row in acls])
-    yield _quotas(asked, {str(row["principal"]).partition(":")[2] for row in acls})
+    yield _quotas(rows, {str(row["principal"]).partition(":")[2] for row in acls})
     yield _records("--topic", topic)
 
 
-def _configs(asked: _Asked, kind: str, name: str) -> Relation:
-    rows = asked.rows("config", f"{kind.lower()}:{name}")
-    path = encode_path((_IMAGE, "configs", f"{kind}:{name}"))
+def _configs(rows: Rows, kind: str, name: str) -> Relation:
     found = [
-        Relation(
-            row["key"], str(row["value"]), encode_path((_IMAGE, "configs", *config_names(row)))
-        )
-        for row in rows
+        Relation(row["key"], str(row["value"]), _path("configs", *config_names(row)))
+        for row in rows("config", f"{kind.lower()}:{name}")
     ]
-    return _group("configs", "c", found, path=path if rows else None)
+    path = _path("configs", f"{kind}:{name}") if found else None
+    return _group("configs", "c", found, path=path)
 
 
-def _partitions(rows: Sequence[Row]) -> Relation:
+def _partitions(rows: Sequence[Row], told: str = "") -> Relation:
     found = [
         Relation(
             f"{row['topic']}/{row['partition']}",
             _partition_words(row),
-            encode_path((_IMAGE, "topics", "byName", row["topic"], str(row["partition"]))),
+            _topic_path(row["topic"], row["partition"]),
         )
         for row in rows
     ]
     n_offline = sum(row["leader"] is None for row in rows)
-    return _group("partitions", "p", found, _counted(rows, n_offline, "offline"))
+    return _group("partitions", "p", found, told or _counted(rows, n_offline, "offline"))
 
 
 def _counted(rows: Sequence[object], n_odd: int, odd: str) -> str:
@@ -175,23 +172,20 @@ def _partition_words(row: Row) -> str:
     return f"leader {leader}, isr {isr or 'none'}"
 
 
-def _brokers(asked: _Asked, rows: Sequence[Row]) -> Relation:
+def _brokers(rows: Rows, partitions: Sequence[Row]) -> Relation:
     """Brokers that have replicas: whether one is fenced, and what it leads and follows."""
-    fenced = {row["id"] for row in asked.rows("nodes", "--brokers") if row["fenced"]}
-    leads: dict[int, list[int]] = {}
-    follows: dict[int, list[int]] = {}
-    for row in rows:
+    fenced = {row["id"] for row in rows("nodes", "--brokers") if row["fenced"]}
+    sides: dict[int, dict[str, list[int]]] = {}
+    for row in partitions:
         for broker in row["replicas"] or ():
-            side = leads if broker == row["leader"] else follows
-            side.setdefault(broker, []).append(row["partition"])
+            of_broker = sides.setdefault(broker, {"leads": [], "follows": []})
+            of_broker["leads" if broker == row["leader"] else "follows"].append(row["partition"])
     found = []
-    for broker in sorted({*leads, *follows}):
-        sides = (("leads", leads.get(broker)), ("follows", follows.get(broker)))
+    for broker in sorted(sides):
         told = ["fenced"] if broker in fenced else []
-        told += [f"{word} {_numbers(those)}" for word, those in sides if those]
-        found.append(Relation(str(broker), ", ".join(told), _broker_path(broker)))
-    n_fenced = len(fenced.intersection(leads.keys() | follows.keys()))
-    return _group("brokers", "b", found, _counted(found, n_fenced, "fenced"))
+        told += [f"{word} {_numbers(those)}" for word, those in sides[broker].items() if those]
+        found.append(Relation(str(broker), ", ".join(told), _path("cluster", "brokers", broker)))
+    return _group("brokers", "b", found, _counted(found, len(fenced & sides.keys()), "fenced"))
 
 
 def _numbers(numbers: Sequence[int]) -> str:
@@ -202,98 +196,92 @@ def _numbers(numbers: Sequence[int]) -> str:
     return " ".join(f"p{number}" for number in sorted(numbers))
 
 
-def _broker_path(broker: object) -> str:
-    return encode_path((_IMAGE, "cluster", "brokers", str(broker)))
-
-
-def _topic(name: str) -> Relation:
-    return Relation(name, path=encode_path((_IMAGE, "topics", "byName", name)))
-
-
 def _acl(row: Row) -> Relation:
     names = ("resource", "pattern_type", "operation", "permission")
     told = " ".join(str(row[name]) for name in names)
-    return Relation(str(row["principal"]), told, encode_path((_IMAGE, "acls", "byId", row["id"])))
+    return Relation(str(row["principal"]), told, _path("acls", "byId", row["id"]))
 
 
-def _quotas(asked: _Asked, users: set[str]) -> Relation:
+def _quotas(rows: Rows, users: set[str]) -> Relation:
     """Quotas of some users."""
-    rows = [row for row in asked.rows("quotas") if row["user"] in users]
     found = [
         Relation(
             row["entity"],
             f"{row['key']} {row['value']:,.10g}",
-            encode_path((_IMAGE, "clientQuotas", *quota_names(row))),
+            _path("clientQuotas", *quota_names(row)),
         )
-        for row in rows
+        for row in rows("quotas")
+        if row["user"] in users
     ]
     return _group("quotas", "u", found)
 
 
-def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _topics(names: Iterable[str]) -> Relation:
+    return _group("topics", "t", [Relation(name, "", _topic_path(name)) for name in names])
+
+
+def _of_configs(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of a resource that has configs."""
     kind, _, name = below[0].partition(":")
-    yield _configs(asked, kind, name)
+    yield _configs(rows, kind, name)
     if kind == "TOPIC":
-        path = encode_path((_IMAGE, "topics", "byName", name))
-        yield Relation("topic", name, path, key="t")
-        yield _brokers(asked, asked.rows("partitions", "--", name))
+        yield Relation("topic", name, _topic_path(name), key="t")
+        yield _brokers(rows, rows("partitions", "--", name))
         yield _records("--topic", name)
     elif kind == "BROKER" and name:
-        yield Relation("broker", name, _broker_path(name), key="b")
+        yield Relation("broker", name, _path("cluster", "brokers", name), key="b")
         yield _records("--broker", name)
 
 
-def _of_broker(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _of_broker(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of a broker."""
     broker = below[0]
-    yield _configs(asked, "BROKER", broker)
-    rows = asked.rows("partitions", "--replica", broker)
-    n_led = sum(str(row["leader"]) == broker for row in rows)
-    partitions = _partitions(rows)
-    yield _group("partitions", "p", partitions.children, f"{len(rows):,}, leads {n_led:,}")
-    topics = sorted({row["topic"] for row in rows})
-    yield _group("topics", "t", [_topic(name) for name in topics])
+    yield _configs(rows, "BROKER", broker)
+    found = rows("partitions", "--replica", broker)
+    n_led = sum(str(row["leader"]) == broker for row in found)
+    yield _partitions(found, f"{len(found):,}, leads {n_led:,}")
+    yield _topics(sorted({row["topic"] for row in found}))
     yield _records("--broker", broker)
 
 
-def _of_acl(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _of_acl(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of an ACL."""
-    row = next((row for row in asked.rows("acls") if row["id"] == below[0]), None)
+    row = next((row for row in rows("acls") if row["id"] == below[0]), None)
     if row is None:
         return
     if row["resource_type"] == "TOPIC":
         name, is_prefix = row["resource_name"], row["pattern_type"] == "PREFIXED"
-        topics = [
-            _topic(topic)
-            for topic in (one["topic"] for one in asked.rows("topics"))
+        topics = (one["topic"] for one in rows("topics"))
+        yield _topics(
+            topic
+            for topic in topics
             if name in ("*", topic) or (is_prefix and topic.startswith(name))
-        ]
-        yield _group("topics", "t", topics)
-    yield from _of_principal(asked, str(row["principal"]))
+        )
+    yield from _of_principal(rows, str(row["principal"]))
 
 
-def _of_quota(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _of_quota(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of an entity with quotas."""
-    rows = [row for row in asked.rows("quotas") if quota_names(row)[0] == below[0]]
-    user = next((row["user"] for row in rows if row["user"] is not None), None)
+    found = [row for row in rows("quotas") if quota_names(row)[0] == below[0]]
+    user = next((row["user"] for row in found if row["user"] is not None), None)
     if user is not None:
-        yield from _of_principal(asked, f"User:{user}")
+        yield from _of_principal(rows, f"User:{user}")
 
 
-def _of_user(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
+def _of_user(rows: Rows, place: NodePlace, below: Sequence[str]) -> Iterator[Relation]:
     """Neighbours of a user's credentials."""
     if len(below) > 1:
-        yield from _of_principal(asked, f"User:{below[1]}")
+        yield from _of_principal(rows, f"User:{below[1]}")
 
 
-def _of_principal(asked: _Asked, principal: str) -> Iterator[Relation]:
-    yield _group("ACLs", "a", [_acl(row) for row in asked.rows("acls", "--principal", principal)])
-    yield _quotas(asked, {principal.partition(":")[2]})
+def _of_principal(rows: Rows, principal: str) -> Iterator[Relation]:
+    yield _group("ACLs", "a", [_acl(row) for row in rows("acls", "--principal", principal)])
+    yield _quotas(rows, {principal.partition(":")[2]})
 
 
-_Finder = Callable[[_Asked, NodePlace, Sequence[str]], Iterator[Relation]]
-_KINDS: Final[Mapping[tuple[str, ...], _Finder]] = {
+_KINDS: Final[
+    Mapping[tuple[str, ...], Callable[[Rows, NodePlace, Sequence[str]], Iterator[Relation]]]
+] = {
     (_IMAGE, "topics", "byName"): _of_topic,
     (_IMAGE, "topics", "byId"): _of_topic,
     (_IMAGE, "configs"): _of_configs,
