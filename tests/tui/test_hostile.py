@@ -80,7 +80,7 @@ async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
     assert look is not None
     assert look.head[0] != "gone", path
     for mode in look.modes:
-        view.pane.action_look(mode)
+        view.pane.look(mode)
         await driver.settled()
         monkey.check()
         screens.append(driver.screen())

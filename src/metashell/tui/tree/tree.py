@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.style import Style
 from textual.geometry import Size
-from textual.message import Message
 from textual.strip import Strip
 
 from metashell.errors import MetashellError
@@ -36,13 +35,21 @@ from metashell.tui.tree.outline import (
 
 if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
+    from metashell.tui.views.explorer import ExplorerView
+
+
+_MOST: Final = 0.34
+"""Part of the screen that the tree takes, unless the user wants it wider."""
 
 
 class NodeTree(LineList):
     """The file system as a tree.
 
-    `show` has it show a view state and a path. `Moved` tells where the user went, `Arrived` where
-    a path led to, `Chosen` which leaf was taken with Enter.
+    `show` has it show a view state and a path.
+
+    Args:
+        view: The view, which is told where the user went, where a path led to, and that a leaf was
+            taken with Enter.
     """
 
     HELP = (
@@ -89,36 +96,9 @@ class NodeTree(LineList):
     }
     """
 
-    class Moved(Message):
-        """The user went to a node."""
-
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
-
-    class Arrived(Message):
-        """A path was followed, in the view state that is now shown."""
-
-        def __init__(self, path: str, missing: int) -> None:
-            super().__init__()
-            self.path = path
-            """The path asked for, as it is written if all of it is there."""
-            self.missing = missing
-            """How many of its last components are not there."""
-
-    class Wider(Message):
-        """Wider lines than before came into sight."""
-
-        def __init__(self, needed: int) -> None:
-            super().__init__()
-            self.needed = needed
-            """Columns that they take."""
-
-    class Chosen(Message):
-        """Something that can't be opened was taken."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, view: ExplorerView) -> None:
+        super().__init__()
+        self._view = view
         self.outline: Final = Outline()
         """The tree's lines."""
         self.outline.wanted["image",] = ""
@@ -205,7 +185,7 @@ class NodeTree(LineList):
         *,
         narrowed: NodeKey | None,
     ) -> None:
-        at, anchor, outline = self.line, self._anchor(), self.outline
+        at, anchor, outline, before = self.line, self._anchor(), self.outline, self._goal
         is_opened = at.key in found.listings and at.key in outline.unlisted()
         for n in range(len(found.key)):
             outline.wanted.setdefault(found.key[:n], "")
@@ -230,7 +210,7 @@ class NodeTree(LineList):
             self._reveal(line, len(found.listings[key].names))
         if outline.unlisted():
             self._list(leads=self._listing is not None and self._listing.leads)
-        self.post_message(self.Arrived(self._goal, len(found.missing)))
+        self._view.arrived(self._goal, before, len(found.missing))
 
     def _goal_key(self, path: str, found: TreeDetail, anchor: tuple[NodeKey, int]) -> NodeKey:
         """Where the cursor goes when a path was followed."""
@@ -340,7 +320,7 @@ class NodeTree(LineList):
         elif line.is_dir:
             self.open_at(line.key)
         else:
-            self.post_message(self.Chosen())
+            self._view.chosen()
 
     def action_into(self) -> None:
         """Open a directory; in an open one go to the first node."""
@@ -408,7 +388,7 @@ class NodeTree(LineList):
             path = self.outline.path_of(self.outline.line(line).key)
             if path != self._goal:
                 self._goal = path
-                self.post_message(self.Moved(path))
+                self._view.moved(path)
 
     def on_resize(self) -> None:
         """Keep the cursor on the screen."""
@@ -447,7 +427,11 @@ class NodeTree(LineList):
         needed = max(map(width_of, self.visible_lines()), default=0)
         if needed > self._needed:
             self._needed = needed
-            self.post_message(self.Wider(needed))
+            self.refresh(layout=True)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Columns for the names that were seen and the scroll bar, up to a third of the screen."""
+        return min(self._needed + 1, int(container.width * _MOST) - self.gutter.width)
 
     def is_marked(self, key: NodeKey) -> bool:
         """Whether a node is known to have changed since the previous stop."""

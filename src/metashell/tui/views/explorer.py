@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from textual.timer import Timer
 
-_BESIDE_NAMES: Final = 3
-"""Columns of the tree's scroll bar and of its border."""
 _LEAST_TREE: Final = 24
 _SHOWN_AFTER_S: Final = 0.12
 """How long the cursor must rest before its node is shown: not each one on the way is."""
@@ -47,11 +45,9 @@ class ExplorerView(View):
     DEFAULT_CSS = """
     ExplorerView {
         & Horizontal { height: 1fr; }
-        & NodeTree {
-            width: 34%;
-            min-width: 24;
-        }
+        & NodeTree { width: auto; min-width: 24; }
         &.-wide NodeTree { width: 60%; }
+        & NodeTree.-maximized { width: 100% !important; }
         & NodePane { width: 1fr; }
     }
     """
@@ -60,19 +56,12 @@ class ExplorerView(View):
         super().__init__(id=id)
         self._on_the_right = False
         self._timer: Timer | None = None
-        self._tree_at = "/"
-        """Where the tree is, as far as it was told."""
-        self._dragged: int | None = None
-        """Columns that the user gave the tree with the mouse."""
-        self._needed = 0
-        """Columns that the names of the tree take."""
-        self._in_pane: tuple[int, str] | None = None
-        """(serial of the view state, path) of what the pane shows."""
+        self._is_first = True
 
     def compose(self) -> ComposeResult:
         """The path, and below it both sides."""
         with Horizontal():
-            yield NodeTree()
+            yield NodeTree(self)
             yield NodePane()
 
     @property
@@ -91,47 +80,59 @@ class ExplorerView(View):
         """Show another view state: what is open and where the cursor is stays so."""
         if not self.query(NodeTree):
             return
-        if not self._in_pane:
+        if self._is_first:
+            self._is_first = False
             self.tree_side.focus()
-        if self.tree_side.path != self._tree_at and not self.is_elsewhere:
-            self.explorer.path = self.tree_side.path  # it went on, and word of that is on its way
         self._tree_to(view_state, self.explorer.path)
-        self._show_node()
 
     @property
     def is_elsewhere(self) -> bool:
         """Whether the tree is not where the user is, as a step back in another view leaves it."""
-        return self._tree_at != self.explorer.path
+        return self.tree_side.path != self.explorer.path
 
     def _tree_to(self, view_state: ViewState, path: str) -> None:
-        if path != self._tree_at:
-            self._show_crumbs(path)
-        self._tree_at = path
+        if path != self.tree_side.path:
+            self.pane.name_path(path)
         self.tree_side.show(view_state, path)
+        self._show_node()
 
     def show_path(self, path: str) -> None:
         """Go to a path."""
         view_state = self.explorer.view_state
         if view_state is not None and self.query(NodeTree):
             self._tree_to(view_state, path)
-            self._show_node()
 
     def _show_node(self) -> None:
         """Show the node of the path on the right."""
         self._stop_timer()
-        view_state, path = self.explorer.view_state, self.explorer.path
-        if view_state is not None and self._in_pane != (view_state.serial, path):
-            self._in_pane = (view_state.serial, path)
-            self.pane.show_node(view_state, path)
+        if self.explorer.view_state is not None:
+            self.pane.show_node(self.explorer.view_state, self.explorer.path)
 
-    def on_node_tree_moved(self, event: NodeTree.Moved) -> None:
-        """Show where the user went, as soon as they rest there."""
-        event.stop()
-        self._tree_at = event.path
-        self.explorer.path = event.path
-        self._show_crumbs(event.path)
+    def moved(self, path: str) -> None:
+        """Show the node that the user went to in the tree, as soon as they rest there."""
+        self.explorer.path = path
+        self.pane.name_path(path)
         self._stop_timer()
         self._timer = self.set_timer(_SHOWN_AFTER_S, self._rested)
+
+    def arrived(self, path: str, before: str, missing: int) -> None:
+        """Show what a path led to; where it is not there, it stays the one that is wanted.
+
+        Args:
+            path: The path, as it is written if all of it is there.
+            before: The path as it was asked for.
+            missing: How many of its last components are not there.
+        """
+        if before == self.explorer.path:  # else the user went on while the tree was not seen
+            self.explorer.path = path
+            self.pane.name_path(path, missing)
+            self._show_node()
+
+    def chosen(self) -> None:
+        """Go on at the right side with a leaf of the tree."""
+        self._show_node()
+        self.screen.minimize()
+        self.pane.focus_content()
 
     def _rested(self) -> None:
         self._show_node()
@@ -152,56 +153,18 @@ class ExplorerView(View):
         """Give the tree the room up to the mouse, which has the line."""
         if self.app.mouse_captured is self:
             most = self.size.width - _LEAST_TREE
-            self._dragged = max(min(event.screen_x + 1 - self.region.x, most), _LEAST_TREE)
-            self._bound_tree()
+            wanted = max(min(event.screen_x + 1 - self.region.x, most), _LEAST_TREE)
+            self.tree_side.styles.width = wanted
 
     def on_mouse_up(self) -> None:
         """Leave the line where it is."""
         self.release_mouse()
-
-    def on_node_tree_wider(self, event: NodeTree.Wider) -> None:
-        """Give the tree no more room than its names need."""
-        event.stop()
-        self._needed = event.needed
-        self._bound_tree()
-
-    def _bound_tree(self) -> None:
-        """Have the tree no wider than its names, unless the user wants it wide."""
-        most = max(self._needed + _BESIDE_NAMES, _LEAST_TREE)
-        is_whole, styles = self.tree_side.is_maximized, self.tree_side.styles
-        is_free = is_whole or self.has_class("-wide") or self._dragged is not None
-        styles.max_width = None if is_free else most
-        styles.width = None if is_whole else self._dragged
-
-    def _show_crumbs(self, path: str, missing: int = 0) -> None:
-        self.pane.name_path(path, missing)
-
-    def fit(self) -> None:
-        """Have the tree as wide as the whole screen where it has that."""
-        super().fit()
-        self._bound_tree()
-
-    def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
-        """Show what a path led to; where it is not there, it stays the one that is wanted."""
-        event.stop()
-        if self.is_elsewhere:
-            return  # the user went on while the tree was not seen
-        self._tree_at = self.explorer.path = event.path
-        self._show_crumbs(event.path, event.missing)
-        self._show_node()
 
     def on_node_pane_asked_for(self, event: NodePane.AskedFor) -> None:
         """Go to a part of the path."""
         event.stop()
         self.explorer.go(event.path)
         self.tree_side.focus()
-
-    def on_node_tree_chosen(self, event: NodeTree.Chosen) -> None:
-        """Go on at the right side."""
-        event.stop()
-        self._show_node()
-        self.screen.minimize()
-        self.pane.focus_content()
 
     # Keys.
 
@@ -222,9 +185,8 @@ class ExplorerView(View):
             back = self.explorer.session.key("maximise", "z")
             self.explorer.tell(f"one part has the whole screen: {back} takes that back")
             return
-        self._dragged = None
+        self.tree_side.styles.width = None
         self.toggle_class("-wide")
-        self._bound_tree()
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
