@@ -288,6 +288,21 @@ def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     looking(test)
 
 
+def test_a_click_on_a_tab_takes_it() -> None:
+    """A tab is named by its key and its title; a click looks at the node so."""
+
+    async def test(detail: Looking) -> None:
+        await detail.at(ORDERS)
+        tabs = detail.driver.screen().splitlines()[1]
+        for title, mode in (("History", DetailMode.HISTORY), ("Children", DetailMode.CHILDREN)):
+            await detail.driver.pilot.click(offset=(tabs.index(title) + 1, 1))
+            await detail.driver.settled()
+            assert mode is detail.mode()
+            tabs = detail.driver.screen().splitlines()[1]
+
+    looking(test)
+
+
 def test_every_directory() -> None:
     """Every directory near the root can be looked at in every way, however small the screen."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -50,17 +51,21 @@ MODE_KEYS: Final = [
 """The keys of the tabs, which are seen from the tree too: so they work there as well."""
 
 
-class ModeTab(AppPart, Static):
-    """A way to look at the node; a click takes it."""
+class Tabs(Static):
+    """The ways to look at the node; a click takes one."""
 
-    def __init__(self, mode: DetailMode, key: str, title: str) -> None:
-        super().__init__(markup=False)
-        self.mode, self.key, self.title = mode, key, title
+    DEFAULT_CSS = """
+    Tabs {
+        height: 1; color: $text-muted; text-wrap: nowrap;
+        link-color: $text-muted; link-style: none; link-background: transparent;
+        link-color-hover: $text-muted; link-style-hover: underline;
+        link-background-hover: transparent;
+    }
+    """
 
-    def on_click(self, event: events.Click) -> None:
+    def action_look(self, mode: str) -> None:
         """Look at the node so."""
-        event.stop()
-        self.query_ancestor(NodePane).look(self.mode)
+        self.query_ancestor(NodePane).look(DetailMode(mode))
 
 
 class NodePane(AppPart, Vertical):
@@ -75,14 +80,6 @@ class NodePane(AppPart, Vertical):
     )
     DEFAULT_CSS = """
     NodePane { height: 1fr; }
-    NodePane > #node-tabs { height: 1; }
-    NodePane > #node-tabs > Static { width: auto; height: 1; }
-    NodePane > #node-tabs > #node-count {
-        width: 1fr; text-align: right; padding: 0 1; color: $text-muted; text-wrap: nowrap;
-    }
-    NodePane > #node-tabs > ModeTab { color: $text-muted; }
-    NodePane > #node-tabs > ModeTab.-current { text-style: bold underline; color: $text-primary; }
-    NodePane > #node-tabs > ModeTab:hover { text-style: underline; }
     NodePane > #node-note {
         height: 1; padding: 0 1; color: $text-warning; text-wrap: nowrap; text-overflow: ellipsis;
     }
@@ -114,12 +111,7 @@ class NodePane(AppPart, Vertical):
 
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
-        with Horizontal(id="node-tabs"):
-            for mode, key, title, _ in _TABS:
-                tab = ModeTab(mode, key, title)
-                tab.display = False
-                yield tab
-            yield Static(id="node-count", markup=False)
+        yield Tabs(markup=False)
         yield LineView(id="node-lines")
         table = NodeTable(id="node-table")
         table.display = False
@@ -271,43 +263,38 @@ class NodePane(AppPart, Vertical):
         table = self._table.table
         n_rows = None if detail.table is None or table is None else len(table)
         count = "" if n_rows is None else f"{n_rows:,} row{'s' * (n_rows != 1)} "
-        room = self.size.width - _AROUND_TABS - len(count)
+        room = self.size.width - _AROUND_TABS
+        tabs = self._tabs(detail)
         # Words that do not fit are left out: first the count's, then those of the last tabs.
-        if self._name_tabs(detail) > room:
+        if tabs.cell_length + len(count) > room:
             at, count = "" if n_rows is None else f" {n_rows:,}", ""
-            room = self.size.width - _AROUND_TABS
-            n_short = 0
-            while self._name_tabs(detail, at, n_short) > room and n_short < len(detail.modes):
-                n_short += 1
-        say(self.query_one("#node-count", Static), count)
+            forms = (self._tabs(detail, at, n_short) for n_short in range(len(_TABS)))
+            tabs = next((tabs for tabs in forms if tabs.cell_length <= room), tabs)
+        gap = " " * (room - tabs.cell_length - len(count))
+        self.query_one(Tabs).update(tabs + gap + count, layout=False)
 
-    def _name_tabs(self, detail: NodeDetail, count: str = "", n_short: int = 0) -> int:
-        """Name the tabs.
+    def _tabs(self, detail: NodeDetail, count: str = "", n_short: int = 0) -> Content:
+        """The tabs.
 
         Args:
             detail: The node as it is looked at.
             count: Stands behind the title of the current tab.
             n_short: The number of last tabs that show their key alone, unless one is current.
-
-        Returns:
-            The columns that all of them take.
         """
-        width, n_left = 0, len(detail.modes)
-        for tab in self.query(ModeTab):
-            tab.display = tab.mode in detail.modes
-            if not tab.display:
-                continue
-            is_current = tab.mode is detail.mode
-            tab.set_class(is_current, "-current")
-            title = detail.title if tab.mode is DetailMode.TABLE and detail.title else tab.title
+        tabs = [tab for tab in _TABS if tab[0] in detail.modes]
+        pieces: list[Content] = []
+        for n_left, (mode, key, title, _) in zip(range(len(tabs), 0, -1), tabs, strict=True):
+            is_current = mode is detail.mode
+            called = detail.title if mode is DetailMode.TABLE and detail.title else title
             # One key goes between two tabs: it stands on the one that it goes to.
-            has_key = self._has_keys and (tab.key != "D" or not is_current)
+            has_key = self._has_keys and (key != "D" or not is_current)
             is_short = n_left <= n_short and has_key and not is_current
-            words = [tab.key] * has_key + [title + count * is_current] * (not is_short)
-            text = f" {' '.join(words)} "
-            say(tab, text, sets_width=True)
-            width, n_left = width + cell_len(text), n_left - 1
-        return width
+            words = [key] * has_key + [called + count * is_current] * (not is_short)
+            style = "bold underline $text-primary" if is_current else ""
+            piece = Content.styled(f" {' '.join(words)} ", style)
+            look = Style.from_meta({"@click": f"look('{mode.value}')"})
+            pieces.append(piece if is_current else piece.stylize(look))
+        return Content("").join(pieces)
 
     def _show_cut(self) -> None:
         """Show the cells of the row under the cursor that the table cuts."""
