@@ -70,9 +70,9 @@ def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> Fet
     is_numbered = 1 < len(names) <= SMALL and names[0].isdecimal()
     if is_numbered:
         names = sorted(names, key=order_of)
-    shown = with_text(names, text, cancelled) if text else None
-    listing = FetchedNames(directory, names, text, shown, is_numbered)
-    for name in islice(listing.visible, _KNOWN_KINDS):
+    shown = with_text(names, text, cancelled) if text else names
+    listing = FetchedNames(directory, shown, text, len(names), is_numbered)
+    for name in islice(shown, _KNOWN_KINDS):
         listing.is_dir(name)
     return listing
 

@@ -46,26 +46,21 @@ class FetchedNames:
 
     directory: Directory
     names: Sequence[str]
-    """All of them, sorted as `order_of` has them if `is_numbered`, else by code point."""
+    """Its names that have a line, sorted by `order_of` if `is_numbered`, else by code point."""
     text: str = ""
-    """The filter; empty for none."""
-    shown: Sequence[str] | None = None
-    """The names that contain the filter; None for all."""
+    """The filter, which all of them contain; empty for none."""
+    n_all: int = 0
+    """How many names the directory has."""
     is_numbered: bool = False
     """Whether names that are numbers are sorted as such."""
     kinds: dict[str, bool] = field(default_factory=dict)
     """Which of the children that were asked for are directories."""
 
     def place_of(self, name: str) -> int:
-        """Where a name stands among the visible ones, or would stand."""
+        """Where a name stands among them, or would stand."""
         if self.is_numbered:
-            return bisect_left(self.visible, order_of(name), key=order_of)
-        return bisect_left(self.visible, name)
-
-    @property
-    def visible(self) -> Sequence[str]:
-        """The names that have a line."""
-        return self.names if self.shown is None else self.shown
+            return bisect_left(self.names, order_of(name), key=order_of)
+        return bisect_left(self.names, name)
 
     def is_dir(self, name: str) -> bool:
         """Whether a child is a directory. Cost: makes the child, the first time."""
@@ -127,7 +122,7 @@ class _Open:
 
     @property
     def names(self) -> Sequence[str]:
-        return () if self.listing is None else self.listing.visible
+        return () if self.listing is None else self.listing.names
 
     def find(self, name: str) -> int | None:
         """The place of a name; None where it is not visible."""

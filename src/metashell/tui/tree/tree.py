@@ -296,7 +296,7 @@ class NodeTree(LineList):
         if listing is None:
             show_filter(self, "", 0, 0)
         else:
-            show_filter(self, listing.text, len(listing.visible), len(listing.names))
+            show_filter(self, listing.text, len(listing.names), listing.n_all)
 
     # Moving.
 
