@@ -15,7 +15,6 @@ from metashell.log.splits import Split, plan_splits
 from metashell.records.window import LogReader
 from metashell.redact import REDACTED, Redaction
 from metashell.sources.source import Source
-from metashell.tui.node.value import raw_value
 from metashell.tui.records.detail import record_detail
 from support.logs import make_directory, record
 from support.shell import run_on
@@ -45,7 +44,6 @@ TAGGED = record(
     _unknown_tags=[(9, SECRET)],
 )
 """A config that is no secret, with something that its definition does not know."""
-PLAIN = {"resourceType": 2, "name": "retention.ms"}
 """Decoded fields that are no secret."""
 KEYED = Record(key=SECRET, value=record("TopicRecord", name="u", topic_id=bytes(15) + b"u"))
 
@@ -181,8 +179,6 @@ def in_the_explorer(source: Source) -> str:
             texts.append(str(detail))
             found = (detail.key.data or b"", detail.value.data or b"")
             texts += [data.hex() for data in found]
-            raw = raw_value(source, offset, None if detail.error else PLAIN)
-            texts.append(raw.hex() if isinstance(raw, bytes) else str(raw))
         texts += map(str, reader.lines(piece, reader.records(piece).frames.offset))
     return "\n".join(texts)
 

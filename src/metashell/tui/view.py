@@ -106,9 +106,6 @@ class View(AppPart, Vertical):
         """Leave the room to rows where there is little: see ``-low`` in the styles of views."""
         self.set_class(event.size.height < _LOW, "-low")
 
-    def fit(self) -> None:
-        """Take over that a part got the whole screen, or gave it back."""
-
     @abstractmethod
     def show_view_state(self, view_state: ViewState) -> None:
         """Show another view state; called in the thread that draws."""

@@ -39,10 +39,7 @@ class MainScreen(AppPart, Screen[None]):
         self.explorer.end_messages()
 
     def watch_maximized(self, before: Widget | None) -> None:
-        """Have the view take the room that it has now, and the key bar say how to get back."""
-        explorer = self.explorer
-        if explorer.is_open and explorer.view is not None:
-            explorer.view.fit()
+        """Have the key bar say how to get back."""
         self.refresh_bindings()
 
 

@@ -28,10 +28,10 @@ from metashell.tui.node.value import (
     changed_lines,
     clipped,
     held_text,
-    record_lines,
     text_lines,
     value_lines,
 )
+from metashell.tui.records.detail import find_record, record_lines
 from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.cluster_rows import changed_cells
 from metashell.tui.tree.listing import ChangedNodes, check
@@ -50,6 +50,8 @@ MOST_RECORDS: Final = 20_000
 """Records that it is made from: also the newest. Each takes some 50 µs."""
 _VALUES: Final = 300
 """Directories of no more children tell their leaves' values too."""
+_BYTES: Final = 8
+"""Bytes of a record in a line."""
 _MARKED: Final = 200_000
 """Rows of which it is told whether they changed since the previous stop."""
 _COMPARED: Final = 20_000
@@ -162,7 +164,7 @@ class NodeInspector:
         node = place.node
         if mode is DetailMode.RECORD:
             assert offset is not None
-            return _of_lines(*self._record(offset))
+            return self._record(offset)
         if mode is DetailMode.HISTORY:
             return self._history()
         if mode is DetailMode.TABLE and described is not None:
@@ -234,17 +236,14 @@ class NodeInspector:
             return [kind], None
         return head_of(place, self._inner, self._ask, is_marked=self._has_changed(place))
 
-    def _record(self, offset: int) -> tuple[list[ValueLine], Callable[[], str]]:
-        answer = self._ask(
-            "log", "--offset", str(offset), "-o", "table", "--columns", "all"
-        )  # fmt: skip
-        table, cluster = answer.table, self._view_state.cluster
-        if table is None or not len(table) or cluster is None:
-            said = answer.warnings or [f"no record at offset {offset}"]
-            lines = [ValueLine(text) for text in said]
-        else:
-            lines = list(record_lines(cluster, table.slice(0, 1)))
-        return lines, lambda: "\n".join(line.text for line in lines)
+    def _record(self, offset: int) -> dict[str, Any]:
+        assert self._view_state.cluster is not None
+        newest = self._view_state.cluster.full_log.newest
+        detail = find_record(newest, offset, self._cancelled)
+        if detail is None:
+            return _of_lines([ValueLine(f"no record at offset {offset}")], str)
+        lines = list(record_lines(detail, _BYTES))
+        return _of_lines(lines, lambda: "\n".join(line.text for line in lines))
 
     def _history(self) -> dict[str, Any]:
         """The newest changes, newest first: also of what is gone, and of what is yet to come."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-
-from metashell.commands.rows.cell_text import shown_texts
 from metashell.commands.shared.columns import display_width
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
@@ -20,14 +16,10 @@ from metashell.fs.change_texts import ARROW
 from metashell.fs.escape import escape, escape_text
 from metashell.fs.node import Directory, JsonValue, Node
 from metashell.schema.dump import java_double, to_json
-from metashell.tui.records.short_lines import hex_lines, hidden_raw, with_words
-from metashell.tui.rows.cells import row_at
 from metashell.tui.text import error_message
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.sources.source import Source
+    pass
 
 
 MOST_LINES: Final = 5_000
@@ -240,70 +232,3 @@ def _as_json(value: JsonValue) -> str:
 
 def _is_scalar(value: JsonValue) -> bool:
     return value is None or isinstance(value, (str, int, float))
-
-
-_FACTS: Final = ("offset", "time", "epoch", "type", "version", "control", "topic", "file", "pos")
-
-
-def record_lines(cluster: Source, table: pa.Table) -> Iterator[ValueLine]:
-    """The lines of a record.
-
-    Args:
-        cluster: Where it is from.
-        table: Its row, with all columns that ``log`` has.
-    """
-    row = row_at(table, 0)
-    facts = {}
-    for name in _FACTS:
-        if row[name] is not None and row[name] is not False:
-            facts[name] = shown_texts(table.column(name))[0].as_py()
-    width = max(map(len, facts))
-    for name, text in facts.items():
-        head = f"{name:<{width}}  "
-        yield ValueLine(head + text, len(head), width + 2)
-    data = None if row["data"] is None else json.loads(row["data"])
-    if data:
-        yield ValueLine("")
-        yield ValueLine("data", 4)
-        said = with_words(row["type"] or "", data)
-        yield from _fields(said, said, _STEP, 0, "")
-    if row["error"] is not None:
-        yield ValueLine("")
-        yield ValueLine(f"not decoded: {escape(row['error'])}")
-    yield from _bytes(cluster, row["offset"], data)
-
-
-def _bytes(cluster: Source, offset: int, data: Any) -> Iterator[ValueLine]:
-    try:
-        raw = raw_value(cluster, offset, data)
-    except MetashellError as error:
-        raw = error_message(error)
-    if raw is None:
-        return
-    yield ValueLine("")
-    if isinstance(raw, str):
-        yield ValueLine(f"bytes  {raw}", 5)
-        return
-    yield ValueLine(f"bytes  {len(raw):,}", 5)
-    for line in hex_lines(raw):
-        yield ValueLine(f"  {line}", 6)
-
-
-def raw_value(
-    cluster: Source, offset: int, data: Mapping[str, object] | None
-) -> bytes | str | None:
-    """A record's whole value; why it is not shown, or None where it is not at hand.
-
-    Args:
-        cluster: Where it is from.
-        offset: Its offset.
-        data: Its decoded fields, None where it can't be decoded.
-    """
-    records = cluster.full_log.newest.image.records
-    frames = records.frames
-    for row in np.flatnonzero(frames.offset[:] == offset).tolist():
-        if records.file_of(row).end_offset is not None:
-            continue  # of a checkpoint, which counts for itself
-        hidden = hidden_raw(records, cluster.redaction, row, data)
-        return records.raw(row) if hidden is None else hidden
-    return None

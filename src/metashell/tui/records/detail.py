@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from metashell.fs.escape import escape
 from metashell.fs.path import encode_name
 from metashell.log.crc import crc32c
 from metashell.log.frames import CONTROL_KEY
+from metashell.records.filter import Selection
 from metashell.records.lines import batch_fields, fields_of_producer
 from metashell.records.records import Records
-from metashell.records.window import LogPiece, LogReader
+from metashell.records.window import Filter, LogPiece, LogReader
 from metashell.redact import REDACTED
 from metashell.schema.dump import fields_json, to_json
 from metashell.schema.model import MessageSpec
@@ -29,6 +30,9 @@ from metashell.schema.timestamps import iso_time
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.value import ValueLine
 from metashell.tui.records.short_lines import fitting_width, hex_lines, hidden_raw, with_words
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
 
 _MOST_HEADERS: Final = 65_536
 """Bytes of a record's headers that are looked through for its end."""
@@ -135,6 +139,26 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
         target=None if values is None or spec is None else _target(reader, spec, values, span),
         json=line,
     )
+
+
+def find_record(
+    source: Source, offset: int, cancelled: Callable[[], bool] = lambda: False
+) -> RecordDetail | None:
+    """Look at the record of an offset; None where it is not there.
+
+    Cost: may read the file that holds it.
+
+    Raises:
+        SourceError: The file can't be read any more.
+    """
+    reader = LogReader(source.log, source.registry, source.redaction)
+    wanted = Filter(Selection(first_offset=offset, last_offset=offset))
+    names = reader.topic_names(wanted.selection)
+    for piece in filter(wanted.may_match, reader.pieces):
+        for found in reader.search(piece, wanted, names, cancelled):
+            if len(found.offsets):
+                return record_detail(reader, found.piece, offset)
+    return None
 
 
 def _shown(value: Any) -> str:
@@ -343,10 +367,11 @@ class RecordPane(LineView):
 
     def _draw(self, *, afresh: bool = False) -> None:
         if self.detail is not None:
-            self.show(list(_lines(self.detail, fitting_width(self._columns))), afresh=afresh)
+            self.show(list(record_lines(self.detail, fitting_width(self._columns))), afresh=afresh)
 
 
-def _lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:
+def record_lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:
+    """The lines of a record, with so many bytes in a line."""
     kind = escape(detail.type)
     yield ValueLine(kind, len(kind), 2)
     if detail.target is not None:
