@@ -44,7 +44,6 @@ TAGGED = record(
     _unknown_tags=[(9, SECRET)],
 )
 """A config that is no secret, with something that its definition does not know."""
-"""Decoded fields that are no secret."""
 KEYED = Record(key=SECRET, value=record("TopicRecord", name="u", topic_id=bytes(15) + b"u"))
 
 LINES = (
