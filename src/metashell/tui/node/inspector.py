@@ -6,7 +6,7 @@ of a fleet therefore needs no special case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -133,19 +133,20 @@ class NodeInspector:
             "modes": modes,
             "head": head,
             "title": "" if described is None else described.title,
-            "offset": offset,
         }
         content = self._content(mode, place, described, offset)
         if mode is DetailMode.TABLE and described is not None:
-            if _hides_times(content.get("table")) and self._lacks_times:
+            if self._lacks_times(content.get("table")):
                 tell(NodeDetail(**base, **content, lacks_times=True))
                 assert self._view_state.cluster is not None
                 read_older(self._view_state.cluster, self._cancelled)
                 self._reads_older = True
                 return self.look(wanted, tell)
-            if self._compares(content):
+            table = content.get("table")
+            is_compared = self._previous is not None and self._span is not None
+            if is_compared and table is not None and len(table) <= _COMPARED:
                 tell(NodeDetail(**base, **content))
-                content |= self._cells(described, content)
+                content |= self._cells(described, table)
         return NodeDetail(**base, **self._with_legend(content))
 
     def _with_legend(self, content: dict[str, Any]) -> dict[str, Any]:
@@ -241,9 +242,8 @@ class NodeInspector:
         newest = self._view_state.cluster.full_log.newest
         detail = find_record(newest, offset, self._cancelled)
         if detail is None:
-            return _of_lines([ValueLine(f"no record at offset {offset}")], str)
-        lines = list(record_lines(detail, _BYTES))
-        return _of_lines(lines, lambda: "\n".join(line.text for line in lines))
+            return _of_lines([ValueLine(f"no record at offset {offset}")])
+        return _of_lines(record_lines(detail, _BYTES))
 
     def _history(self) -> dict[str, Any]:
         """The newest changes, newest first: also of what is gone, and of what is yet to come."""
@@ -258,8 +258,7 @@ class NodeInspector:
             cancelled=self._cancelled,
         )
         if found.table is None:
-            said = found.warnings or ["no record is known"]
-            return _of_lines([ValueLine(text) for text in said], str)
+            return _of_lines(map(ValueLine, found.warnings or ["no record is known"]))
         inside = self._inner
 
         def path_of(row: Mapping[str, Any]) -> str | None:
@@ -277,7 +276,7 @@ class NodeInspector:
         answer = self._ask(*described.words)
         table = answer.table
         if table is None:
-            return _of_lines([ValueLine(text) for text in answer.warnings or ["no answer"]], str)
+            return _of_lines(map(ValueLine, answer.warnings or ["no answer"]))
         first = [name for name in described.first if name in table.column_names]
         note = "; ".join(answer.warnings)
         return self._of_rows(table, described.base, described.names) | {
@@ -311,17 +310,10 @@ class NodeInspector:
         found = self._changes.marks(self._cancelled, {key for key in keys if key})
         return pa.array([key is not None and found.get(key, False) for key in keys], pa.bool_())
 
-    def _compares(self, content: Mapping[str, Any]) -> bool:
-        """Whether a described table is compared with that of the previous stop."""
-        table = content.get("table")
-        knows_previous = self._previous is not None and self._span is not None
-        return knows_previous and table is not None and len(table) <= _COMPARED
-
-    def _cells(self, described: Description, content: Mapping[str, Any]) -> dict[str, Any]:
+    def _cells(self, described: Description, table: pa.Table) -> dict[str, Any]:
         """Cells of a described table that changed. Cost: may decode the previous stop."""
-        table, previous = content["table"], self._previous
-        assert previous is not None
-        view_state = ViewState(opened=previous, cluster=previous)
+        assert self._previous is not None
+        view_state = ViewState(opened=self._previous, cluster=self._previous)
         before = ask(view_state, described.words, cancelled=self._cancelled).table
         if before is None or len(before) > _COMPARED:
             return {}
@@ -367,13 +359,13 @@ class NodeInspector:
         nodes = [names] if names else [(name,) for name in self._view_state.root.names()]
         return pc.any(self._marks(nodes)).as_py() is True
 
-    @property
-    def _lacks_times(self) -> bool:
-        """Whether older files tell more times than are known."""
+    def _lacks_times(self, table: pa.Table | None) -> bool:
+        """Whether older files tell times that a table does not have."""
         cluster = self._view_state.cluster
-        if self._reads_older or cluster is None or not self._view_state.has_image:
+        if self._reads_older or cluster is None or table is None or not self._view_state.has_image:
             return False
-        return is_unread(cluster)
+        times = (name for name in table.column_names if name.endswith("_time"))
+        return any(table.column(name).null_count for name in times) and is_unread(cluster)
 
     def _ask(self, *words: str) -> CommandAnswer:
         return ask(
@@ -383,13 +375,6 @@ class NodeInspector:
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
         return self._prefix + path if path != "/" else self._prefix or "/"
-
-
-def _hides_times(table: pa.Table | None) -> bool:
-    """Whether a table has times that are not known."""
-    return table is not None and any(
-        table.column(name).null_count for name in table.column_names if name.endswith("_time")
-    )
 
 
 def _offset_of(view_state: ViewState) -> int | None:
@@ -403,7 +388,7 @@ def _leading(value: JsonValue) -> JsonValue:
     return {**{name: True for name in _LEADING if value.get(name) is True}, **value}
 
 
-def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:
+def _of_lines(lines: Iterable[ValueLine], copy: Callable[[], str] | None = None) -> dict[str, Any]:
     shown, is_whole = clipped(lines)
     note = "" if is_whole else "cut: `o` shows all of it in the pager, `Y` copies it"
     return {"lines": shown, "note": note, "copy": copy}

@@ -58,9 +58,7 @@ class NodeDetail:
     lacks_times: bool = False
     """Whether older files were not read that tell more times."""
     copy: Callable[[], str] | None = None
-    """Makes all of the text, where lines are shown."""
-    offset: int | None = None
-    """The offset of the record that last changed the node."""
+    """Makes all of the text, where it is not that of the lines."""
     path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
     """The path of the node that a row is about."""
 

@@ -24,7 +24,7 @@ from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart, quiet_key
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.table import RowTable
-from metashell.tui.text import error_lines, error_text, fitting, line, say
+from metashell.tui.text import error_lines, fitting, line, say
 from metashell.tui.view_state import ViewState
 
 if TYPE_CHECKING:
@@ -219,7 +219,6 @@ class NodePane(AppPart, Vertical):
                 modes=(),
                 head=["can't be read"],
                 lines=lines,
-                copy=lambda: error_text(error),
             )
         )
 
@@ -437,7 +436,8 @@ class NodePane(AppPart, Vertical):
         if detail.table is not None:
             text = self._table.row_text
             return None if text is None else ("row", text)
-        return None if detail.copy is None else (detail.mode.value, detail.copy())
+        text = "\n".join(line.text for line in detail.lines or ())
+        return detail.mode.value, text if detail.copy is None else detail.copy()
 
 
 def _name_below(path: str, directory: str) -> str | None:
