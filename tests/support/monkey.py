@@ -136,6 +136,10 @@ class Monkey:
         return f"{len(self.done)} steps, the last ones: {self.done[-n_last:]}"
 
 
+_OURS: Final = re.compile(r"(look|app\.view)\('[a-z]+'\)|(edit|remove)\([0-9]+\)")
+"""Actions of the program's own tabs and filters."""
+
+
 def unsafe_on(driver: Driver) -> str | None:
     """What the screen has that steers a terminal or came of markup in data; None for nothing."""
     for strip in driver.app.screen._compositor.render_strips():
@@ -144,7 +148,8 @@ def unsafe_on(driver: Driver) -> str | None:
             if found is not None:
                 return repr(segment.text)
             style = segment.style
-            if style is not None and (style.link or "@click" in style.meta):
+            click = "" if style is None else style.meta.get("@click", "")
+            if style is not None and (style.link or (click and not _OURS.fullmatch(str(click)))):
                 return f"{segment.text!r} with {style}"
     return None
 

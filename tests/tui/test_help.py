@@ -8,6 +8,7 @@ from textual.color import Color
 from textual.containers import VerticalScroll
 
 from metashell.tui.frame.help import Help, help_text, keys_table
+from metashell.tui.frame.status import TabStrip
 from metashell.tui.rows.table import RowTable
 from support.bindings import shown
 from support.fixtures import DEMO
@@ -94,8 +95,10 @@ def test_state_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def test(driver: Driver) -> None:
         assert driver.app.no_color
-        tab = driver.app.query_one("#tab-explorer")
-        assert tab.rich_style.reverse
+        strip = driver.app.query_one(TabStrip)
+        named = next(s for s in strip.render_line(0) if "Explorer" in s.text)
+        assert named.style is not None
+        assert named.style.reverse
 
     drive(test)
 

@@ -75,6 +75,17 @@ def test_what_decides_is_whole_on_a_narrow_screen(path: str, shown: tuple[str, .
     drive(test, session_on(DEMO), size=(60, 20))
 
 
+@pytest.mark.parametrize("size", [(60, 20), (40, 12)])
+def test_every_view_has_its_key_in_sight(size: tuple[int, int]) -> None:
+    """Where not all views have room for their names, the last ones have their keys."""
+
+    async def test(driver: Driver) -> None:
+        keys = re.findall(r" (\d)(?= |$)", driver.screen().splitlines()[0])
+        assert ["0", "1", "2", "3", "4", "5"] == keys
+
+    drive(test, session_on(DEMO), size=size)
+
+
 def test_the_tree_is_as_wide_as_its_names() -> None:
     """On a wide screen it has what its longest name needs, and more when it meets a longer one."""
 

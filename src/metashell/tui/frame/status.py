@@ -6,10 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
@@ -28,9 +25,10 @@ from metashell.commands.shared.status import (
 )
 from metashell.dataclass import dataclass
 from metashell.fs.escape import diagnostic
+from metashell.tui.frame.tabs import TabLine
 from metashell.tui.jobs import OPENING
 from metashell.tui.part import AppPart
-from metashell.tui.text import cut, cut_front, fitting, line, say
+from metashell.tui.text import cut, cut_front, fitting, line
 from metashell.tui.view import FLEET, VIEWS, ViewSpec
 
 if TYPE_CHECKING:
@@ -38,29 +36,10 @@ if TYPE_CHECKING:
     from metashell.tui.view_state import ViewState
 
 
-_ROOM: Final = 96
-"""Columns in which all tabs fit with room between."""
-
-
-class Tab(AppPart, Static):
-    """A view's name; a click shows the view."""
-
-    def __init__(self, spec: ViewSpec) -> None:
-        super().__init__(id=f"tab-{spec.id}", markup=False)
-        self.spec = spec
-
-    def name_it(self, gap: str) -> None:
-        """Show the key and the name, with some room behind."""
-        say(self, f" {self.spec.key} {self.spec.title}{gap}", sets_width=True)
-
-    def on_click(self, event: events.Click) -> None:
-        """Show the view."""
-        event.stop()
-        self.explorer.visit_view(self.spec.id)
-
-
-class TabStrip(Horizontal):
+class TabStrip(TabLine):
     """The name of the source, and a tab for each view."""
+
+    COMPONENT_CLASSES: ClassVar = {"tabs--source"}
 
     current: reactive[str] = reactive("")
     """Id of the view that is shown."""
@@ -68,54 +47,56 @@ class TabStrip(Horizontal):
     def __init__(self, name: str) -> None:
         super().__init__()
         self._source_name = name
-        self._shown: tuple[ViewSpec, ...] = ()
-        """Views that are there whatever is shown."""
-
-    def compose(self) -> ComposeResult:
-        """The name, then the tabs."""
-        yield Static(line(f" {self._source_name} "), id="source-name", markup=False)
-        # The fleet is the whole, which comes first; its key is the last one.
-        for spec in sorted(VIEWS, key=lambda spec: spec.needs != FLEET):
-            tab = Tab(spec)
-            tab.display = spec.is_offered
-            yield tab
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Have the tabs closer together where there is little room."""
-        for tab in self.query(Tab):
-            tab.name_it(" " if event.size.width >= _ROOM else "")
+        self.shown = tuple(spec for spec in VIEWS if spec.is_offered)
+        """The views that have a tab, in the order of their keys."""
+        self._opened: tuple[ViewSpec, ...] = ()
+        """Views that have one whatever is shown."""
 
     def name_source(self, name: str) -> None:
         """Name what is open."""
-        self.query_one("#source-name", Static).update(line(f" {name} "))
+        self._source_name = name
+        self.draw()
 
     def show_view_state(self, view_state: ViewState) -> None:
         """Show the tabs that mean something in a view state."""
-        for tab in self.query(Tab):
-            tab.display = tab.spec.is_there(view_state) or tab.spec in self._shown
+        shown = (v for v in VIEWS if v.is_there(view_state) or v in self._opened)
+        self.shown = tuple(shown)
+        self.draw()
 
     def show_tab(self, spec: ViewSpec) -> None:
         """Show the tab of a view that is there whatever is shown."""
-        self._shown = (*self._shown, spec)
-        self.query_one(f"#tab-{spec.id}").display = True
-
-    @property
-    def shown(self) -> list[ViewSpec]:
-        """The views that have a tab, in the order of their keys."""
-        found = [tab.spec for tab in self.query(Tab) if tab.display]
-        return sorted(found, key=lambda spec: spec.key)
+        self._opened = (*self._opened, spec)
+        self.shown = tuple(v for v in VIEWS if v in (*self.shown, spec))
+        self.draw()
 
     def offers(self, binding: Binding) -> bool:
         """Whether a key leads to no view, or to one that has a tab."""
-        hidden = (f"view('{tab.spec.id}')" for tab in self.query(Tab) if not tab.display)
+        hidden = (f"view('{spec.id}')" for spec in VIEWS if spec not in self.shown)
         return binding.action not in hidden
 
     def watch_current(self, current: str) -> None:
         """Mark the tab of the view that is shown."""
-        for tab in self.query(Tab):
-            tab.set_class(tab.spec.id == current, "-current")
+        self.draw()
+
+    def on_resize(self) -> None:
+        """Name as many views as there is room for."""
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the name, and the tabs beside it."""
+        width = self.size.width
+        named = cut(f" {self._source_name} ", int(width * _NAMED))
+        name = Content(named).stylize(self.get_visual_style("tabs--source"))
+        # The fleet is the whole, which comes first; its key is the last one.
+        tabs = [
+            (spec.key, spec.title, f"app.view('{spec.id}')" * (spec.id != self.current))
+            for spec in sorted(self.shown, key=lambda spec: spec.needs != FLEET)
+        ]
+        self.update(name + self.fitting_tabs(tabs, width - name.cell_length), layout=False)
 
 
+_NAMED: Final = 0.15
+"""Part of the line that the source's name takes at most."""
 Kind = Literal["place", "fact", "note", "problem", "work"]
 
 GAP: Final = "  "

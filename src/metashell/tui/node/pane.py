@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
+from metashell.tui.frame.tabs import LineTab, TabLine
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.inspector import NodeInspector
 from metashell.tui.node.node_detail import DetailMode, NodeDetail
@@ -51,17 +50,8 @@ MODE_KEYS: Final = [
 """The keys of the tabs, which are seen from the tree too: so they work there as well."""
 
 
-class Tabs(Static):
-    """The ways to look at the node; a click takes one."""
-
-    DEFAULT_CSS = """
-    Tabs {
-        height: 1; color: $text-muted; text-wrap: nowrap;
-        link-color: $text-muted; link-style: none; link-background: transparent;
-        link-color-hover: $text-muted; link-style-hover: underline;
-        link-background-hover: transparent;
-    }
-    """
+class NodeTabs(TabLine):
+    """The ways to look at the node."""
 
     def action_look(self, mode: str) -> None:
         """Look at the node so."""
@@ -71,13 +61,6 @@ class Tabs(Static):
 class NodePane(AppPart, Vertical):
     """A node: its value, Kafka's text, its record, its history; a directory as a table."""
 
-    HELP = (
-        "The selected node. On a leaf, `v` shows its value, `V` Kafka's text, `r` the record "
-        "that last changed it. `h` shows its history, that of a topic with its configs: `enter` "
-        "goes to the offset of a change.\n\n"
-        "On a directory, `D` switches between its description and its plain children. The "
-        "keys of the tabs work from the tree too."
-    )
     DEFAULT_CSS = """
     NodePane { height: 1fr; }
     NodePane > #node-note {
@@ -111,7 +94,7 @@ class NodePane(AppPart, Vertical):
 
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
-        yield Tabs(markup=False)
+        yield NodeTabs(markup=False)
         yield LineView(id="node-lines")
         table = NodeTable(id="node-table")
         table.display = False
@@ -262,38 +245,29 @@ class NodePane(AppPart, Vertical):
         table = self._table.table
         n_rows = None if detail.table is None or table is None else len(table)
         count = "" if n_rows is None else f"{n_rows:,} row{'s' * (n_rows != 1)} "
-        room = self.size.width - _AROUND_TABS
-        tabs = self._tabs(detail)
-        # Words that do not fit are left out: first the count's, then those of the last tabs.
+        room, line_of_tabs = self.size.width - _AROUND_TABS, self.query_one(NodeTabs)
+        tabs = line_of_tabs.fitting_tabs(self._tabs(detail), room)
+        # The count is left out first: it stands behind the title then.
         if tabs.cell_length + len(count) > room:
             at, count = "" if n_rows is None else f" {n_rows:,}", ""
-            forms = (self._tabs(detail, at, n_short) for n_short in range(len(_TABS)))
-            tabs = next((tabs for tabs in forms if tabs.cell_length <= room), tabs)
+            tabs = line_of_tabs.fitting_tabs(self._tabs(detail, at), room)
         gap = " " * (room - tabs.cell_length - len(count))
-        self.query_one(Tabs).update(tabs + gap + count, layout=False)
+        line_of_tabs.update(tabs + gap + count, layout=False)
 
-    def _tabs(self, detail: NodeDetail, count: str = "", n_short: int = 0) -> Content:
-        """The tabs.
-
-        Args:
-            detail: The node as it is looked at.
-            count: Stands behind the title of the current tab.
-            n_short: The number of last tabs that show their key alone, unless one is current.
-        """
-        tabs = [tab for tab in _TABS if tab[0] in detail.modes]
-        pieces: list[Content] = []
-        for n_left, (mode, key, title, _) in zip(range(len(tabs), 0, -1), tabs, strict=True):
-            is_current = mode is detail.mode
+    def _tabs(self, detail: NodeDetail, count: str = "") -> list[LineTab]:
+        """The tabs; `count` stands behind the title of the current one."""
+        tabs: list[LineTab] = []
+        for mode, key, title, _ in _TABS:
+            if mode not in detail.modes:
+                continue
             called = detail.title if mode is DetailMode.TABLE and detail.title else title
-            # One key goes between two tabs: it stands on the one that it goes to.
-            has_key = self._has_keys and (key != "D" or not is_current)
-            is_short = n_left <= n_short and has_key and not is_current
-            words = [key] * has_key + [called + count * is_current] * (not is_short)
-            style = "bold underline $text-primary" if is_current else ""
-            piece = Content.styled(f" {' '.join(words)} ", style)
-            look = Style.from_meta({"@click": f"look('{mode.value}')"})
-            pieces.append(piece if is_current else piece.stylize(look))
-        return Content("").join(pieces)
+            if mode is detail.mode:
+                # One key goes between two tabs: it stands on the one that it goes to.
+                shown = "" if key == "D" or not self._has_keys else key
+                tabs.append((shown, called + count, ""))
+            else:
+                tabs.append((key * self._has_keys, called, f"look('{mode.value}')"))
+        return tabs
 
     def _show_cut(self) -> None:
         """Show the cells of the row under the cursor that the table cuts."""

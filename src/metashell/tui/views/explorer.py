@@ -31,7 +31,12 @@ class ExplorerView(View):
     HELP = (
         "The tree is on the left, the selected node on the right. `tab` changes sides. `i` jumps "
         "to a name in the tree. A click on a part of the path above goes there. The mouse drags "
-        "the line between both sides."
+        "the line between both sides.\n\n"
+        "The selected node. On a leaf, `v` shows its value, `V` Kafka's text, `r` the record "
+        "that last changed it. `h` shows its history, that of a topic with its configs: `enter` "
+        "goes to the offset of a change.\n\n"
+        "On a directory, `D` switches between its description and its plain children. The "
+        "keys of the tabs work from the tree too."
     )
     shows_path = True
     BINDINGS: ClassVar = [
