@@ -310,7 +310,7 @@ def test_every_directory() -> None:
         source = detail.driver.view_state.source
         for path in ["/", *(f"/image/{name}" for name in source.ls("/image"))]:
             await detail.at(path)
-            for key in "dh":
+            for key in "Dh":
                 await detail.driver.press(key)
         assert [] == [said for said in detail.driver.told if "not available" not in said]
 

@@ -40,7 +40,7 @@ class Gate:
             assert self._open.wait(LIMIT_S)
             read(source, cancelled)
 
-        for module in ("metashell.tui.views.health_text", "metashell.tui.node.inspector"):
+        for module in ("metashell.tui.views.health", "metashell.tui.node.inspector"):
             monkeypatch.setattr(f"{module}.read_older", read_slowly)
 
     def open(self) -> None:

@@ -14,7 +14,7 @@ from support.rest import resting
 class _Program(App[None]):
     def compose(self) -> ComposeResult:
         """The list alone."""
-        yield PathList()
+        yield PathList(lambda: False)
 
 
 @pytest.mark.parametrize(
