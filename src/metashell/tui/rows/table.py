@@ -50,7 +50,7 @@ class RowTable(ColumnTable):
 
     HELP = (
         "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
-        "double click opens the node of the row.\n\n"
+        "double click opens the node of the row. `›` in the header says that columns follow.\n\n"
         "`s` sorts by the chosen column, which is underlined, and shows the first row. Numbers "
         "and times begin with the largest, coloured words with the worst. `s` again reverses the "
         "order, a third time takes it back. A click on a header does the same. `c` chooses "

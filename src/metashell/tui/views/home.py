@@ -140,7 +140,7 @@ class HomeView(AnswerView[ViewAnswer]):
     TABLES = tuple(_BY_NAME)
     HEADLESS = TABLES[:1]
     DEFAULT_CSS = """
-    HomeView Grid { height: 1fr; grid-size: 2; grid-rows: 6 6 1fr; }
+    HomeView Grid { height: 1fr; grid-size: 2; grid-rows: 1fr 1fr 1fr; }
     HomeView #home-health { column-span: 2; }
     HomeView #home-brokers { row-span: 2; }
     HomeView.-medium Grid { grid-size: 6; grid-rows: 8 1fr 1fr 1fr; }

@@ -87,7 +87,7 @@ class QuorumView(AnswerView[ViewAnswer]):
     ASKS = "asking for the quorum"
     TABLES = (_NODES, _EPOCHS, _COPIES)
     DEFAULT_CSS = """
-    QuorumView #quorum-quorum { height: auto; max-height: 35%; }
+    QuorumView #quorum-quorum { height: auto; max-height: 45%; }
     QuorumView #quorum-quorum-epochs { min-height: 3; }
     QuorumView .answer-detail { max-height: 3; }
     QuorumView.-low #quorum-quorum { max-height: 4; }
