@@ -117,6 +117,7 @@ def test_cursor_and_mark() -> None:
         ("voters-static-3-voter-1", 16, " voters-s…voter-1 "),
         ("voters-static-3-voter-2", 16, " voters-s…voter-2 "),
         ("payments-0,payments-1", 12, " payments-0,… "),
+        ("retention.ms=3600000", 15, " retention.ms=…  "),
         ("ab", 1, " … "),
     ],
 )

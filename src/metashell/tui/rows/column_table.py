@@ -49,6 +49,7 @@ class ColumnTable(LineList):
     """Columns that stay beside the first one while others scroll: with it they name a row."""
     WORDS: ClassVar[Collection[str]] = (
         "pattern_type", "operation", "permission", "resource_type", "status", "type", "result",
+        "code",
     )  # fmt: skip
     """Columns of words that decide about a row: beside those that have colours, none is cut."""
 

@@ -139,16 +139,14 @@ def _cell(cell: Text, width: int, style: Style) -> list[Segment]:
 def _shortened(plain: str, room: int) -> str:
     """A text in so many cells, of which the rest tells it from others.
 
-    A path loses its beginning, a name its middle, and a list or a sentence its end.
+    A path loses its beginning, a name its middle; a list, a setting or a sentence its end.
     """
     if not room:
         return ""
-    if " " in plain:
+    if any(sign in plain for sign in " =,"):
         tail = 0
-    elif "/" in plain:
-        tail = room - 1
     else:
-        tail = 0 if "," in plain else (room - 1) // 2
+        tail = room - 1 if "/" in plain else (room - 1) // 2
     if not tail:
         return without_end(plain, room)
     end = set_cell_size(plain[::-1], tail)[::-1]
