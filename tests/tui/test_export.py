@@ -104,7 +104,7 @@ def test_export_is_offered_where_it_can_be() -> None:
     """A leaf has no rows, its history has."""
 
     async def test(driver: Driver) -> None:
-        driver.app.go("/image/topics/byName/orders/0/leader")
+        driver.app.go("/image/topics/byName/orders/0")
         await driver.settled()
         assert "Export" not in driver.screen()
         await driver.press("x")
