@@ -75,7 +75,7 @@ def test_what_was_proposed_for_another_line() -> None:
         assert screen.line.proposals.are_shown
         for key in ("down", "enter"):
             driver.app.post_message(Key(key, None))
-        await driver.until(lambda: driver.app.jobs.leading, "keys do not wait")
+        await driver.until(lambda: not driver.app.type_ahead.is_at_rest, "keys do not wait")
         assert screen.line.proposals.chosen is None
         goes_on.set()
         await driver.settled()

@@ -71,7 +71,7 @@ class PathList(LineList):
     class Left(Message):
         """The cursor went above the first line."""
 
-    def __init__(self, grows: Callable[[], bool]) -> None:
+    def __init__(self, grows: Callable[[], bool] = lambda: False) -> None:
         super().__init__()
         self.paths: list[str] = []
         """All lines, as they were given."""
