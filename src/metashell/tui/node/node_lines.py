@@ -39,20 +39,12 @@ class LineView(TextRows):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._lines: Sequence[ValueLine] = ()
-        self._filter = ""
+        self.lines: Sequence[ValueLine] = ()
+        """The lines, whether shown or not."""
+        self.filter_text = ""
+        """The text that a shown line contains in any case; empty for all lines."""
         self.wraps = True
         """Whether long lines go on below."""
-
-    @property
-    def lines(self) -> Sequence[ValueLine]:
-        """The lines, whether shown or not."""
-        return self._lines
-
-    @property
-    def filter_text(self) -> str:
-        """The text that a shown line contains in any case; empty for all lines."""
-        return self._filter
 
     def show(self, lines: Sequence[ValueLine], *, afresh: bool = False) -> None:
         """Show lines in place of those before; the place and the filter are kept.
@@ -61,9 +53,9 @@ class LineView(TextRows):
             lines: The lines.
             afresh: Forget place and filter: they are lines of something else.
         """
-        self._lines = lines
+        self.lines = lines
         if afresh:
-            self._filter = ""
+            self.filter_text = ""
             self.scroll_to(x=0, y=0, animate=False)
         self.lay_out()
 
@@ -83,15 +75,15 @@ class LineView(TextRows):
     def _row_of_change(self) -> int | None:
         """The first row with both sides of a field, without the names that it stands below."""
         for row, (i, _, _) in enumerate(self.rows):
-            line = self._lines[i]
+            line = self.lines[i]
             if line.is_marked and len(line.text) > line.key:
                 return row
         return None
 
     def filter_by(self, text: str) -> None:
         """Show only lines that contain a text, whatever the case."""
-        if text != self._filter:
-            self._filter = text
+        if text != self.filter_text:
+            self.filter_text = text
             self.lay_out()
 
     def action_wrap(self) -> None:
@@ -103,10 +95,10 @@ class LineView(TextRows):
     def lay_out(self) -> None:
         """Wrap the lines that the filter leaves."""
         self.laid_at = width = self.room
-        wanted = self._filter.casefold()
+        wanted = self.filter_text.casefold()
         self.rows = []
         n_shown = 0
-        for i, line in enumerate(self._lines):
+        for i, line in enumerate(self.lines):
             if wanted and wanted not in line.text.casefold():
                 continue
             n_shown += 1
@@ -115,22 +107,22 @@ class LineView(TextRows):
             else:
                 pieces = [(0, len(line.text))]
             self.rows += [(i, a, b) for a, b in pieces]
-        show_filter(self, self._filter, n_shown, len(self._lines))
+        show_filter(self, self.filter_text, n_shown, len(self.lines))
         widest = (
             0
             if self.wraps
-            else max((display_width(self._lines[i].text) for i, _, _ in self.rows), default=0)
+            else max((display_width(self.lines[i].text) for i, _, _ in self.rows), default=0)
         )
         self.take_rows(widest)
 
     def nothing(self) -> str:
         """That no line has what the filter wants."""
-        return f" {nothing_left('line', self._filter)}" if self._filter else ""
+        return f" {nothing_left('line', self.filter_text)}" if self.filter_text else ""
 
     def row_text(self, at: int) -> Text:
         """A piece of a line, with its field, a change and what the filter wants marked."""
         i, start, stop = self.rows[at]
-        line = self._lines[i]
+        line = self.lines[i]
         indent = " " * _indent(line, self.size.width) if start else ""
         shown = line.text[start:stop]
         text = Text(indent + shown, no_wrap=True, end="")
@@ -140,9 +132,9 @@ class LineView(TextRows):
             text.stylize(
                 self.get_component_rich_style("lines--key", partial=True), 0, line.key - start
             )
-        if self._filter:
+        if self.filter_text:
             style = self.get_component_rich_style("lines--match", partial=True)
-            for a, b in matches(shown, self._filter):
+            for a, b in matches(shown, self.filter_text):
                 text.stylize(style, len(indent) + a, len(indent) + b)
         return text
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -42,6 +41,7 @@ _MOST_CUT: Final = 5
 """Lines for what is cut of the row under the cursor."""
 _BEFORE_TITLE, _AROUND_TITLE, _AROUND_TABS = 3, 4, 2
 _REMEMBERED: Final = 4
+_TREE: Final = "NodeTree"
 MODE_KEYS: Final = [
     quiet_key(key, f"look('{mode.value}')", title, f"node.{mode.value}", tooltip)
     for mode, key, title, tooltip in _TABS
@@ -68,13 +68,6 @@ class NodePane(AppPart, Vertical):
     }
     """
     ALLOW_MAXIMIZE = True
-
-    class AskedFor(Message):
-        """A part of the path was clicked on."""
-
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -133,11 +126,12 @@ class NodePane(AppPart, Vertical):
         self.border_title = self._title.content
 
     def on_click(self, event: events.Click) -> None:
-        """Ask for the part of the path that was clicked on."""
+        """Go to the part of the path that was clicked on."""
         found = self._title.path_at(event.x - _BEFORE_TITLE) if event.y == 0 else None
         if found is not None:
             event.stop()
-            self.post_message(self.AskedFor(found))
+            self.explorer.go(found)
+            self.screen.set_focus(self.screen.query_one(_TREE))
 
     def look(self, mode: DetailMode) -> None:
         """Look at the node in another way; the next keys are for that."""

@@ -106,7 +106,7 @@ class NodeTree(LineList):
         """The view state whose nodes are drawn."""
         self._next: ViewState | None = None
         """The one asked for last."""
-        self._goal = "/"
+        self.path = "/"
         """The path that the user wants to be at; it may not be there in this view state."""
         self._listing: Job | None = None
         self._typed_for: NodeKey | None = None
@@ -123,11 +123,6 @@ class NodeTree(LineList):
         return self.outline.line(self.cursor)
 
     @property
-    def path(self) -> str:
-        """The path that the user wants to be at."""
-        return self._goal
-
-    @property
     def place(self) -> NodeKey:
         """The directory at hand: the open one that the cursor is on, else the one it is in."""
         line = self.line
@@ -136,8 +131,8 @@ class NodeTree(LineList):
     def show(self, view_state: ViewState, path: str) -> None:
         """Show a view state, with the cursor at a path; what is open stays open."""
         is_led = self._is_looking and self._listing is not None and self._listing.leads
-        leads = self._view_state is None or path != self._goal or is_led
-        self._goal, self._next = path, view_state
+        leads = self._view_state is None or path != self.path or is_led
+        self.path, self._next = path, view_state
         self._list(leads=leads)
 
     def _list(self, *, leads: bool, narrowed: NodeKey | None = None) -> None:
@@ -147,7 +142,7 @@ class NodeTree(LineList):
             leads: Whether the keys typed meanwhile are for the names.
             narrowed: The directory whose filter changed, if one did.
         """
-        view_state, path, wanted = self._next, self._goal, dict(self.outline.wanted)
+        view_state, path, wanted = self._next, self.path, dict(self.outline.wanted)
         assert view_state is not None
         is_same = view_state is self._view_state
         known = self.outline.listed() if is_same else ()
@@ -185,7 +180,7 @@ class NodeTree(LineList):
         *,
         narrowed: NodeKey | None,
     ) -> None:
-        at, anchor, outline, before = self.line, self._anchor(), self.outline, self._goal
+        at, anchor, outline, before = self.line, self._anchor(), self.outline, self.path
         is_opened = at.key in found.listings and at.key in outline.unlisted()
         for n in range(len(found.key)):
             outline.wanted.setdefault(found.key[:n], "")
@@ -210,14 +205,14 @@ class NodeTree(LineList):
             self._reveal(line, len(found.listings[key].names))
         if outline.unlisted():
             self._list(leads=self._listing is not None and self._listing.leads)
-        self._view.arrived(self._goal, before, len(found.missing))
+        self._view.arrived(self.path, before, len(found.missing))
 
     def _goal_key(self, path: str, found: TreeDetail, anchor: tuple[NodeKey, int]) -> NodeKey:
         """Where the cursor goes when a path was followed."""
-        if self._goal != path:  # the user went elsewhere meanwhile
+        if self.path != path:  # the user went elsewhere meanwhile
             return anchor[0]
         if not found.missing:
-            self._goal = self.outline.path_of(found.key)
+            self.path = self.outline.path_of(found.key)
         return found.key
 
     def _anchor(self) -> tuple[NodeKey, int]:
@@ -370,7 +365,7 @@ class NodeTree(LineList):
         """The line of the cursor; where listing was cancelled, begin it again."""
         is_old = self._next is not self._view_state
         if self._next is not None and is_old and not self._is_looking:
-            self.show(self._next, self._goal)
+            self.show(self._next, self.path)
             return None
         return self.line
 
@@ -386,8 +381,8 @@ class NodeTree(LineList):
             self.show_cursor()
         if tell:
             path = self.outline.path_of(self.outline.line(line).key)
-            if path != self._goal:
-                self._goal = path
+            if path != self.path:
+                self.path = path
                 self._view.moved(path)
 
     def on_resize(self) -> None:

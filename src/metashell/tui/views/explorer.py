@@ -165,12 +165,6 @@ class ExplorerView(View):
         """Leave the line where it is."""
         self.release_mouse()
 
-    def on_node_pane_asked_for(self, event: NodePane.AskedFor) -> None:
-        """Go to a part of the path."""
-        event.stop()
-        self.explorer.go(event.path)
-        self.tree_side.focus()
-
     # Keys.
 
     def action_parent(self) -> None:
