@@ -305,13 +305,13 @@ def test_opening_ends_unexpectedly(error: BaseException) -> None:
 
 
 def test_a_view_state_that_comes_as_one_moves() -> None:
-    """The cursor of the tree stays where the user has put it, which nobody was told of yet."""
+    """The cursor of the tree stays where the user has put it."""
 
     async def test(driver: Driver) -> None:
-        tree = driver.one(NodeTree)
+        tree, before = driver.one(NodeTree), driver.app.path
         tree.action_move(1)
         path = tree.path
-        assert path != driver.app.path
+        assert path != before
         driver.view.show_view_state(driver.view_state)
         await driver.settled()
         assert tree.path == driver.app.path == path
