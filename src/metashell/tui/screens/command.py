@@ -104,7 +104,7 @@ class CommandScreen(Box[None]):
     BINDINGS: ClassVar = [
         shown_key("escape", "leave", "Back", "command.close"),
         quiet_key(":", "type", "Command", "command"),
-        shown_key("shift+tab", "look", "Output", "command.output"),
+        shown_key("shift+tab", "look", "Line/output", "command.output"),
         quiet_key("pageup", "page(-1)", "Page up", "command.page-up"),
         quiet_key("pagedown", "page(1)", "Page down", "command.page-down"),
         quiet_key("q", "leave", "Back", "list.leave"),
