@@ -61,6 +61,7 @@ def test_what_decides_is_in_sight(keys: str, row: str) -> None:
             "principal: User:billing", r"ACLs 39  D Children  r  h ", r" changed 1935  directory ─",
         )),
         ("/image/topics/byName/clickstream", (r" 0 +under-replicated +102 ", r" created 208 ─")),
+        ("/image/nothing-of-that-name", (r"… nothing-of-tha…  \(not there\) ─",)),
     ],
 )  # fmt: skip
 def test_what_decides_is_whole_on_a_narrow_screen(path: str, shown: tuple[str, ...]) -> None:

@@ -18,7 +18,9 @@ from metashell.tui.text import cut, line
 
 _BETWEEN: Final = " › "
 _LEFT_OUT: Final = "… "
-_NOT_THERE: Final = "  (not there at this offset)"
+_NOT_THERE: Final = ("  (not there at this offset)", "  (not there)")
+"""Notes, the longer one where there is room."""
+_LEAST: Final = 8
 _WIDEST: Final = 40
 """Columns that a component takes at most."""
 
@@ -35,10 +37,12 @@ class PathTitle:
     def __init__(self, path: str, missing: int, room: int) -> None:
         parts = split(path)
         labels = ["/", *(cut(decode_name(part), _WIDEST) for part in parts)]
-        note = _NOT_THERE if missing else ""
+        left = room - len(_LEFT_OUT) - cell_len(labels[-1])
+        note = _NOT_THERE[len(_NOT_THERE[0]) > left] if missing else ""
+        labels[-1] = cut(labels[-1], max(room - len(_LEFT_OUT) - len(note), _LEAST))
         widths = [cell_len(label) + len(_BETWEEN) for label in labels]
         first = 0
-        while first < len(labels) - 1 and sum(widths[first:]) + len(note) > room:
+        while first < len(labels) - 1 and sum(widths[first:]) - len(_BETWEEN) + len(note) > room:
             first += 1
         pieces: list[str | tuple[str, str]] = [_LEFT_OUT] if first else []
         for i, label in enumerate(labels[first:], start=first):
