@@ -68,7 +68,8 @@ def _quorum(question: ViewQuestion) -> ViewRows:
     # The end of this copy alone is not shown: others would look empty.
     is_alone = n_known["log_end_offset"] == 1 < len(rows.table)
     n_known["log_end_offset"] *= not is_alone
-    return replace(rows, heading=rows.verdict[0], first=[n for n in QUORUM.first if n_known[n]])
+    heading = (rows.verdict or ["unknown"])[0]
+    return replace(rows, heading=heading, first=[n for n in QUORUM.first if n_known[n]])
 
 
 def _topics(question: ViewQuestion) -> ViewRows:

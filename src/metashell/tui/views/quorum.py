@@ -139,7 +139,7 @@ class QuorumView(AnswerView[ViewAnswer]):
             _EPOCHS: replace(epochs, heading="Leader epochs", first=_FIRST[_EPOCHS]),
             _STATUS: status,
         }
-        title, *words = nodes.verdict
+        title, *words = nodes.verdict or ["the quorum is unknown"]
         notes = [f"! {one}" for one in dict.fromkeys(told)]
         return ViewAnswer(title=title, words=words, notes=notes, rows=rows)
 
