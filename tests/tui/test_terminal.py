@@ -156,7 +156,7 @@ def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room; without colours the words say the same."""
     words = ("demo", "--show-secrets", "--at", "1870", "tui")
     with explorer(tmp_path, *words, env={"NO_COLOR": "1"}) as terminal:
-        terminal.read_until("secrets shown  2026-11-22 12:39:37Z ")
+        terminal.read_until("secrets shown  2026-11-22 12:39:37Z")
         terminal.resize(30, 120)
         terminal.read_until("epoch 3  4.3-IV0")
         terminal.read_while(lambda: "q Quit" not in terminal.lines[29], "more keys are shown")
