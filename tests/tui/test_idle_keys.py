@@ -25,7 +25,8 @@ def test_escape_drops_the_filter(view: str) -> None:
         assert driver.view.filter_text == "no such thing"
         await driver.press("escape")
         assert not driver.view.filter_text
-        assert ["filter dropped: no such thing"] == driver.told
+        assert driver.told[-1].startswith("filter dropped: ")
+        assert driver.told[-1].endswith("no such thing")
 
     drive(test)
 

@@ -54,7 +54,7 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         terminal.read_until(END)
         assert "demo" in terminal.lines[0]
         assert "1 Explorer" in terminal.lines[0]
-        assert "q Quit" in terminal.lines[-1]
+        assert "? Help" in terminal.lines[-1]
         terminal.send("@")
         terminal.read_until("an offset, a time")
         terminal.send("1870\r")
@@ -363,4 +363,4 @@ def test_draws_all_again(tmp_path: Path) -> None:
         terminal.send(CTRL_L)
         terminal.read_until("1 Explorer")
         terminal.read_until(END)
-        terminal.read_until("q Quit")
+        terminal.read_until("? Help")
