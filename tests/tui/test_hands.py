@@ -224,7 +224,8 @@ def test_a_topic_has_one_page() -> None:
         assert {"findings", "partitions", "configs", "acls", "changes"} == set(found)
         assert "offline-partitions" in found["findings"]["code"].to_pylist()
         assert "topic csv-imports · 6 partitions · 3 offline" in driver.screen()
-        assert "none: Groups" in driver.screen()
+        assert "Groups not read: no log of groups is open" in driver.screen()
+        assert "none:" not in driver.screen()
         await driver.press("R")
         screen = driver.app.screen
         assert isinstance(screen, RelationsScreen)
@@ -233,6 +234,19 @@ def test_a_topic_has_one_page() -> None:
         assert (driver.view.id, driver.app.path) == ("explorer", f"{TOPIC}/1")
         await driver.press("3", "enter", "down", "T")
         assert driver.view.id == "topic"
+
+    drive(test, session_on(DEMO))
+
+
+def test_the_page_of_a_topic_has_the_findings_about_its_configs() -> None:
+    """They name another node than the topic's."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("g")
+        await driver.type("/image/topics/byName/audit-log")
+        await driver.press("enter", "T")
+        found = dict(driver.view.tables())
+        assert found["findings"]["code"].to_pylist() == ["lowered-config"]
 
     drive(test, session_on(DEMO))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.errors import MetashellError
@@ -39,7 +39,8 @@ class TopicView(AnswerView[ViewAnswer]):
         "# Topic\n"
         "All of one topic: its findings, partitions, configs, the ACLs that count for it, the "
         "groups with offsets in it, and its last changes. Only what there is has a table; the "
-        "line below the title names the others. Findings, groups and changes come last.\n\n"
+        "lines below the title name the others, and say what was not read. Findings, groups and "
+        "changes come last.\n\n"
         "- `tab` goes to the next table, `enter` opens the node of the row\n"
         "- `Y` copies the command of a finding\n"
         "- `T` in any other view opens the topic of the row under the cursor"
@@ -77,14 +78,18 @@ class TopicView(AnswerView[ViewAnswer]):
         }
 
         def more(job: Job) -> ViewAnswer:
-            asked = ViewQuestion(question.view_state, job)
+            asked, unread = ViewQuestion(question.view_state, job), []
             for name, find in _LATER.items():
-                # Where a log can't be read, the page is shown without what it tells.
-                with suppress(MetashellError):
+                try:
                     found[name] = find(asked, topic, path)
-            return _answer(topic, found)
+                except MetashellError as error:
+                    # Where a log can't be read, the page is shown without what it tells.
+                    found[name] = None
+                    unread.append(f"{_titled(name)} not read: {error.message}")
+            return _answer(topic, found, unread)
 
-        return replace(_answer(topic, found, waits=True), more=more, more_title=self.ASKS)
+        words = ("looking for findings, groups and changes…",)
+        return replace(_answer(topic, found, words), more=more, more_title=self.ASKS)
 
 
 def _path_of(topic: str) -> str:
@@ -96,15 +101,21 @@ def _titled(name: str) -> str:
     return "ACLs" if name == "acls" else name.capitalize()
 
 
-def _answer(topic: str, found: Mapping[str, ViewRows | None], *, waits: bool = False) -> ViewAnswer:
-    """The content of the view, in the order of its tables."""
+def _answer(topic: str, found: Mapping[str, ViewRows | None], words: Sequence[str]) -> ViewAnswer:
+    """The content of the view, in the order of its tables.
+
+    Args:
+        topic: The name of the topic.
+        found: The rows by table. None was not read; a table that is missing is not read yet.
+        words: Lines about tables that were not read.
+    """
     rows = {}
     for name, first in _FIRST.items():
         known = found.get(name)
         if known is not None and len(known.table):
             heading = f"{_titled(name)} {len(known.table):,}"
             rows[name] = replace(known, heading=heading, first=known.first or first)
-    none = [_titled(name) for name in _FIRST if name not in rows]
+    none = [_titled(name) for name, known in found.items() if known and name not in rows]
     if "partitions" not in rows:
         return ViewAnswer(title=topic, words=(f"no topic {topic} in the state shown",), rows=rows)
     partitions = rows["partitions"].table
@@ -113,25 +124,28 @@ def _answer(topic: str, found: Mapping[str, ViewRows | None], *, waits: bool = F
         f"topic {topic}", f"{len(partitions):,} partition{'s' * (len(partitions) != 1)}",
         f"{n_offline:,} offline" if n_offline else None,
     ))  # fmt: skip
-    words = f"none: {', '.join(none)}" if none else ""
-    if waits:
-        words = "looking for findings, groups and changes…"
-    return ViewAnswer(title=title, words=(words,), rows=rows)
+    told = (f"none: {', '.join(none)}",) if none else ()
+    return ViewAnswer(title=title, words=(*told, *words), rows=rows)
 
 
-def _findings(question: ViewQuestion, _topic: str, path: str) -> ViewRows:
-    """The findings about a topic or a partition of it."""
+def _findings(question: ViewQuestion, topic: str, path: str) -> ViewRows:
+    """The findings about a topic, a partition of it, or its configs."""
     found = question.rows("health")
     paths = found.table["path"]
-    is_there = pc.or_(pc.equal(paths, path), pc.starts_with(paths, f"{path}/"))
+    itself = pa.array([path, encode_path(["image", "configs", f"TOPIC:{topic}"])])
+    is_there = pc.or_(pc.is_in(paths, itself), pc.starts_with(paths, f"{path}/"))
     return replace(found, table=found.table.filter(pc.fill_null(is_there, False)))
 
 
-def _groups(question: ViewQuestion, topic: str, _path: str) -> ViewRows | None:
-    """The offsets of groups in a topic, with their lag where the topic's own log is here."""
+def _groups(question: ViewQuestion, topic: str, _path: str) -> ViewRows:
+    """The offsets of groups in a topic, with their lag where the topic's own log is here.
+
+    Raises:
+        MetashellError: No log of groups is open.
+    """
     source = question.view_state.cluster
     if source is None or "groups" not in source.coordinator_directories:
-        return None
+        raise MetashellError("no log of groups is open")
     lag = ("--lag",) if "disks" in question.view_state.kinds else ()
     found = question.rows("offsets", *lag)
     return replace(found, table=found.table.filter(pc.equal(found.table["topic"], topic)))
