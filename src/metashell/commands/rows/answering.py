@@ -25,6 +25,7 @@ from metashell.commands.rows.columns import CLUSTER, DISK_BYTES, Column
 from metashell.commands.rows.query import HISTORY, ROW_OPTIONS, RowsQuery, form_of, status_after
 from metashell.commands.rows.stream import RowWriter
 from metashell.commands.shared.assume_option import ASSUME
+from metashell.commands.shared.wrapped import sentence_lines
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 
@@ -187,7 +188,8 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
 
     def lead(table: pa.Table) -> str:
         if verdict and context.out.is_terminal and not takes_table and len(table):
-            context.out.write("".join(f"{escape(line)}\n" for line in (*verdict, "")))
+            said = (sentence_lines(escape(line), context.out.width) for line in (*verdict, ""))
+            context.out.write("".join(f"{line}\n" for lines in said for line in lines))
         is_long = is_for_screen(context, shape, len(table))
         return summary(command, parsed, table, query) if is_long else ""
 
