@@ -16,8 +16,9 @@ from kraftgen.batch import encode_batch
 from metashell.commands.brokers import loss_text
 from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
+from metashell.tui.view_state import ViewState, ask
 from metashell.tui.views.brokers import BrokersView, even_shares, heading
-from support.fixtures import fixture
+from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.logs import make_directory, record
 from support.pilot import Driver, drive, session_on
@@ -219,6 +220,30 @@ def test_loss(rows: Sequence[tuple[str, bool, int]], text: str) -> None:
         {"result": pa.array(results, pa.string()), "already": pa.array(already, pa.bool_())}
     )
     assert loss_text("broker", ["7"], table) == f"broker 7 {text}"
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            "104",
+            "broker 104 is down already; 3 partitions wait for it: do not wipe or unregister it",
+        ),
+        ("105", "broker 105 is down already; no partition waits for it"),
+        (
+            "104,105",
+            "brokers 104, 105 are down already; 3 partitions wait for broker 104: do not wipe or "
+            "unregister it",
+        ),
+        ("103,104", "3 partitions wait for broker 104: do not wipe or unregister it"),
+    ],
+)
+def test_a_broker_that_is_down_does_not_stop(names: str, told: str) -> None:
+    """It is not said that it may stop: its disk may hold the only copies of partitions."""
+    with metashell.open(DEMO) as source:
+        view_state = ViewState(opened=source, cluster=source)
+        (verdict,) = ask(view_state, ["brokers", "-o", "table", "--without", names]).verdicts
+    assert [*verdict][-1] == told
 
 
 def test_many_brokers_are_counted() -> None:

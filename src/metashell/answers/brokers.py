@@ -277,6 +277,28 @@ def unknown_brokers(health: Health, brokers: frozenset[int]) -> list[int]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Down:
+    """Brokers that are down already, of those that would stop."""
+
+    brokers: frozenset[int]
+    """The brokers that are fenced or not registered."""
+    waited_for: tuple[int, ...]
+    """The brokers of these for which partitions without a leader wait, ascending."""
+    n_waiting: int
+    """The number of these partitions."""
+
+    @classmethod
+    def of(cls, health: Health, brokers: frozenset[int]) -> Down:
+        """Find which of some brokers are down."""
+        registered = health.image.brokers
+        down = brokers.difference(registered.ids[~registered.fenced].tolist())
+        waits = waited_for(health.image, np.flatnonzero(health.offline))
+        counts = np.isin(waits.brokers, list(down))
+        names = np.unique(waits.brokers[counts]).tolist()
+        return cls(down, tuple(names), len(np.unique(waits.row[counts])))
+
+
 def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     """Partitions that would be offline or under min ISR were these brokers down, by topic.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
@@ -32,7 +32,7 @@ from metashell.errors import MetashellError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.answers.brokers import Racks
+    from metashell.answers.brokers import Down, Racks
 
 _BY: Final = ("broker", "rack")
 _MOST_NAMED: Final = 12
@@ -166,7 +166,13 @@ class BrokersCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The brokers, the racks, or what would fail."""
-        from metashell.answers.brokers import Racks, brokers_table, racks_table, without_table
+        from metashell.answers.brokers import (
+            Down,
+            Racks,
+            brokers_table,
+            racks_table,
+            without_table,
+        )
         from metashell.answers.health import Health
         from metashell.commands.shared.disks import with_disk_bytes
 
@@ -188,7 +194,9 @@ class BrokersCommand(RowsCommand):
             down = broker_ids("--without", values["--without"])
             refuse_unknown(query, health, "--without", down)
         rows = without_table(health, down)
-        query.verdict = (loss_text("rack" if by_rack else "broker", names, rows),)
+        what, already = "rack" if by_rack else "broker", Down.of(health, down)
+        told = [] if already.brokers == down else [loss_text(what, names, rows)]
+        query.verdict = (*told, *down_text(what, names, already, is_all=not told))
         query.add(rows)
 
     def propose(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -210,11 +218,40 @@ def loss_text(what: str, names: Sequence[str], rows: pa.Table) -> str:
         n, n_now = counts[result, False], counts[result, True]
         parts += [f"{n:,} more partition{'s' * (n != 1)} {told}"] if n else []
         parts += [f"{n_now:,} partition{'s' * (n_now != 1)} {told} already"] if n_now else []
-    stopped = f"{what}{'s' * (len(names) > 1)} {', '.join(names)}"
-    if len(names) > _MOST_NAMED:
-        stopped = f"{len(names)} {what}s"
     may = "may stop" if all(is_now for _, is_now in counts) else "must not stop"
-    return f"{stopped} {may}: {', '.join(parts) or 'nothing else would fail'}"
+    told = ", ".join(parts) or "nothing else would fail"
+    return f"{_named(what, names)} {may}: {told}"
+
+
+def down_text(what: str, names: Sequence[str], down: Down, *, is_all: bool) -> Iterator[str]:
+    """Say that brokers are down already, and how many partitions wait for them.
+
+    The disk of a broker for which a partition waits may hold the only copy.
+
+    Args:
+        what: ``broker`` or ``rack``.
+        names: The ids or names of all that would stop.
+        down: The brokers that are down.
+        is_all: Whether no other one would stop.
+    """
+    n, waited_for = down.n_waiting, [*map(str, down.waited_for)]
+    told = "no partition waits for " + ("it" if len(names) == 1 else "them")
+    if n:
+        them = "it" if len(waited_for) == 1 else "them"
+        named = them if waited_for == [*names] else _named("broker", waited_for)
+        told = f"{n:,} partition{'s' * (n != 1)} wait{'s' * (n == 1)} for {named}"
+        told += f": do not wipe or unregister {them}"
+    if is_all:
+        yield f"{_named(what, names)} {'is' if len(names) == 1 else 'are'} down already; {told}"
+    elif n:
+        yield told
+
+
+def _named(what: str, names: Sequence[str]) -> str:
+    """Brokers or racks by name; many by their number."""
+    if len(names) > _MOST_NAMED:
+        return f"{len(names)} {what}s"
+    return f"{what}{'s' * (len(names) > 1)} {', '.join(names)}"
 
 
 def _brokers_in(racks: Racks, names: Sequence[str]) -> frozenset[int]:
