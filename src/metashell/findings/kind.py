@@ -114,6 +114,8 @@ class FindingKind:
     """The thing that must not be done: a sentence without a full stop."""
     counts: str = "findings"
     """The things that a finding's count counts, in the plural."""
+    do_for_none: str | None = None
+    """The next step where the count is 0: a sentence without a full stop. None: the same."""
     headline: str | None = None
     """The finding in a few words. ``{count}`` is the count with its noun, ``{subjects}`` names
     them; ``{is}`` and ``{has}`` agree with the first of these. None: the finding's own message."""

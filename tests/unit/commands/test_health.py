@@ -449,6 +449,16 @@ def test_findings_about_a_thing() -> None:
         assert ["fenced-broker"] == [row["code"] for row in rows(source, "health broker:104")]
 
 
+def test_a_fenced_broker_without_replicas_may_be_unregistered() -> None:
+    """A broker with replicas may not: its disk can hold the only copies."""
+    with metashell.open(DEMO) as source:
+        found = rows(source, "health fenced-broker")
+        advice = {row["subject"]: "unregister it if" in row["action"] for row in found}
+        assert advice == {"broker 104": False, "broker 105": True}
+        (summary,) = rows(source, "health fenced-broker --summary")
+        assert "unregister" not in summary["action"]
+
+
 def test_the_shell_greets_with_the_worst_finding(
     sound: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:

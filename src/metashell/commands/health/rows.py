@@ -107,7 +107,7 @@ def of_findings(findings: Findings, columns: Collection[str] | None) -> tuple[in
         "since_before": lambda: since.get("since_before", pa.nulls(n, TYPES["since_before"])),
         "path": writer.paths,
         "explanation": writer.explanations if findings.details else same(kind.meaning),
-        "action": same(kind.action),
+        "action": writer.actions if kind.do_for_none else same(kind.action),
     }
     made = {
         name: makers[name]() if columns is None or name in columns else pa.nulls(n, TYPES[name])
@@ -260,6 +260,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
                 ("explanation", "first"),
                 ("explanation", "count_distinct"),
                 ("action", "first"),
+                ("action", "count_distinct"),
             ]
         )
     )
@@ -277,13 +278,15 @@ def summary_of(rows: pa.Table) -> pa.Table:
         for name, of in names.items()
     }
     columns = {name: column.cast(SUMMARY_TYPES[name]) for name, column in columns.items()}
-    # Details of one subject do not hold for the others.
-    codes = columns["code"].to_pylist()
-    meanings = _strings(all_kinds()[code].meaning for code in codes)
-    differ = pc.greater(found.column("explanation_count_distinct"), 1)
-    columns["explanation"] = pc.if_else(
-        differ, pc.coalesce(meanings, columns["explanation"]), columns["explanation"]
-    )
+    # Texts about one subject do not hold for the others.
+    of_kinds = [all_kinds()[code] for code in columns["code"].to_pylist()]
+    for name, texts_of_kinds in (
+        ("explanation", _strings(kind.meaning for kind in of_kinds)),
+        ("action", _strings(kind.action for kind in of_kinds)),
+    ):
+        differ = pc.greater(found.column(f"{name}_count_distinct"), 1)
+        same = pc.coalesce(texts_of_kinds, columns[name])
+        columns[name] = pc.if_else(differ, same, columns[name])
     return worst_first(pa.table(columns))
 
 
@@ -302,7 +305,7 @@ class _Writer:
 
     def __init__(self, findings: Findings) -> None:
         self.of, self.names, self.parts = findings.of, findings.names, findings.parts
-        self.kind, self.details = findings.kind, findings.details
+        self.kind, self.details, self.counts = findings.kind, findings.details, findings.counts
         self.explains = findings.explains
 
     def subjects(self) -> pa.Array:
@@ -373,6 +376,11 @@ class _Writer:
             ],
             TYPES["explanation"],
         )
+
+    def actions(self) -> pa.Array:
+        """The advice for each subject, which depends on its count."""
+        texts = pc.if_else(pc.equal(self.counts, 0), self.kind.do_for_none, self.kind.action)
+        return texts.cast(TYPES["action"])
 
     def _encoded(self) -> pa.Array:
         return _mapped(self.names, encode_name)

@@ -58,6 +58,8 @@ KINDS: Final = (
         meaning="the broker is fenced: it leads no partition, and its replicas fall behind",
         do="start the broker on its own log dirs, never on empty ones; if it runs, check its"
         " network to the controllers",
+        do_for_none="a broker without replicas: start it on its own log dirs, or unregister it if"
+        " it was retired on purpose",
         see="changes /image/cluster/brokers/{subject}",
         source="org.apache.kafka.controller.BrokerHeartbeatManager; KIP-631",
     ),
