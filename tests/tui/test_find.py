@@ -82,6 +82,18 @@ def test_what_is_found_is_shown_with_what_it_holds() -> None:
     drive(test, session_on(DEMO))
 
 
+def test_no_number_is_cut_by_the_scroll_bar() -> None:
+    """A value without room is left out, or ends with an ellipsis."""
+
+    async def test(driver: Driver) -> None:
+        await find(driver, "retention.ms")
+        shown = re.search(r"/delete.retention.ms *([0-9…]*)", driver.screen())
+        assert shown is not None
+        assert shown[1] in ("", "172800000") or shown[1].endswith("…"), shown[1]
+
+    drive(test, session_on(DEMO), size=(60, 20))
+
+
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is kept than can be gone through, which is told."""
     monkeypatch.setattr("metashell.tui.screens.output_lines.MOST_LINES", 20)

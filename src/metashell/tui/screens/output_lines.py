@@ -162,8 +162,10 @@ class PathList(LineList):
         text = Text(row if isinstance(row, str) else row.plain, style, no_wrap=True)
         widest = max(cell_len(self.paths[i]) for i in self.seen)
         column = max(text.cell_len, min(widest, width // 2)) + len(_BESIDE)
-        held = cut(self.held.known.get(self.paths[at], ""), width - column)
-        if held and width - column >= _LEAST_HELD:
+        # The scroll bar covers the end of the line.
+        room = self.scrollable_content_region.width - column
+        held = cut(self.held.known.get(self.paths[at], ""), room)
+        if held and room >= _LEAST_HELD:
             text.set_length(column)
             muted = over_widget(self, "path-list--held") if at != self.cursor else Style.null()
             text.append(held, muted)
