@@ -110,6 +110,21 @@ def test_one_partition_is_listed_in_the_singular() -> None:
     drive(test, small(lambda: racked()[:4] + racked()[6:7]))
 
 
+def test_a_verdict_is_whole_on_a_narrow_screen() -> None:
+    """It goes on in a second line, and the footer has the key."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("down")
+        assert " w Without " in driver.screen().splitlines()[-1]
+        await driver.press("w")
+        await driver.until(lambda: view_of(driver).opened is not None, "not listed")
+        verdict = " ".join(line.strip() for line in driver.screen().splitlines()[1:3])
+        assert verdict.endswith("2 more partitions offline, 10 more partitions under min ISR")
+
+    drive(test, session_on(DEMO), size=(60, 20))
+
+
 def test_sorts_by_the_number_of_a_bar() -> None:
     """A bar stands for its number, which is what is exported too."""
 

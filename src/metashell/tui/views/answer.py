@@ -80,7 +80,7 @@ class AnswerView(View, Generic[_A]):
     ]
     DEFAULT_CSS = """
     AnswerView > Static { height: auto; padding: 0 1; }
-    AnswerView .answer-title { height: 1; text-style: bold; color: $text-primary; }
+    AnswerView .answer-title { max-height: 2; text-style: bold; color: $text-primary; }
     AnswerView .answer-words { max-height: 6; }
     AnswerView .answer-notes { max-height: 3; color: $text-warning; }
     AnswerView .answer-detail { max-height: 6; }

@@ -53,10 +53,10 @@ class BrokersView(AnswerView[ViewAnswer]):
     ASKS = "counting leaders and replicas"
     TABLES = (_BROKERS, _RACKS, _WITHOUT)
     BINDINGS: ClassVar = [
+        shown_key("w", "what_if", "Without", "brokers.without"),
         shown_key("u", "by_rack", "By rack", "brokers.rack", "count by rack, or by broker"),
         shown_key("a", "pick", "Add", "brokers.pick", "ask about several brokers at once"),
         quiet_key("A", "pick_none", "Add none", "brokers.none"),
-        shown_key("w", "what_if", "Without", "brokers.without"),
     ]
 
     DEFAULT_CSS = "BrokersView.-both #brokers-brokers { height: auto; max-height: 60%; }"
