@@ -112,7 +112,14 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         assert last == f"all {len(expected)} rows"
         assert view.is_inside is False
         await driver.press("enter")
-        assert table(driver).columns_shown[:2] == ("code", "subject")
+        assert table(driver).columns_shown[:3] == ("mark", "code", "subject")
+        codes = [f" {row['code']} " for row in expected]
+        lines = [one for one in driver.screen().splitlines() if any(c in one for c in codes)]
+        signs = {one[2] for one in lines if one.startswith("│ ")}
+        assert {"●"} <= signs <= {"●", "▲", "·"}, "the severity needs no colour"
+        await driver.press("ctrl+right")
+        seen = [table(driver).columns_shown[i] for i, _ in table(driver).seen_columns]
+        assert seen[:3] == ["mark", "code", "subject"], "these name the row"
 
     drive(test, session_on(down), size)
 

@@ -45,7 +45,7 @@ _NOTHING: Final = ("", "-")
 class ColumnTable(LineList):
     """Lays out the columns; `RowTable` has the rows."""
 
-    STAYING: ClassVar[Collection[str]] = ("topic", "partition", "code")
+    STAYING: ClassVar[Collection[str]] = ("topic", "partition", "code", "subject")
     """Columns that stay beside the first one while others scroll: with it they name a row."""
     WORDS: ClassVar[Collection[str]] = (
         "pattern_type", "operation", "permission", "resource_type", "status", "type", "result",

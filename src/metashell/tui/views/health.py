@@ -16,6 +16,7 @@ from metashell.fs.path import cluster_path
 from metashell.sources.older import read_older
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.part import shown_key
+from metashell.tui.rows.signs import with_signs
 from metashell.tui.rows.table import RowTable
 from metashell.tui.views.answer import AnswerView, with_labels
 from metashell.tui.views.health_text import (
@@ -24,6 +25,7 @@ from metashell.tui.views.health_text import (
     HealthAnswer,
     ask_health,
     coloured_counts,
+    marks_of,
     subject_text,
     why_text,
 )
@@ -141,6 +143,13 @@ class HealthView(AnswerView[HealthAnswer]):
             return rows
         table = answer.rows_of(finding)
         return replace(rows, table=table, heading=f"{len(table):,} row{'s' * (len(table) != 1)}")
+
+    def drawn(self, name: str, table: pa.Table) -> pa.Table:
+        """The rows with the signs of their severities, which need no colour."""
+        if name == FINDINGS:
+            return table
+        self.tables_by_name[ROWS].headers = {"mark": ""}
+        return with_signs(table, ("mark", "code", marks_of(table)))
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Show the rows of another finding."""

@@ -34,7 +34,7 @@ _COLUMNS: Final = (
     *("since_offset", "since_before", "causes", "path", "command", "explanation", "action"),
 )
 """The columns of a row. Columns that tell rows apart come first."""
-_FIRST: Final = ("code", "cluster", "subject", "partitions", "since_time", "why", "count")
+_FIRST: Final = ("mark", "code", "cluster", "subject", "partitions", "why", "since_time", "count")
 """Columns that are shown at first. The first has the severity's colour."""
 _OF_WORST: Final = (("cluster", pa.string()), ("path", pa.string()), ("since_offset", pa.int64()))
 """Columns of the worst row of a finding."""
@@ -182,6 +182,11 @@ def _findings(told: Sequence[_Told], rows: pa.Table) -> ViewRows:
     schema = pa.schema([field for field in _SCHEMA if field[0] not in names])
     table = pa.Table.from_pylist(listed, schema=schema)
     return ViewRows(table=with_colours(table, [_MARK]), first=_SHOWN)
+
+
+def marks_of(rows: pa.Table) -> list[str]:
+    """The sign of the severity of each row."""
+    return [_SYMBOLS[severity] for severity in rows["severity"].to_pylist()]
 
 
 def _of_check(rows: pa.Table) -> str:
