@@ -245,6 +245,18 @@ def test_long_history_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     looking(test)
 
 
+def test_history_of_configs_names_the_resources() -> None:
+    """Many topics have the same keys: the key stands before what changed."""
+
+    async def test(detail: Looking) -> None:
+        await detail.at("/image/configs")
+        await detail.driver.press("h")
+        assert "TOPIC:sessions" in detail.column("node")
+        assert "retention.ms: created 7200000" in detail.column("what")
+
+    looking(test, session_on(DEMO))
+
+
 def test_history_of_a_config_says_what_it_replaced() -> None:
     """Where a topic sets a config, that was the cluster's value, from which health counts too."""
 

@@ -127,8 +127,11 @@ def find_history(
     changed = table.column("path").to_pylist()
     below = [name_below(one, paths) for one in changed]
     called = [name or split(one)[-1] for name, one in zip(below, changed, strict=True)]
+    words = _words(table, cluster, marks_later=True)
+    if len(paths) == 1:
+        called, words = _by_resource(changed, called, words)
     table = table.append_column(NAME, pa.array(called, pa.string()))
-    table = table.append_column("what", _words(table, cluster))
+    table = table.append_column("what", pa.array(words, pa.string()))
     first = _OF_NODES if any(below) else _SHOWN
     is_whole = not any("older ones were not" in said for said in answer.warnings)
     return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)
@@ -162,7 +165,8 @@ def changes_between(
     table = answer.table
     if table is None or not len(table):
         return None
-    table = table.append_column("what", _words(table, cluster))
+    words = _words(table, cluster, marks_later=False)  # the title says which state is shown
+    table = table.append_column("what", pa.array(words, pa.string()))
     answer.tables = [table.select(["offset", "time", "path", "what"])]
     title = f"what changed from offset {low} to {high}"
     return CommandResult(" ".join(words), answer, "/", cluster.moment_offset, title, span)
@@ -194,8 +198,23 @@ def name_below(path: str, of: Sequence[str]) -> str:
     return path
 
 
-def _words(table: pa.Table, cluster: Source) -> pa.Array:
-    """string[n]: each change as the command words it, and whether it is later than the state."""
+def _by_resource(
+    changed: Sequence[str], called: Sequence[str], words: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The names and words of a history; a config is named by its resource, and has its key behind.
+
+    Many topics have the same configs: what a narrow column shows is to tell the topics apart.
+    """
+    names, told = list(called), list(words)
+    for at, path in enumerate(changed):
+        resource, slash, key = called[at].rpartition("/")
+        if slash and tuple(split(path)[:2]) == _CONFIGS:
+            names[at], told[at] = resource, f"{decode_name(key)}: {words[at]}"
+    return names, told
+
+
+def _words(table: pa.Table, cluster: Source, *, marks_later: bool) -> list[str]:
+    """Each change as the command words it; `marks_later`: and that it is later than the state."""
     names = ("change", "fields", "path", "offset", "type", "reason")
     rows = list(zip(*(table.column(name).to_pylist() for name in names), strict=True))
     has_configs = any(path.startswith(_OF_TOPICS) for _, _, path, *_ in rows)
@@ -209,8 +228,10 @@ def _words(table: pa.Table, cluster: Source) -> pa.Array:
         )
         for verb, fields, path, offset, record, reason in rows
     ]
-    before = pc.if_else(pc.fill_null(_are_later(table, cluster), False), _LATER, "")
-    return pc.binary_join_element_wise(before, pa.array(words, pa.string()), "").combine_chunks()
+    if not marks_later:
+        return words
+    are_later = _are_later(table, cluster).to_pylist()
+    return [f"{_LATER}{one}" if later else one for one, later in zip(words, are_later, strict=True)]
 
 
 def _with_default(
