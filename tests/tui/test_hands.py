@@ -262,7 +262,11 @@ def test_d_describes_what_the_cursor_is_on() -> None:
         assert "d Describe" in footer(driver)
         await driver.press("d")
         assert driver.view.id == "topic"
-        await driver.press("5", "end", "d")
+        await driver.press("d")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen), "on its page the command says more"
+        assert screen.text.text.startswith("topic ")
+        await driver.press("escape", "5", "end", "d")
         screen = driver.app.screen
         assert isinstance(screen, CommandScreen)
         assert screen.text.text.startswith("broker 105")
@@ -351,6 +355,8 @@ def test_an_age_says_what_it_counts_from() -> None:
         assert driver.told == ["-5m: before the last record, 2026-11-22T12:43:40.666Z"]
         assert driver.screen().splitlines()[-2].startswith(" earlier state  E: newest")
         assert usual != status.styles.background
+        await driver.press("escape")
+        assert driver.told[-1] == "no further place; E returns to the end of the log"
         await driver.press("E")
         assert usual == status.styles.background
         await driver.press("@")
@@ -372,6 +378,11 @@ def test_a_time_as_shown_leads_to_its_records() -> None:
         assert isinstance(view, RecordsView)
         assert 1891 == view.records.here
         assert "1891 12:39:49" in driver.screen()
+        assert driver.app.here.offset == 1891, "1892 of that second changed nothing"
+        await driver.press("left_square_bracket", "equals_sign")
+        await driver.until(lambda: driver.view.id == "rows", "no rows")
+        assert "1878  12:39:49" in driver.screen()
+        assert "later:" not in driver.screen()
 
     drive(test, session_on(DEMO))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.time_spec import time_spec_of
+from metashell.records.density import density_of
 from metashell.sources.log_clock import clock_of
 from metashell.tui.part import AppPart
 from metashell.tui.remembered import VisitedNode, VisitedView
@@ -18,6 +19,7 @@ from metashell.tui.view_state import (
     ViewState,
     cluster_at,
     is_older,
+    view_state_at,
     view_state_of,
     view_state_there,
     view_state_with,
@@ -136,7 +138,13 @@ class Moving(AppPart):
 
     def action_place_back(self) -> None:
         """Go to the place before, which may be the rows of a command."""
-        self._follow_place(self.explorer.places.back(self.looked_at))
+        app = self.explorer
+        place = app.places.back(self.looked_at)
+        if place is None and app.view_state is not None and not app.view_state.is_newest:
+            key = app.session.key("time.end", "E")
+            app.tell(f"no further place; {key} returns to the end of the log")
+        else:
+            self._follow_place(place)
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""
@@ -200,7 +208,8 @@ class Moving(AppPart):
                 raise SourceError(view_state.why_no_cluster)
             found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
-                return Arrival(with_status(found), point, note=_note(found, point))
+                shown = with_status(_at_last_change(found, point))
+                return Arrival(shown, point, note=_note(found, point))
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = view_state_there(view_state, path, moves=True, point=batch[1])
@@ -343,6 +352,25 @@ def with_status(view_state: ViewState) -> ViewState:
     if view_state.cluster is not None:
         view_state.cluster.status()
     return view_state
+
+
+def _at_last_change(view_state: ViewState, point: str) -> ViewState:
+    """The state at a time as the last record before it left that changed anything.
+
+    So a step back leads to before that change. Logs of coordinators are read up to the time itself.
+    """
+    cluster = view_state.cluster
+    time_spec = time_spec_of(point)
+    if cluster is None or time_spec.offset is not None or time_spec.is_end:
+        return view_state
+    offset = cluster.moment_offset
+    if offset is None or cluster.has_coordinator_logs:
+        return view_state
+    stops = density_of(cluster.full_log.image.records).stops
+    n_before = int(stops.searchsorted(offset, side="right"))
+    if not n_before or stops[n_before - 1] == offset:
+        return view_state
+    return view_state_at(view_state, int(stops[n_before - 1]))
 
 
 def _note(view_state: ViewState, point: str) -> str:

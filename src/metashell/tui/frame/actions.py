@@ -192,7 +192,7 @@ class Actions(AppPart):
 
     def action_describe(self) -> None:
         """Show all of the topic, broker, group or user that the cursor is on."""
-        self._with_thing(self._describe)
+        self._with_thing(self._describe_in_full)
 
     def action_topic(self) -> None:
         """Show all of the topic that the cursor is on."""
@@ -215,12 +215,23 @@ class Actions(AppPart):
         prefix = view_state.prefix
         view.with_node(lambda path: then(*thing_of_path(path[len(prefix) :])))
 
+    def _describe_in_full(self, kind: str, name: str) -> None:
+        """Show all of a thing; of the topic whose page is shown, what the command says."""
+        view: Any = self.explorer.view
+        if kind == "topic" and view.id == "topic" and view.topic == name:
+            self._run_describe(kind, name)
+        else:
+            self._describe(kind, name)
+
+    def _run_describe(self, kind: str, name: str) -> None:
+        self.run_command(quote_words(["describe", kind, name]), where=self.explorer.path)
+
     def _describe(self, kind: str, name: str, wanted: str = "topic, broker, group or user") -> None:
         if kind == "topic":
             self.explorer.leave_place()
             self._show_asked("topic", name)
         elif kind:
-            self.run_command(quote_words(["describe", kind, name]), where=self.explorer.path)
+            self._run_describe(kind, name)
         else:
             self.explorer.tell(f"no {wanted} is under the cursor")
 
