@@ -127,7 +127,7 @@ def test_copies_are_compared_in_words(session: ExplorerSession) -> None:
     async def test(driver: Driver) -> None:
         await driver.until(lambda: "offline" in driver.screen(), "rows")
         view_of(driver).table.go_to_line(column(driver, "cluster").index("controller-1"))
-        told = "if the quorum is lost, voter 2's copy wins; start 1 and 2; controller-1 is 426"
+        told = "if the quorum is lost: voter 2's copy wins; start 1 and 2; controller-1 is 426"
         await driver.until(lambda: told in driver.screen(), "a comparison")
         other = next(name for name in column(driver, "cluster") if "controller" not in str(name))
         view_of(driver).table.go_to_line(column(driver, "cluster").index(other))
@@ -146,8 +146,8 @@ def test_copies_are_compared_in_words(session: ExplorerSession) -> None:
         ),
         (
             "voters-two-epochs-3",
-            "voter-1 has other records from offset 327 on; voter-2 has other records from offset"
-            " 327 on; voter-3 is 10 records behind voter-1",
+            "voter-1 has other records than another copy from offset 327 on; voter-2 has other"
+            " records than another copy from offset 327 on; voter-3 is 10 records behind voter-1",
         ),
     ],
 )
@@ -166,7 +166,7 @@ def test_who_is_behind_is_in_sight_at_80_columns() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.until(
-            lambda: "the quorum is lost, voter 1's copy wins" in driver.screen(), "words"
+            lambda: "the quorum is lost: voter 1's copy wins" in driver.screen(), "words"
         )
         await driver.press("C")
         await driver.until(lambda: "equal" in driver.screen(), "verdicts")
@@ -187,9 +187,12 @@ def test_copies_are_compared_in_the_view_of_the_quorum() -> None:
         await driver.press("4")
         await driver.until(lambda: "Copies of the log" in driver.screen(), "copies")
         lines = driver.screen().splitlines()
-        assert " voter 1's copy wins; start 1 and 2, or 1 and 3" == lines[1]
-        assert " voter-2 is 29 records behind voter-1" == lines[2]
-        assert " voter-3 is 29 records behind voter-1" == lines[3]
+        assert [
+            " if the quorum is lost:",
+            " voter 1's copy wins; start 1 and 2, or 1 and 3",
+            " voter-2 is 29 records behind voter-1",
+            " voter-3 is 29 records behind voter-1",
+        ] == lines[1:5]
         for name, n_behind, can_win, end in (("1", 0, "yes", 377), ("2", 29, "yes", 348)):
             row = rf"voter-{name} +{n_behind} +{can_win} +\d+ +{end} "
             assert re.search(row, driver.screen()), driver.screen()

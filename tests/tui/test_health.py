@@ -19,7 +19,7 @@ from metashell.tui.rows.table import RowTable
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.health_text import FINDINGS, ROWS, HealthAnswer, ask_health
 from metashell.tui.views.question import ViewQuestion
-from support.fixtures import DEMO, fixture
+from support.fixtures import DEMO, copy_of, fixture, fixture_dir
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
@@ -176,6 +176,30 @@ def test_says_that_nothing_is_wrong() -> None:
             assert words(driver, "#health-title").startswith("nothing is wrong: 1 partition")
 
         drive(test, session_on(directory, path=""))
+
+
+def test_copies_of_a_cluster_are_counted_once(tmp_path: Path) -> None:
+    """Two copies of one state tell of the same partitions."""
+    places = [str(copy_of("real-44-broker-down", tmp_path / name)) for name in ("a", "b")]
+
+    async def test(driver: Driver) -> None:
+        await driver.press("3")
+        told = "offline-partitions  3 of 1 cluster, in 2 copies"
+        await driver.until(lambda: told in driver.screen(), "findings")
+
+    drive(test, session_on(lambda: open_fleet(places)))  # type: ignore[arg-type, return-value]
+
+
+def test_nothing_is_not_wrong_where_no_copy_can_win() -> None:
+    """A note about the copies stands without that sentence."""
+    places = [str(fixture_dir(f"voters-minority-5/voter-{node}")) for node in (4, 5)]
+
+    async def test(driver: Driver) -> None:
+        await driver.press("3")
+        await driver.until(lambda: "no copy can win" in driver.screen(), "findings")
+        assert "─ · 1 note ─" in driver.screen()
+
+    drive(test, session_on(lambda: open_fleet(places)))  # type: ignore[arg-type, return-value]
 
 
 def test_filters_exports_and_copies() -> None:

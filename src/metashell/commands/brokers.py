@@ -242,8 +242,8 @@ def down_text(what: str, names: Sequence[str], down: Down, *, is_all: bool) -> I
         told = f"{n:,} partition{'s' * (n != 1)} wait{'s' * (n == 1)} for {named}"
         told += f": do not wipe or unregister {them}"
     if is_all:
-        yield f"{_named(what, names)} {'is' if len(names) == 1 else 'are'} down already; {told}"
-    elif n:
+        yield f"{_named(what, names)} {'is' if len(names) == 1 else 'are'} down already"
+    if is_all or n:
         yield told
 
 

@@ -53,7 +53,8 @@ def who_is_behind(found: LostQuorum) -> list[str]:
     for log in (copy.log for copy in found.copies):
         n_records = records_behind(log, last)
         if log.name in found.departures:
-            told.append(f"{log.name} has other records from offset {found.departures[log.name]} on")
+            offset = found.departures[log.name]
+            told.append(f"{log.name} has other records than another copy from offset {offset} on")
         elif n_records:
             s = "s" * (n_records != 1)
             told.append(f"{log.name} is {n_records:,} record{s} behind {last.name}")

@@ -91,8 +91,9 @@ def test_states_in_words() -> None:
     assert colours_of(table.schema.field("offline"))[CellColour.RED]
     assert colours_of(table.schema.field("state"))[CellColour.YELLOW]
     assert heading(table) == (
-        "9 directories · 1 unreadable · 2 offline-partitions · 1 faults · 1 under-min-isr · "
-        "1 under-replicated · 1 fenced-broker · 1 ok · 1 not read yet · 1 cluster"
+        "9 directories · 1 unreadable · 2 with offline-partitions · 1 with faults · "
+        "1 with under-min-isr · 1 with under-replicated · 1 with fenced-broker · 1 ok · "
+        "1 not read yet · 1 cluster"
     )
 
 
@@ -128,7 +129,7 @@ def test_copies_that_do_not_agree_are_not_ok() -> None:
         "ok",
     ] == table["state"].to_pylist()
     assert heading(table) == (
-        "5 directories · 1 offline-partitions · 1 diverged · 1 differs · 1 fenced-broker · 1 ok · "
-        "1 cluster"
+        "5 directories · 1 with offline-partitions · 1 diverged · 1 differs · "
+        "1 with fenced-broker · 1 ok · 1 cluster"
     )
     assert "diverged" in colours_of(table.schema.field("verdict"))[CellColour.RED]

@@ -57,7 +57,7 @@ def answer(query: RowsQuery) -> None:
     query.status = _status(found)
     query.remarks += [*found.doubts, *found.notes]
     if form_of(query.parsed) == FORMATS[0]:
-        query.verdict = (headline(found), *who_is_behind(found))
+        query.verdict = ("if the quorum is lost:", headline(found), *who_is_behind(found))
     else:
         query.remarks.append(headline(found))
 

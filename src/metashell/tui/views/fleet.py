@@ -203,7 +203,9 @@ def heading(table: pa.Table) -> str:
     states = Counter(table["state"].to_pylist())
     n = len(table)
     parts = [f"{n} director{'y' if n == 1 else 'ies'}"]
-    parts += [f"{states[state]} {state}" for state in _WORST_FIRST if states[state]]
+    # The number is of directories, not of the partitions, faults or brokers.
+    words = {state: f"with {state}" for state, by in _WORST_FIRST.items() if by in _COUNTED}
+    parts += [f"{states[s]} {words.get(s, s)}" for s in _WORST_FIRST if states[s]]
     clusters = {value for value in table["cluster_id"].to_pylist() if value is not None}
     if "behind" in table.column_names:
         parts.append(f"{pc.sum(pc.greater(table['behind'], 0)).as_py()} behind")
@@ -321,7 +323,8 @@ class FleetView(AnswerView[ViewAnswer]):
         def work(job: Job) -> Content:
             try:
                 asked = ViewQuestion(of_one, job).rows("quorum", "--copies")
-                return line(f"if the quorum is lost, {'; '.join(asked.verdict)}")
+                condition, *told = asked.verdict
+                return line(f"{condition} {'; '.join(told)}")
             except MetashellError as error:
                 return line(error_message(error))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from metashell.sources.older import is_unread
 from metashell.tui.text import line, seconds_text
 from metashell.tui.view_state import CommandAnswer, ask
 from metashell.tui.views.question import ViewAnswer, ViewQuestion, ViewRows
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet.source import FleetSource
 
 _SYMBOLS: Final = dict(zip(SEVERITIES, ("●", "▲", "·"), strict=True))
 _MARK: Final = text("mark", "", red=(_SYMBOLS["critical"],), yellow=(_SYMBOLS["warning"],))
@@ -83,27 +86,29 @@ def ask_health(
     words = ["health", "-o", "table", "--columns", "all", *(["--deep"] if is_deep else [])]
     cwd = view_state.prefix or "/"
     answer = ask(view_state, words, cwd=cwd, cancelled=cancelled, reads_older=reads_older)
-    found = _found_in(answer, in_cluster=cluster is not None, is_deep=is_deep)
+    found = _found_in(answer, None if cluster is not None else view_state.fleet, is_deep=is_deep)
     lacks_times = not reads_older and cluster is not None and is_unread(cluster)
     return replace(found, lacks_times=lacks_times)
 
 
-def _found_in(answer: CommandAnswer, *, in_cluster: bool, is_deep: bool) -> HealthAnswer:
-    """Make findings of an answer with all columns."""
+def _found_in(answer: CommandAnswer, fleet: FleetSource | None, *, is_deep: bool) -> HealthAnswer:
+    """Make findings of an answer with all columns, about a cluster or all of a fleet."""
     verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
     rows = pa.table({}) if answer.table is None else answer.table
-    left_out = {"cluster"} if in_cluster else set()
+    left_out = {"cluster"} if fleet is None else set()
     rows = rows.select([n for n in _COLUMNS if n in rows.column_names and n not in left_out])
-    if in_cluster:
+    if fleet is None:
         told = [_of_paragraph(one) for one in (verdicts[0].paragraphs if verdicts else ())]
     else:
-        told = list(_of_kinds(rows)) if len(rows) else []
+        told = list(_of_kinds(rows, fleet)) if len(rows) else []
     counts = Counter(one["severity"] for one in told)
     n_told = [
         f"{_SYMBOLS[one]} {_counted(counts[one], one)}" for one in SEVERITIES if one in counts
     ]
-    if not set(SEVERITIES[:2]).intersection(counts) and verdicts:
-        n_told.insert(0, verdicts[0].nothing if in_cluster else "nothing is wrong")
+    if fleet is None and not set(SEVERITIES[:2]).intersection(counts) and verdicts:
+        n_told.insert(0, verdicts[0].nothing)
+    elif not counts and verdicts:
+        n_told = ["nothing is wrong"]
     title, words = "  ".join(n_told), [_of_check(rows)] if is_deep and len(rows) else []
     if not title:
         title, words = "health is not available", [*answer.warnings]
@@ -143,15 +148,31 @@ def _of_paragraph(one: Paragraph) -> _Told:
                  next(iter(one.see), None))  # fmt: skip
 
 
-def _of_kinds(rows: pa.Table) -> Iterator[_Told]:
+def _of_kinds(rows: pa.Table, fleet: FleetSource) -> Iterator[_Told]:
     """A finding for each kind of the rows of several clusters."""
     codes = plain_texts(rows.column("code"))
     names = ("severity", "code", "subjects", "count", "explanation", "action")
     for kind in summary_of(rows).select(names).to_pylist():
         told = {"": str(kind["explanation"]), "do": str(kind["action"])}
-        headline = f"{kind['code']}  {told_count(kind):,}"
         at = np.flatnonzero(pc.equal(codes, kind["code"]))
+        headline = f"{kind['code']}  {_count_text(rows.take(pa.array(at)), fleet)}"
         yield _told(kind["severity"], kind["code"], headline, told, at)
+
+
+def _count_text(rows: pa.Table, fleet: FleetSource) -> str:
+    """How much the rows of a kind count; copies of a cluster tell of the same things."""
+    of_clusters: dict[str, list[int]] = {}
+    for name in pc.unique(rows["cluster"]).to_pylist():
+        member = fleet.members.get(name)
+        cluster_id = None if member is None else member.cluster_id
+        (kind,) = summary_of(rows.filter(pc.equal(rows["cluster"], name))).to_pylist()
+        of_clusters.setdefault(cluster_id or name, []).append(told_count(kind))
+    n, n_clusters = sum(map(max, of_clusters.values())), len(of_clusters)
+    n_copies = sum(map(len, of_clusters.values()))
+    if n_copies == n_clusters:
+        return f"{n:,}"
+    most = "at most " if any(len(set(counts)) > 1 for counts in of_clusters.values()) else ""
+    return f"{most}{n:,} of {n_clusters:,} cluster{'s' * (n_clusters > 1)}, in {n_copies:,} copies"
 
 
 def _told(
