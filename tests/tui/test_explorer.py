@@ -225,6 +225,26 @@ def test_filters_the_directory_at_hand() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
 
 
+def test_filters_the_history_that_was_asked_for() -> None:
+    """Its key was the last: until the cursor moves in the tree, a filter is of the rows."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/configs")
+        await driver.settled()
+        await driver.press("h", "slash")
+        await driver.type("retention")
+        await driver.press("enter")
+        assert driver.one(NodePane).filter_text == "retention"
+        assert not tree(driver).filter_text
+        await driver.press("escape", "up", "slash")
+        await driver.type("acl")
+        await driver.press("enter")
+        assert tree(driver).filter_text == "acl"
+        assert not driver.one(NodePane).filter_text
+
+    drive(test, session_on(DEMO))
+
+
 def test_closing_a_directory_above_goes_to_it() -> None:
     """The user is where the cursor is: at the directory that took its line along."""
 

@@ -60,6 +60,8 @@ class ExplorerView(View):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._on_the_right = False
+        self._has_looked = False
+        """Whether the user chose a way to look at the node, and did not move in the tree since."""
         self._timer: Timer | None = None
         self._is_first = True
 
@@ -116,6 +118,7 @@ class ExplorerView(View):
     def moved(self, path: str) -> None:
         """Show the node that the user went to in the tree, as soon as they rest there."""
         self.explorer.path = path
+        self._has_looked = False
         self.pane.name_path(path)
         self._stop_timer()
         self._timer = self.set_timer(_SHOWN_AFTER_S, self._rested)
@@ -189,6 +192,7 @@ class ExplorerView(View):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
+        self._has_looked = True
         self.pane.look(DetailMode(mode))
 
     def catches_up(self) -> bool:
@@ -258,7 +262,8 @@ class ExplorerView(View):
 
     @property
     def _filters_pane(self) -> bool:
-        return self._on_the_right and self.pane.filter_text is not None
+        is_looked_at = self._on_the_right or self._has_looked
+        return is_looked_at and self.pane.filter_text is not None
 
     @property
     def can_export(self) -> bool:
