@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,23 @@ def test_says_that_nothing_is_wrong() -> None:
             assert words(driver, "#health-title").startswith("nothing is wrong: 1 partition")
 
         drive(test, session_on(directory, path=""))
+
+
+def test_a_finding_about_several_configs_tells_of_each() -> None:
+    """Its command is about the first one, which its row names; a command of a row is its own."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        await to_finding(driver, "lowered retention")
+        assert view.command == "changes /image/configs/TOPIC:audit-log"
+        row = view.finding
+        assert row is not None
+        told = row["texts"][row["labels"].index("")]
+        assert re.fullmatch("topic audit-log: lowered .*; topic payments: lowered .*", told)
+        await driver.press("enter", "down")
+        assert view.command == "changes /image/configs/TOPIC:payments"
+
+    drive(test, session_on(DEMO))
 
 
 def test_copies_of_a_cluster_are_counted_once(tmp_path: Path) -> None:

@@ -387,9 +387,9 @@ class _Writer:
         kind = self._kinds[self._codes[at[0]]]
         before = (kind.see or "").partition("{subject}")[0]
         # A bare command would show all there is: the first subject's is shown in its place.
-        is_bare = " -" not in before and not before.endswith("/")
+        is_bare = " -" not in before
         if not is_bare and len(at) > 1:
-            yield before.strip().removesuffix("--replica").removesuffix("--leader").strip(" /")
+            yield before.strip().removesuffix("--replica").removesuffix("--leader").strip()
         rows = [*([at[0]] if is_bare or len(at) == 1 else []), *causes[:1].tolist()]
         yield from (c for c in self._column(rows, "command") if c is not None)
 

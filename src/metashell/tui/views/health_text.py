@@ -143,7 +143,8 @@ _Told: TypeAlias = "dict[str, Any]"
 def _of_paragraph(one: Paragraph) -> _Told:
     """A finding as the command words it."""
     more = f" (+{len(one.more)})" if one.more else ""
-    told = {"": one.headline, **{label: "; ".join(texts) for label, texts in one.told if texts}}
+    told = {"": "; ".join((one.headline, *one.more))}
+    told |= {label: "; ".join(texts) for label, texts in one.told if label and texts}
     return _told(one.severity.value, one.codes[0], one.headline + more, told, one.rows,
                  next(iter(one.see), None))  # fmt: skip
 
