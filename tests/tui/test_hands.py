@@ -379,6 +379,9 @@ def test_a_time_as_shown_leads_to_its_records() -> None:
         assert 1891 == view.records.here
         assert "1891 12:39:49" in driver.screen()
         assert driver.app.here.offset == 1891, "1892 of that second changed nothing"
+        previous = driver.view_state.previous
+        assert previous is not None
+        assert previous.moment_offset is None, "the state shown before"
         await driver.press("left_square_bracket", "equals_sign")
         await driver.until(lambda: driver.view.id == "rows", "no rows")
         assert "1878  12:39:49" in driver.screen()

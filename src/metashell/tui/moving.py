@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
-from metashell.errors import SourceError
+from metashell.errors import NotCoveredError, SourceError
 from metashell.log.time_spec import time_spec_of
 from metashell.records.density import density_of
 from metashell.sources.log_clock import clock_of
@@ -19,7 +20,6 @@ from metashell.tui.view_state import (
     ViewState,
     cluster_at,
     is_older,
-    view_state_at,
     view_state_of,
     view_state_there,
     view_state_with,
@@ -208,8 +208,12 @@ class Moving(AppPart):
                 raise SourceError(view_state.why_no_cluster)
             found = view_state_there(view_state, path, moves=True, point=point)
             if not is_listed:
-                shown = with_status(_at_last_change(found, point))
-                return Arrival(shown, point, note=_note(found, point))
+                note, changed = _note(found, point), _last_change(found, point)
+                if changed is not None:
+                    # Files may not reach as far back as a checkpoint that follows the change.
+                    with suppress(NotCoveredError):
+                        found = view_state_there(view_state, path, moves=True, point=changed)
+                return Arrival(with_status(found), point, note=note)
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = view_state_there(view_state, path, moves=True, point=batch[1])
@@ -354,23 +358,21 @@ def with_status(view_state: ViewState) -> ViewState:
     return view_state
 
 
-def _at_last_change(view_state: ViewState, point: str) -> ViewState:
-    """The state at a time as the last record before it left that changed anything.
+def _last_change(view_state: ViewState, point: str) -> int | None:
+    """The offset of the last record before a time that changed anything; None to stay.
 
     So a step back leads to before that change. Logs of coordinators are read up to the time itself.
     """
     cluster = view_state.cluster
     time_spec = time_spec_of(point)
     if cluster is None or time_spec.offset is not None or time_spec.is_end:
-        return view_state
+        return None
     offset = cluster.moment_offset
     if offset is None or cluster.has_coordinator_logs:
-        return view_state
+        return None
     stops = density_of(cluster.full_log.image.records).stops
     n_before = int(stops.searchsorted(offset, side="right"))
-    if not n_before or stops[n_before - 1] == offset:
-        return view_state
-    return view_state_at(view_state, int(stops[n_before - 1]))
+    return int(stops[n_before - 1]) if n_before else None
 
 
 def _note(view_state: ViewState, point: str) -> str:
