@@ -109,7 +109,7 @@ BROKEN: Final = 1891
 """Offset at which broker 104 is fenced for good."""
 STORY: Final = (
     Step((), "csv-imports waits for broker 104: since when, and why?", 4.0,
-         _says("waits for 104 (ELR)", "end of the log")),
+         _says("waits for 104", "end of the log")),
     Step(("comma",), ",  the last time that partitions went offline", 4.0,
          _says(f"offset {BROKEN}", "offline 0 → 3")),
     Step(("left_square_bracket",), "[  the change before: every partition has a leader", 4.0,
@@ -118,10 +118,10 @@ STORY: Final = (
          _says(f"offset {BROKEN}", "•offline")),
     Step(("h",), "h  the topic's history: which records, from what to what", 4.0,
          _says("leader 104 → -1")),
-    Step(("d", "comma"), ",  it happened before, six minutes earlier", 4.0,
+    Step(("D", "comma"), ",  it happened before, six minutes earlier", 4.0,
          _says("offset 1606", "12:33:40", "offline 0 → 3")),
     Step(("full_stop",), ".  and the next time, which lasts", 3.0, _says(f"offset {BROKEN}")),
-    Step(("E",), "E  back to now", 3.0, _says("end of the log", "waits for 104 (ELR)")),
+    Step(("E",), "E  back to now", 3.0, _says("end of the log", "waits for 104")),
 )  # fmt: skip
 """Through the timeline of the bundled cluster, where three partitions of a topic go offline."""
 STORY_NAME: Final = "timeline"

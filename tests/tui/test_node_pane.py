@@ -40,7 +40,7 @@ class OnePane(AppPart, Screen[None]):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
-        self.query_one(NodePane).look(DetailMode(mode))
+        self.query_one(NodePane).look_by_key(DetailMode(mode))
 
 
 class Looking:

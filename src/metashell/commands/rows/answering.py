@@ -8,6 +8,7 @@ They are made of what a command declares: its noun, and the phrases of its optio
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -143,6 +144,12 @@ def _columns_here(
     return tuple(column for column in columns if column is not DISK_BYTES)
 
 
+def _write_verdict(context: Context, verdict: Iterable[str]) -> None:
+    """Write the sentences of a verdict and an empty line."""
+    said = (sentence_lines(escape(line), context.out.width) for line in (*verdict, ""))
+    context.out.write("".join(f"{line}\n" for lines in said for line in lines))
+
+
 def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
     """Write the rows that a command's words ask for; returns the exit status."""
     columns = _columns_here(command.columns_of(parsed), context, parsed)
@@ -188,8 +195,7 @@ def write_answer(command: RowsCommand, context: Context, parsed: Parsed) -> int:
 
     def lead(table: pa.Table) -> str:
         if verdict and context.out.is_terminal and not takes_table and len(table):
-            said = (sentence_lines(escape(line), context.out.width) for line in (*verdict, ""))
-            context.out.write("".join(f"{line}\n" for lines in said for line in lines))
+            _write_verdict(context, verdict)
         is_long = is_for_screen(context, shape, len(table))
         return summary(command, parsed, table, query) if is_long else ""
 

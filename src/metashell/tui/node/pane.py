@@ -50,6 +50,12 @@ MODE_KEYS: Final = [
 """The keys of the tabs, which are seen from the tree too: so they work there as well."""
 
 
+def _by_key_of_children(detail: NodeDetail) -> DetailMode:
+    """The tab of the first two that their key leads to: the table, unless it is shown."""
+    is_table = detail.mode is DetailMode.TABLE or DetailMode.TABLE not in detail.modes
+    return DetailMode.CHILDREN if is_table else DetailMode.TABLE
+
+
 class NodeTabs(TabLine):
     """The ways to look at the node."""
 
@@ -135,10 +141,15 @@ class NodePane(AppPart, Vertical):
 
     def look(self, mode: DetailMode) -> None:
         """Look at the node in another way; the next keys are for that."""
-        if mode is DetailMode.CHILDREN and self.mode is mode:
-            mode = DetailMode.TABLE  # the same key leads back
         self._wanted = (mode, *self._wanted)[:_REMEMBERED]
         self._start(leads=True)
+
+    def look_by_key(self, mode: DetailMode) -> None:
+        """Look at the node as a key asks; the key of the children leads to the table first."""
+        detail = self._detail
+        if mode is DetailMode.CHILDREN and detail is not None:
+            mode = _by_key_of_children(detail)
+        self.look(mode)
 
     @property
     def is_behind(self) -> bool:
@@ -255,12 +266,16 @@ class NodePane(AppPart, Vertical):
             if mode not in detail.modes:
                 continue
             called = detail.title if mode is DetailMode.TABLE and detail.title else title
-            if mode is detail.mode:
-                # One key goes between two tabs: it stands on the one that it goes to.
-                shown = "" if key == "D" or not self._has_keys else key
-                tabs.append((shown, called + count, ""))
-            else:
-                tabs.append((key * self._has_keys, called, f"look('{mode.value}')"))
+            # One key goes between two tabs: it stands on the one that it goes to.
+            leads = key != _TABS[0][1] or mode is _by_key_of_children(detail)
+            is_here = mode is detail.mode
+            tabs.append(
+                (
+                    key * (self._has_keys and leads),
+                    called + count * is_here,
+                    "" if is_here else f"look('{mode.value}')",
+                )
+            )
         return tabs
 
     def _show_cut(self) -> None:

@@ -193,7 +193,7 @@ class ExplorerView(View):
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
         self._has_looked = True
-        self.pane.look(DetailMode(mode))
+        self.pane.look_by_key(DetailMode(mode))
 
     def catches_up(self) -> bool:
         """Show the node of the cursor without waiting until the user rests."""
