@@ -110,7 +110,8 @@ class BrokersCommand(RowsCommand):
     for one. `already` marks partitions that are so now. New leaders are elected by the
     controller's own rules: see `man partitions`. A broker that is not registered and has no
     replicas is an error. With --by rack, --without takes racks: all their registered brokers
-    stop.
+    stop. It counts partitions only: if a broker is a controller too, `quorum` tells whether its
+    vote can be spared.
     """
 
     group = "what is wrong"
@@ -205,7 +206,7 @@ class BrokersCommand(RowsCommand):
 
 
 def loss_text(what: str, names: Sequence[str], rows: pa.Table) -> str:
-    """Whether brokers or racks may stop, and how many partitions that takes.
+    """Say how many partitions fail without some brokers or racks.
 
     Args:
         what: ``broker`` or ``rack``.
@@ -218,9 +219,11 @@ def loss_text(what: str, names: Sequence[str], rows: pa.Table) -> str:
         n, n_now = counts[result, False], counts[result, True]
         parts += [f"{n:,} more partition{'s' * (n != 1)} {told}"] if n else []
         parts += [f"{n_now:,} partition{'s' * (n_now != 1)} {told} already"] if n_now else []
-    may = "may stop" if all(is_now for _, is_now in counts) else "must not stop"
-    told = ", ".join(parts) or "nothing else would fail"
-    return f"{_named(what, names)} {may}: {told}"
+    told = ", ".join(parts)
+    if all(is_now for _, is_now in counts):
+        # It says nothing of a vote in the quorum, of disks, or of what happened since.
+        return f"no more partitions fail without {_named(what, names)}" + f": {told}" * bool(told)
+    return f"{_named(what, names)} must not stop: {told}"
 
 
 def down_text(what: str, names: Sequence[str], down: Down, *, is_all: bool) -> Iterator[str]:
