@@ -16,6 +16,7 @@ from metashell.tui.tree.outline import LOADING, NodeKey
 from metashell.tui.tree.tree import NodeTree
 from support.fixtures import DEMO
 from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
+from support.waiting import until
 
 BROKER = "/image/cluster/brokers/104"
 HOSTILE = ("[bold]x[/]", "\x1b[31mred", "a\nb", "a/b", "n" * 200, "", "漢字" * 30, "\u202ertl")
@@ -188,7 +189,8 @@ def test_many_names_cost_what_is_seen() -> None:
         outline = tree(driver).outline
         assert outline.n_lines > 100_000
         assert driver.app.path == "/zz/topic-099999"
-        assert 0 < many.n_drawn < 10 * tree(driver).size.height
+        await until(lambda: many.n_drawn > 0, "what is seen is drawn")
+        assert many.n_drawn < 10 * tree(driver).size.height
         await driver.press("right")
         assert keys(driver)[-2:] == [("zz", "topic-099999", name) for name in ("id", "name")]
 

@@ -21,6 +21,7 @@ from support.fixtures import DEMO
 from support.node_sources import on
 from support.pilot import Driver, drive, plain_title, session_on
 from support.screens import BROKER, TOPIC
+from support.waiting import until
 from tui.test_explorer import keys, sample_with
 
 
@@ -433,8 +434,12 @@ def test_a_proposed_command_shows_the_newest() -> None:
     """Of a command whose newest line is the last; the first lines are above."""
 
     async def test(driver: Driver) -> None:
-        await driver.press("3", "enter", "!")
-        assert "1891  2026-11-22T12:39:49.172Z" in driver.screen()
+        await driver.look("health")
+        await driver.press("enter")
+        await driver.settled()
+        await driver.press("!")
+        newest = "1891  2026-11-22T12:39:49.172Z"
+        await until(lambda: newest in driver.screen(), "the last lines are shown")
         await driver.press("pageup", "pageup", "pageup")
         assert "711  2026-11-22T12:21:01.585Z" in driver.screen()
 

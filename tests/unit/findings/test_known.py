@@ -325,7 +325,7 @@ def test_health_has_a_made_up_kind(moons: Source) -> None:
         "critical  4 moons are over brokers 1 and 2",
         "  do      wait for the morning",
         "  beware  do not look at it",
-        "  see     changes /image/cluster/brokers",
+        "  see     changes /image/cluster/brokers/1",
     ]
     advice = "wait for the morning; do not look at it"
     rows = [("critical", "made-up", f"broker {node}", 2, advice) for node in (1, 2)]
