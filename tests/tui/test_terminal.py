@@ -124,13 +124,7 @@ def test_keys_of_signals_do_nothing(tmp_path: Path, key: str) -> None:
 
 def test_terminal_is_gone(tmp_path: Path) -> None:
     """It ends with its terminal, also where it is told to ignore that."""
-    script = f'trap "" HUP; {sys.executable} -m metashell demo tui; echo $? > {tmp_path}/status'
-    with Terminal(["sh", "-c", script], env={"HOME": str(tmp_path)}) as terminal:
-        terminal.read_until(END)
-        terminal.hang_up()
-        status = tmp_path / "status"
-        wait_until(lambda: status.exists() and status.read_text() != "", "it ends")
-        assert f"{128 + signal.SIGHUP}\n" == status.read_text()
+    check_ends_with_its_terminal(tmp_path, f"{sys.executable} -m metashell demo tui")
 
 
 def test_terminal_goes_while_much_is_drawn(tmp_path: Path) -> None:
@@ -142,8 +136,12 @@ def test_terminal_goes_while_much_is_drawn(tmp_path: Path) -> None:
         "run_process()"
     )
     (tmp_path / "program.py").write_text(program)
-    run = f"{sys.executable} {tmp_path}/program.py demo tui"
-    script = f'trap "" HUP; {run}; echo $? > {tmp_path}/status'
+    check_ends_with_its_terminal(tmp_path, f"{sys.executable} {tmp_path}/program.py demo tui")
+
+
+def check_ends_with_its_terminal(tmp_path: Path, command: str) -> None:
+    """A command that is told to ignore the loss of its terminal ends by it."""
+    script = f'trap "" HUP; {command}; echo $? > {tmp_path}/status'
     with Terminal(["sh", "-c", script], env={"HOME": str(tmp_path)}) as terminal:
         terminal.read_until(END)
         terminal.hang_up()
