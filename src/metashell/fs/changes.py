@@ -62,18 +62,14 @@ class Newest:
     def later(self, offsets: I64, times: I64) -> Bools:
         """bool[n]: which records lie behind `until`."""
         until = self.until
-        if until is None:
-            return np.zeros(len(offsets), dtype=np.bool_)
-        by_time = until.last_ms is not None
-        return (times if by_time else offsets) > int(until.last_ms or until.offset or 0)
+        ms = None if until is None else until.last_ms
+        return _compared(until, ms, offsets, times, np.greater)
 
     def earlier(self, offsets: I64, times: I64) -> Bools:
         """bool[n]: which records lie before `since`."""
         since = self.since
-        if since is None:
-            return np.zeros(len(offsets), dtype=np.bool_)
-        by_time = since.timestamp_ms is not None
-        return (times if by_time else offsets) < int(since.timestamp_ms or since.offset or 0)
+        ms = None if since is None else since.timestamp_ms
+        return _compared(since, ms, offsets, times, np.less)
 
     def of(
         self,
@@ -107,6 +103,16 @@ class Newest:
                 size = max(size * _WIDER, _BLOCK_ROWS)
         self.has_older |= size < n - n_earlier or len(found) > self.limit
         return list(found)[-self.limit :]
+
+
+def _compared(
+    time_spec: TimeSpec | None, ms: int | None, offsets: I64, times: I64, by: np.ufunc
+) -> Bools:
+    """bool[n]: which records compare so with a point: by time if it has one, else by offset."""
+    if time_spec is None:
+        return np.zeros(len(offsets), dtype=np.bool_)
+    found: Bools = by(offsets, time_spec.offset or 0) if ms is None else by(times, ms)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,12 @@ def number_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.Numbered
     numbered = _numbered(parts, n) if n else None
     if numbered is not None:
         return numbered
-    numbers = group_keys(parts, n)
+    return _with_firsts(group_keys(parts, n))
+
+
+def _with_firsts(numbers: I64) -> keys.NumberedKeys:
+    """Find the first event of each dense number."""
+    n = len(numbers)
     firsts = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
     firsts[numbers[::-1]] = np.arange(n - 1, -1, -1)
     return keys.NumberedKeys(numbers, firsts)
@@ -117,10 +122,10 @@ def _by_place(numbers: I64, part: AnyArray) -> keys.NumberedKeys | None:
     """
     if part.dtype.kind != "i":
         return None
-    low, n = int(part.min()), len(part)
+    low = int(part.min())
     width = int(part.max()) - low + 1
     size = (int(numbers.max()) + 1) * width
-    if size > _SLOTS_A_PAIR * n:
+    if size > _SLOTS_A_PAIR * len(part):
         return None
     pairs = numbers * width
     pairs += part
@@ -129,10 +134,7 @@ def _by_place(numbers: I64, part: AnyArray) -> keys.NumberedKeys | None:
     used[pairs] = True
     dense = np.cumsum(used, dtype=np.int64)
     dense -= 1
-    firsts = np.empty(int(dense[-1]) + 1, dtype=np.int64)
-    found = dense[pairs]
-    firsts[found[::-1]] = np.arange(n - 1, -1, -1)
-    return keys.NumberedKeys(found, firsts)
+    return _with_firsts(dense[pairs])
 
 
 def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, Bools] | None:
