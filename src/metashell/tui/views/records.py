@@ -135,6 +135,7 @@ class RecordsView(FilteredRecords):
                 self.records.forget()
                 self._was_newest, self._seen = limit is None, None
             self.reader, self.wanted = opened.reader, opened.wanted
+            self.refresh_bindings()  # now there is something to export
             if is_other or self.records.pattern != opened.wanted.grep:
                 self.records.search(opened.wanted.grep)
             self.model.plan(opened.reader.pieces, opened.wanted, anew=is_other)
@@ -149,6 +150,7 @@ class RecordsView(FilteredRecords):
     def _drop(self, why: str) -> None:
         """Show no log."""
         self.reader = self._newest = None
+        self.refresh_bindings()
         self.model.plan((), self.wanted, anew=True)
         self.records.forget()
         self.records.reshape()
